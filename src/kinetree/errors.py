@@ -1,0 +1,37 @@
+"""The errors of kinetree: each names the element, what was expected, what was found, the way out."""
+
+
+class KinetreeError(Exception):
+    """Root of every error that kinetree raises on purpose."""
+
+
+class InputError(KinetreeError, ValueError):
+    """A value that cannot be used: NaN, a zero axis, a matrix that is no rotation."""
+
+
+class ShapeError(InputError):
+    """An array of the wrong shape or length."""
+
+
+class ModelError(InputError):
+    """Links and joints that do not form a tree, or carry impossible data."""
+
+
+class InertiaError(ModelError):
+    """A mass distribution that no physical body has."""
+
+
+class NameLookupError(KinetreeError, LookupError):
+    """A link, joint or frame that the model does not have."""
+
+
+class SingularityError(KinetreeError, ArithmeticError):
+    """A matrix that has no inverse: a singular Jacobian or mass matrix."""
+
+
+class GraphError(KinetreeError, ValueError):
+    """A traced function or graph that breaks the rules of the compiler."""
+
+
+class CompileError(KinetreeError, RuntimeError):
+    """Code that could not be compiled or loaded."""
