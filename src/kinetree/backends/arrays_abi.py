@@ -1,0 +1,64 @@
+"""Where NumPy's array struct keeps what a machine-code entry point must check.
+
+The offsets are NumPy's binary promise for 64-bit CPython. They are verified on real arrays before
+the fast path is used at all; where one differs, kernels go through the gufunc.
+"""
+
+import ctypes
+import functools
+import platform
+import sys
+import sysconfig
+
+import numpy as np
+
+# byte offsets in an object
+TYPE = 8
+DATA = 16
+NDIM = 24
+DIMENSIONS = 32
+DESCR = 56
+FLAGS = 64
+READY = 0x0101  # C-contiguous and aligned
+
+
+@functools.cache
+def trusted() -> bool:
+    """Whether machine code may read arrays directly in this process."""
+    return _plain_python() and _arrays_as_expected()
+
+
+def _plain_python() -> bool:
+    """An ordinary 64-bit CPython: no free threading, no debug build, no other implementation."""
+    return (
+        platform.python_implementation() == "CPython"
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and sys.byteorder == "little"
+        and not hasattr(sys, "gettotalrefcount")
+        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and object.__basicsize__ == 16
+    )
+
+
+def _arrays_as_expected() -> bool:
+    """Read a few arrays' structs and compare with what Python says of them."""
+    plain = np.zeros((2, 3, 5))
+    samples = [plain, plain[:, 1], plain.T, np.zeros(7, np.float32), np.array(1.0), np.arange(4)]
+    return all(_as_expected(array) for array in samples)
+
+
+def _as_expected(array: np.ndarray) -> bool:
+    """Whether the struct of `array` tells the truth at the offsets above."""
+    at = id(array)
+    pointer, word = ctypes.c_void_p, ctypes.c_int
+    dimensions = pointer.from_address(at + DIMENSIONS).value
+    shape = () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(dimensions))
+    ready = array.flags.c_contiguous and array.flags.aligned
+    return (
+        pointer.from_address(at + TYPE).value == id(np.ndarray)
+        and pointer.from_address(at + DATA).value == array.ctypes.data
+        and word.from_address(at + NDIM).value == array.ndim
+        and shape == array.shape
+        and pointer.from_address(at + DESCR).value == id(array.dtype)
+        and (word.from_address(at + FLAGS).value & READY == READY) == ready
+    )

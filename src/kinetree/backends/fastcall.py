@@ -1,0 +1,216 @@
+"""The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
+
+`@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a plain
+contiguous float64 array of the right shape it makes the result arrays and calls `@{name}_one`; any
+other call goes on, unchanged, to the object's general call. Addresses of Python's and NumPy's
+functions differ from process to process, so they are read from a table, never written into the
+code: object code stays valid in the disk cache.
+"""
+
+from kinetree.backends import arrays_abi as abi
+from kinetree.compiler.graph import Graph, Port
+
+# layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
+TABLE = 24
+GENERAL = 32
+
+# what the code calls
+FUNCTIONS = (
+    "PyArray_NewFromDescr",
+    "PyArray_Scalar",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "Py_IncRef",
+    "Py_DecRef",
+)
+
+# rows of the table: the array type, the dtype, and addresses of functions
+ROWS = ("ndarray", "float64", "PyObject_Vectorcall", *FUNCTIONS)
+
+# nargsf carries a flag of the caller in its highest bit
+COUNT = (1 << 63) - 1
+
+
+def emit_call(graph: Graph, name: str = "kernel") -> str:
+    """LLVM IR of `@{name}_call`, to stand in the module that defines `@{name}_one`."""
+    head = f"define ptr @{name}_call(ptr %self, ptr %args, i64 %nargsf, ptr %kwnames) {{"
+    body = [*start(graph), *checks(graph), *compute(graph, name), *general()]
+    return "\n".join([*shapes(graph, name), head, *body, "}"]) + "\n"
+
+
+def shapes(graph: Graph, name: str) -> list[str]:
+    """The shapes of the outputs as constants."""
+    lines = []
+    for k, port in enumerate(graph.outputs):
+        if port.shape:
+            sizes = ", ".join(f"i64 {size}" for size in port.shape)
+            kind = f"[{len(port.shape)} x i64]"
+            lines.append(f"@{name}_shape{k} = private constant {kind} [{sizes}]")
+    return lines
+
+
+def start(graph: Graph) -> list[str]:
+    """Room for outputs without dimensions; the right number of arguments and no keywords?"""
+    rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
+    return [
+        "entry:",
+        *rooms,
+        *field("%table", "ptr", "%self", TABLE),
+        f"%nargs = and i64 %nargsf, {COUNT}",
+        f"%enough = icmp eq i64 %nargs, {len(graph.inputs)}",
+        "%positional = icmp eq ptr %kwnames, null",
+        *all_of("plain", ["%enough", "%positional"], "types"),
+    ]
+
+
+def checks(graph: Graph) -> list[str]:
+    """First all types (only an array has the other fields), then headers, then dimensions."""
+    count = range(len(graph.inputs))
+    lines = ["types:", *row("ndarray")]
+    for i in count:
+        lines += [
+            *field(f"%in{i}", "ptr", "%args", 8 * i),
+            *field(f"%type{i}", "ptr", f"%in{i}", abi.TYPE),
+            f"%is_array{i} = icmp eq ptr %type{i}, %ndarray",
+        ]
+    lines += all_of("are_arrays", [f"%is_array{i}" for i in count], "headers")
+    lines += ["headers:", *row("float64")]
+    for i, port in enumerate(graph.inputs):
+        lines += header(i, port)
+    lines += all_of("are_fit", [f"%is_fit{i}" for i in count], "dimensions")
+    return lines + dimensions(graph)
+
+
+def header(i: int, port: Port) -> list[str]:
+    """Is argument i of type float64, contiguous, aligned, with the right number of dimensions?"""
+    return [
+        *field(f"%descr{i}", "ptr", f"%in{i}", abi.DESCR),
+        f"%is_float64_{i} = icmp eq ptr %descr{i}, %float64",
+        *field(f"%flags{i}", "i32", f"%in{i}", abi.FLAGS),
+        f"%ready{i} = and i32 %flags{i}, {abi.READY}",
+        f"%is_ready{i} = icmp eq i32 %ready{i}, {abi.READY}",
+        *field(f"%ndim{i}", "i32", f"%in{i}", abi.NDIM),
+        f"%is_ndim{i} = icmp eq i32 %ndim{i}, {len(port.shape)}",
+        f"%is_kind{i} = and i1 %is_float64_{i}, %is_ready{i}",
+        f"%is_fit{i} = and i1 %is_kind{i}, %is_ndim{i}",
+    ]
+
+
+def dimensions(graph: Graph) -> list[str]:
+    """Is every dimension of every argument the expected one?"""
+    lines, tests = ["dimensions:"], []
+    for i, port in enumerate(graph.inputs):
+        if port.shape:
+            lines += field(f"%sizes{i}", "ptr", f"%in{i}", abi.DIMENSIONS)
+        for axis, size in enumerate(port.shape):
+            lines += field(f"%size{i}_{axis}", "i64", f"%sizes{i}", 8 * axis)
+            lines.append(f"%is_size{i}_{axis} = icmp eq i64 %size{i}_{axis}, {size}")
+            tests.append(f"%is_size{i}_{axis}")
+    return lines + all_of("are_sized", tests, "compute")
+
+
+def compute(graph: Graph, name: str) -> list[str]:
+    """New arrays for the outputs, the kernel, and the result: one object or a tuple."""
+    nin, nout = len(graph.inputs), len(graph.outputs)
+    arrays = [k for k, port in enumerate(graph.outputs) if port.shape]
+    scalars = [k for k, port in enumerate(graph.outputs) if not port.shape]
+    lines = ["compute:", *(line for function in FUNCTIONS for line in row(function))]
+    for i in range(nin):
+        lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
+    for k in arrays:
+        lines += new_array(k, len(graph.outputs[k].shape), name)
+    data = [f"ptr %from{i}" for i in range(nin)] + [f"ptr %to{k}" for k in range(nout)]
+    lines.append(f"call void @{name}_one({', '.join(data)})")
+    for k in scalars:
+        lines += new_scalar(k)
+    order = arrays + scalars
+    lines += ["ret ptr %out0"] if nout == 1 else pack(nout)
+    return lines + undo(order, packed=nout != 1)
+
+
+def new_array(k: int, ndim: int, name: str) -> list[str]:
+    """A new array for output k. NewFromDescr takes over one reference to the dtype."""
+    arguments = (
+        f"ptr %ndarray, ptr %float64, i32 {ndim}, ptr @{name}_shape{k}, "
+        "ptr null, ptr null, i32 0, ptr null"
+    )
+    return [
+        "call void %Py_IncRef(ptr %float64)",
+        f"%out{k} = call ptr %PyArray_NewFromDescr({arguments})",
+        *made(f"out{k}"),
+        *field(f"%to{k}", "ptr", f"%out{k}", abi.DATA),
+    ]
+
+
+def new_scalar(k: int) -> list[str]:
+    """A NumPy float64 for output k, as a gufunc returns for an output without dimensions."""
+    call = f"%out{k} = call ptr %PyArray_Scalar(ptr %to{k}, ptr %float64, ptr null)"
+    return [call, *made(f"out{k}")]
+
+
+def pack(nout: int) -> list[str]:
+    """The tuple of several outputs; it takes over their references."""
+    return [
+        f"%tuple = call ptr %PyTuple_New(i64 {nout})",
+        *made("tuple"),
+        *(f"call i32 %PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %out{k})" for k in range(nout)),
+        "ret ptr %tuple",
+    ]
+
+
+def made(what: str) -> list[str]:
+    """Go on if Python had memory for it."""
+    return [
+        f"%no_{what} = icmp eq ptr %{what}, null",
+        f"br i1 %no_{what}, label %undo_{what}, label %made_{what}",
+        f"made_{what}:",
+    ]
+
+
+def undo(order: list[int], packed: bool) -> list[str]:
+    """Without memory: let go of what was made so far, in reverse, and hand on the exception."""
+    names = [f"out{k}" for k in order] + ["tuple"] * packed
+    lines = []
+    for position in reversed(range(1, len(names))):
+        before = names[position - 1]
+        lines += [
+            f"undo_{names[position]}:",
+            f"call void %Py_DecRef(ptr %{before})",
+            f"br label %undo_{before}",
+        ]
+    return [*lines, f"undo_{names[0]}:", "ret ptr null"]
+
+
+def general() -> list[str]:
+    """Everything else: the same arguments to the object's general call."""
+    return [
+        "general:",
+        *row("PyObject_Vectorcall"),
+        *field("%other", "ptr", "%self", GENERAL),
+        "%answer = tail call ptr %PyObject_Vectorcall("
+        "ptr %other, ptr %args, i64 %nargsf, ptr %kwnames)",
+        "ret ptr %answer",
+    ]
+
+
+def field(name: str, kind: str, base: str, offset: int) -> list[str]:
+    """Load a field that stands `offset` bytes after `base`."""
+    place = f"{name}.at"
+    return [
+        f"{place} = getelementptr i8, ptr {base}, i64 {offset}",
+        f"{name} = load {kind}, ptr {place}",
+    ]
+
+
+def row(name: str) -> list[str]:
+    """Load a row of the table under its own name."""
+    return field(f"%{name}", "ptr", "%table", 8 * ROWS.index(name))
+
+
+def all_of(name: str, tests: list[str], onward: str) -> list[str]:
+    """Go on to the block `onward` if all tests hold, to the general call if not."""
+    lines, last = [], "true"
+    for k, test in enumerate(tests):
+        lines.append(f"%{name}{k} = and i1 {last}, {test}")
+        last = f"%{name}{k}"
+    return [*lines, f"br i1 {last}, label %{onward}, label %general"]

@@ -1,0 +1,106 @@
+"""A real NumPy gufunc from the addresses of inner loops.
+
+NumPy keeps pointers to everything it is given (loops, types, name, documentation) and never copies.
+The ufunc's own `obj` field, which NumPy releases with the ufunc, therefore owns all of it.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends import numpy_api
+from kinetree.errors import CompileError
+
+NO_IDENTITY = -1
+
+# owners of gufuncs whose struct was not the expected one: kept for ever, which is safe
+_kept: list[object] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """An inner loop over states: its number type, its address, and what keeps the address valid."""
+
+    dtype: str
+    address: int
+    owner: object
+
+
+class _Head(ctypes.Structure):
+    """The beginning of NumPy's PyUFuncObject, unchanged since NumPy 1.5."""
+
+    _fields_ = (
+        ("head", ctypes.c_void_p * 2),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("ntypes", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_void_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_void_p),
+        ("ptr", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+    )
+
+
+def make_gufunc(
+    loops: Sequence[Loop], nin: int, nout: int, signature: str, name: str, doc: str
+) -> np.ufunc:
+    """The gufunc `name` with `signature`, e.g. "(7),(7)->(7)".
+
+    Args:
+        loops: one inner loop per number type, the narrowest first: NumPy takes the first to which all
+            inputs can be cast safely.
+        nin: number of inputs.
+        nout: number of outputs.
+        signature: core dimensions; sizes that are numbers are checked by NumPy.
+        name: what repr and error messages say.
+        doc: documentation string.
+    """
+    count = len(loops)
+    codes = bytes(np.dtype(loop.dtype).num for loop in loops for _ in range(nin + nout))
+    fields: dict[str, Any] = {
+        "functions": (ctypes.c_void_p * count)(*(loop.address for loop in loops)),
+        "data": (ctypes.c_void_p * count)(),
+        "types": ctypes.create_string_buffer(codes, len(codes)),
+        "name": ctypes.create_string_buffer(name.encode()),
+        "doc": ctypes.create_string_buffer(doc.encode()),
+    }
+    text = ctypes.create_string_buffer(signature.encode())
+    places = [ctypes.addressof(fields[key]) for key in ("functions", "data", "types")]
+    words = [ctypes.addressof(fields[key]) for key in ("name", "doc")]
+    gufunc = _creator()(
+        *places, count, nin, nout, NO_IDENTITY, *words, 0, ctypes.addressof(text)
+    )
+    _own(gufunc, fields, (tuple(loops), fields, text))
+    return gufunc
+
+
+def _creator() -> Any:
+    """PyUFunc_FromFuncAndDataAndSignature."""
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    address = numpy_api.entry("_UFUNC_API", numpy_api.FROM_SIGNATURE)
+    kinds = [pointer] * 3 + [number] * 4 + [pointer] * 2 + [number, pointer]
+    return numpy_api.function(address, ctypes.py_object, *kinds)
+
+
+def _own(gufunc: np.ufunc, fields: dict[str, Any], owner: object) -> None:
+    """Make `gufunc` hold `owner` for as long as it lives."""
+    if not isinstance(gufunc, np.ufunc):
+        raise CompileError(f"NumPy {np.__version__} made a {type(gufunc).__name__}, not a ufunc.")
+    head = _Head.from_address(id(gufunc))
+    familiar = all(getattr(head, key) == ctypes.addressof(at) for key, at in fields.items())
+    if not familiar or head.ptr or head.obj or (head.nin, head.nout) != (gufunc.nin, gufunc.nout):
+        _kept.append(owner)
+        return
+    increment = ctypes.pythonapi.Py_IncRef
+    increment.argtypes, increment.restype = [ctypes.py_object], None
+    increment(owner)
+    head.obj = id(owner)

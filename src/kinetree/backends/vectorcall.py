@@ -1,0 +1,105 @@
+"""A Python type whose instances are called in machine code.
+
+CPython calls an object through a function pointer inside it where its type says so ("vectorcall").
+`EnteredInCode` is such a type, made with Python's own C-API: each instance carries the address of
+its entry point, the table of C functions that the entry point uses, and the general call that takes
+what the entry point does not handle. See fastcall.py for the entry point.
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends import arrays_abi, numpy_api
+from kinetree.backends.fastcall import GENERAL, ROWS, TABLE
+
+ENTRY = 16
+SIZE = 40
+
+BASETYPE, HAVE_VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
+TP_CALL, TP_DOC, TP_MEMBERS = 50, 56, 72
+PYSSIZET, READONLY = 19, 1
+
+
+class _Member(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = (("slot", ctypes.c_int), ("value", ctypes.c_void_p))
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    )
+
+
+def available() -> bool:
+    """Whether this Python can call machine code through an object's own pointer."""
+    return arrays_abi.trusted()
+
+
+@functools.cache
+def entered_in_code() -> type:
+    """The base type. An instance without an entry point refuses to be called."""
+    members = (_Member * 2)(_Member(b"__vectorcalloffset__", PYSSIZET, ENTRY, READONLY, None))
+    doc = ctypes.create_string_buffer(b"An object whose call is machine code.")
+    slots = (_Slot * 4)(
+        _Slot(TP_CALL, numpy_api.python_function("PyVectorcall_Call")),
+        _Slot(TP_MEMBERS, ctypes.addressof(members)),
+        _Slot(TP_DOC, ctypes.addressof(doc)),
+    )
+    name = b"kinetree.backends.vectorcall.EnteredInCode"
+    spec = _Spec(name, SIZE, 0, DEFAULT | BASETYPE | HAVE_VECTORCALL, slots)
+    make = ctypes.pythonapi.PyType_FromSpec
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
+    made = make(ctypes.addressof(spec))
+    _kept.append((members, doc, slots, name, spec))
+    return made
+
+
+# what Python may point to after a type was made: kept for as long as the process lives
+_kept: list[object] = []
+
+
+@functools.cache
+def table() -> Any:
+    """The rows of fastcall.ROWS for this process."""
+    arrays = {
+        "PyArray_NewFromDescr": numpy_api.NEW_FROM_DESCR,
+        "PyArray_Scalar": numpy_api.SCALAR,
+    }
+    rows = {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
+    for name in ROWS:
+        if name in arrays:
+            rows[name] = numpy_api.entry("_ARRAY_API", arrays[name])
+        elif name not in rows:
+            rows[name] = numpy_api.python_function(name)
+    return (ctypes.c_void_p * len(ROWS))(*(rows[name] for name in ROWS))
+
+
+def set_entry(instance: object, address: int, general: Callable[..., Any]) -> None:
+    """Give `instance` its entry point.
+
+    The instance must hold the code at `address` and the object `general` for as long as it lives:
+    only their addresses are stored here.
+    """
+    assert isinstance(instance, entered_in_code())
+    pointer = ctypes.c_void_p
+    pointer.from_address(id(instance) + TABLE).value = ctypes.addressof(table())
+    pointer.from_address(id(instance) + GENERAL).value = id(general)
+    pointer.from_address(id(instance) + ENTRY).value = address
