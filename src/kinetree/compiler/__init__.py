@@ -1,0 +1,1 @@
+"""Traced scalars -> graph -> schedule. Has never heard of a robot."""

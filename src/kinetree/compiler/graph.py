@@ -70,10 +70,20 @@ class Graph:
 
     @property
     def operations(self) -> int:
-        """Additions, subtractions, multiplications, divisions and negations; a fused pair is two."""
+        """Additions, subtractions, multiplications, divisions, negations; a fused pair is two."""
         return sum(OPERATIONS[op][1] * n for op, n in self.count().items())
 
     def roots(self) -> Iterator[int]:
         """The nodes that some output needs."""
         for result in self.results:
             yield from result
+
+    def uses(self) -> list[int]:
+        """How often each node is an argument or a result."""
+        uses = [0] * len(self.nodes)
+        for node in self.nodes:
+            for arg in node.args:
+                uses[arg] += 1
+        for root in self.roots():
+            uses[root] += 1
+        return uses

@@ -1,0 +1,118 @@
+"""The builder: applies operations to nodes, simplifies as it goes, and keeps equal nodes once."""
+
+import math
+from collections.abc import Sequence
+
+from kinetree.compiler.fold import fold
+from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.compiler.pattern import COMMUTATIVE
+from kinetree.compiler.rules import Rule, candidates
+from kinetree.errors import GraphError
+
+
+class Builder:
+    """A growing list of nodes. Nodes are named by their positions.
+
+    `ops`, `args` and `values` are the fields of each node, `numbers` the constant that a node
+    stands for (None where it depends on an input), and `kinds` what the index of rules sees of it:
+    its operation, or "0" and "1" for these two constants.
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[str] = []
+        self.args: list[tuple[int, ...]] = []
+        self.values: list[float | tuple[int, int] | None] = []
+        self.numbers: list[float | None] = []
+        self.kinds: list[str] = []
+        self._leaves: dict[float | tuple[int, int], int] = {}
+        self._nodes: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._candidates: dict[tuple[str, tuple[str, ...]], tuple[Rule, ...]] = {}
+
+    def constant(self, value: float) -> int:
+        """Node of a number; a negative number is the negation of a positive one."""
+        value = float(value)
+        if not math.isfinite(value):
+            raise GraphError(
+                f"a constant of the traced function is {value}; graphs hold finite numbers only. "
+                "Look for missing or infinite data in what the function was given."
+            )
+        if value < 0:
+            return self.apply("neg", (self.constant(-value),))
+        node = self._leaves.get(value)
+        if node is None:
+            value += 0.0  # no negative zero
+            kind = {0.0: "0", 1.0: "1"}.get(value, "const")
+            node = self._leaves[value] = self._append("const", (), value, value, kind)
+        return node
+
+    def input(self, port: int, element: int) -> int:
+        """Node of one element of an input array, elements counted in row-major order."""
+        node = self._leaves.get((port, element))
+        if node is None:
+            node = self._append("input", (), (port, element), None, "input")
+            self._leaves[port, element] = node
+        return node
+
+    def apply(self, op: str, args: tuple[int, ...]) -> int:
+        """Node of `op` applied to nodes, in its simplest known form."""
+        key = (op, args)
+        node = self._memo.get(key)
+        if node is None:
+            node = self._memo[key] = self._simplify(op, args)
+        return node
+
+    def graph(
+        self, inputs: Sequence[Port], outputs: Sequence[Port], results: Sequence[Sequence[int]]
+    ) -> Graph:
+        """Everything built so far, as a graph with these results."""
+        nodes = map(Node, self.ops, self.args, self.values)
+        return Graph(tuple(nodes), tuple(inputs), tuple(outputs), tuple(map(tuple, results)))
+
+    def _simplify(self, op: str, args: tuple[int, ...]) -> int:
+        numbers = [self.numbers[arg] for arg in args]
+        number = fold(op, numbers)
+        if number is not None:
+            return self.constant(number)
+        kinds = tuple([self.kinds[arg] for arg in args])
+        rules = self._candidates.get((op, kinds))
+        if rules is None:
+            rules = self._candidates[op, kinds] = candidates(op, kinds)
+        for rule in rules:
+            node = rule(self, args)
+            if node is not None:
+                return node
+        return self._intern(op, args)
+
+    def _intern(self, op: str, args: tuple[int, ...]) -> int:
+        if op in COMMUTATIVE and args[0] > args[1]:
+            args = (args[1], args[0])
+        node = self._nodes.get((op, args))
+        if node is not None:
+            return node
+        if op == "sub":
+            reverse = self._nodes.get((op, (args[1], args[0])))
+            if reverse is not None:  # a - b and b - a are one subtraction
+                return self.apply("neg", (reverse,))
+        number = self._number(op, args)
+        node = self._nodes[op, args] = self._append(op, args, None, number, op)
+        return node
+
+    def _number(self, op: str, args: tuple[int, ...]) -> float | None:
+        number = self.numbers[args[0]]
+        return -number if op == "neg" and number is not None else None
+
+    def _append(
+        self,
+        op: str,
+        args: tuple[int, ...],
+        value: float | tuple[int, int] | None,
+        number: float | None,
+        kind: str,
+    ) -> int:
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(value)
+        self.numbers.append(number)
+        self.kinds.append(kind)
+        return len(self.ops) - 1

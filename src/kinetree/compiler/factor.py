@@ -1,0 +1,154 @@
+"""Factoring: a x + a y + z becomes a (x + y) + z where that saves operations.
+
+A sum is read as a flat list of signed products, as deep as its nodes have no other use. The factor
+that most products share is taken out, then the next, inside and outside the new bracket. Each
+bracket around k products saves k - 1 multiplications.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from kinetree.compiler.builder import Builder
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.prune import prune
+
+SUMS = frozenset({"add", "sub", "neg"})
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A signed product: factors are nodes of the old graph, times an optional bracket."""
+
+    negative: bool
+    factors: tuple[int, ...]
+    bracket: tuple["Product", ...] = ()
+
+
+def factor(graph: Graph) -> Graph:
+    """The graph with common factors taken out of its sums; never with more operations."""
+    best = graph
+    while True:
+        candidate = prune(factor_once(best))
+        if candidate.operations >= best.operations:
+            return best
+        best = candidate
+
+
+def factor_once(graph: Graph) -> Graph:
+    """One sweep over all sums."""
+    builder = Builder()
+    inner = inner_nodes(graph)
+    new: list[int] = []
+    for i, node in enumerate(graph.nodes):
+        if node.op == "const":
+            new.append(builder.constant(node.value))  # type: ignore[arg-type]
+        elif node.op == "input":
+            new.append(builder.input(*node.value))  # type: ignore[misc]
+        else:
+            grouped = None
+            if node.op in SUMS and not inner[i]:
+                grouped = group(list(products(graph, inner, i)))
+            if grouped is not None:
+                new.append(build_sum(builder, grouped, new))
+            else:
+                new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
+    results = [[new[node] for node in result] for result in graph.results]
+    return builder.graph(graph.inputs, graph.outputs, results)
+
+
+def inner_nodes(graph: Graph) -> list[bool]:
+    """Whether a node is used once only: a sum by a sum, a product by a sum or a product."""
+    uses = graph.uses()
+    inner = [False] * len(graph.nodes)
+    for node in graph.nodes:
+        for arg in node.args:
+            op = graph.nodes[arg].op
+            fits = node.op in SUMS if op in SUMS else op == "mul" and node.op in (*SUMS, "mul")
+            if fits and uses[arg] == 1:
+                inner[arg] = True
+    return inner
+
+
+def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
+    """The sum at `root` as signed products, from left to right."""
+    found: list[Product] = []
+    stack = [(root, False)]
+    while stack:
+        i, negative = stack.pop()
+        node = graph.nodes[i]
+        if node.op in SUMS and (i == root or inner[i]):
+            last = negative != (node.op in ("sub", "neg"))
+            stack.append((node.args[-1], last))
+            if len(node.args) == 2:
+                stack.append((node.args[0], negative))
+        else:
+            found.append(Product(negative, factors(graph, inner, i)))
+    return found
+
+
+def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
+    """The factors of a product that has no other use, from left to right."""
+    node = graph.nodes[i]
+    if node.op != "mul" or not inner[i]:
+        return (i,)
+    return tuple(f for arg in node.args for f in factors(graph, inner, arg))
+
+
+def group(terms: list[Product]) -> list[Product] | None:
+    """The sum with common factors taken out, or None where no two products share one."""
+    changed = False
+    while True:
+        shared = common_factor(terms)
+        if shared is None:
+            return terms if changed else None
+        changed = True
+        first = next(k for k, t in enumerate(terms) if has(t, shared))
+        outside = terms[first].negative
+        inside = [without(t, shared, outside) for t in terms if has(t, shared)]
+        bracket = Product(outside, (shared,), tuple(group(inside) or inside))
+        terms = [
+            bracket if k == first else t
+            for k, t in enumerate(terms)
+            if k == first or not has(t, shared)
+        ]
+
+
+def common_factor(terms: list[Product]) -> int | None:
+    """The factor of most products of the sum, the first such; None where all occur once."""
+    counts = Counter(
+        f for t in terms if not t.bracket and len(t.factors) > 1 for f in set(t.factors)
+    )
+    ordered = [f for t in terms for f in t.factors if counts[f] > 1]
+    return max(ordered, key=lambda f: counts[f], default=None)
+
+
+def has(product: Product, shared: int) -> bool:
+    """Whether a factor can be taken out of a product and leaves something."""
+    return not product.bracket and len(product.factors) > 1 and shared in product.factors
+
+
+def without(product: Product, shared: int, negative: bool) -> Product:
+    """The product without one occurrence of the factor, its sign relative to the bracket's."""
+    k = product.factors.index(shared)
+    rest = product.factors[:k] + product.factors[k + 1 :]
+    return Product(product.negative != negative, rest)
+
+
+def build_sum(builder: Builder, terms: list[Product] | tuple[Product, ...], new: list[int]) -> int:
+    """Node of a sum of products, added from left to right."""
+    total = builder.constant(0)
+    for product in terms:
+        node = build_product(builder, product, new)
+        total = builder.apply("sub" if product.negative else "add", (total, node))
+    return total
+
+
+def build_product(builder: Builder, product: Product, new: list[int]) -> int:
+    """Node of a product without its sign, multiplied from left to right."""
+    nodes = [new[f] for f in product.factors]
+    if product.bracket:
+        nodes.append(build_sum(builder, product.bracket, new))
+    total = nodes[0]
+    for node in nodes[1:]:
+        total = builder.apply("mul", (total, node))
+    return total

@@ -1,0 +1,240 @@
+"""Traced scalars: numbers that remember how they were computed.
+
+An algorithm that runs on arrays of traced scalars (`dtype=object`) leaves behind a graph with every
+constant folded in. A traced scalar has no value, so nothing may branch on it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinetree.compiler.builder import Builder
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.prune import prune
+from kinetree.errors import GraphError
+
+NUMBERS = (float, int, np.floating, np.integer)
+POWERS = range(-16, 17)
+
+
+class TracedScalar:
+    """A node of a graph under construction, with the operators of a number."""
+
+    __slots__ = ("builder", "node")
+
+    def __init__(self, builder: Builder, node: int) -> None:
+        self.builder = builder
+        self.node = node
+
+    def __add__(self, other: Any) -> Any:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return reflected("add", self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return reflected("sub", self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return reflected("mul", self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return reflected("div", self, other)
+
+    def __neg__(self) -> "TracedScalar":
+        return unary("neg", self)
+
+    def __pos__(self) -> "TracedScalar":
+        return self
+
+    def __pow__(self, exponent: int) -> "TracedScalar":
+        return power(self, exponent)
+
+    # NumPy's sin, cos and sqrt of an object array call the methods of its elements.
+
+    def sin(self) -> "TracedScalar":
+        """Sine of an angle in rad."""
+        return unary("sin", self)
+
+    def cos(self) -> "TracedScalar":
+        """Cosine of an angle in rad."""
+        return unary("cos", self)
+
+    def sqrt(self) -> "TracedScalar":
+        """Square root."""
+        return unary("sqrt", self)
+
+    def __bool__(self) -> NoReturn:
+        refuse("has no truth value")
+
+    def __eq__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __ne__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __lt__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __le__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __gt__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __ge__(self, other: object) -> NoReturn:
+        refuse("cannot be compared")
+
+    def __float__(self) -> NoReturn:
+        refuse("is no float (it was written into an array of floats, or given to `math`)")
+
+    def __hash__(self) -> int:
+        return hash((id(self.builder), self.node))
+
+    def __repr__(self) -> str:
+        return f"TracedScalar({self.builder.ops[self.node]} %{self.node})"
+
+
+def refuse(what: str) -> NoReturn:
+    """Say why a traced scalar cannot do it, and what to write instead."""
+    raise GraphError(
+        f"a traced scalar {what}: it stands for every value at once. Branch on the model, never on "
+        "q; take sin, cos, sqrt and sign from kinetree.scalars; build arrays with np.array([...]) "
+        "instead of writing into arrays of floats."
+    )
+
+
+def binary(op: str, x: TracedScalar, other: Any) -> Any:
+    """`x op other`, or NotImplemented where `other` is no scalar of this trace."""
+    builder = x.builder
+    if type(other) is TracedScalar:
+        if other.builder is not builder:
+            refuse("met a traced scalar of another trace")
+        return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
+    if isinstance(other, NUMBERS):
+        return TracedScalar(builder, builder.apply(op, (x.node, builder.constant(float(other)))))
+    return NotImplemented
+
+
+def reflected(op: str, x: TracedScalar, other: Any) -> Any:
+    """`other op x` for a number on the left."""
+    if isinstance(other, NUMBERS):
+        builder = x.builder
+        return TracedScalar(builder, builder.apply(op, (builder.constant(float(other)), x.node)))
+    return NotImplemented
+
+
+def unary(op: str, x: TracedScalar) -> TracedScalar:
+    """`op` of a traced scalar."""
+    return TracedScalar(x.builder, x.builder.apply(op, (x.node,)))
+
+
+def power(x: TracedScalar, exponent: Any) -> TracedScalar:
+    """Small whole power of x, by repeated squaring."""
+    if not isinstance(exponent, NUMBERS) or exponent not in POWERS:
+        raise GraphError(
+            f"a traced scalar was raised to the power {exponent!r}; whole numbers from {POWERS[0]} "
+            f"to {POWERS[-1]} are possible. Use sqrt of kinetree.scalars for roots."
+        )
+    n = abs(int(exponent))
+    result: Any = 1
+    square = x
+    while n:
+        if n % 2:
+            result = square * result
+        n //= 2
+        square = square * square if n else square
+    one = TracedScalar(x.builder, x.builder.constant(1))
+    return one * result if exponent >= 0 else one / result
+
+
+def sin(x: TracedScalar) -> TracedScalar:
+    """Sine of an angle in rad."""
+    return x.sin()
+
+
+def cos(x: TracedScalar) -> TracedScalar:
+    """Cosine of an angle in rad."""
+    return x.cos()
+
+
+def sqrt(x: TracedScalar) -> TracedScalar:
+    """Square root."""
+    return x.sqrt()
+
+
+def sign(x: TracedScalar) -> TracedScalar:
+    """Sign of x: -1, 0 or 1; NaN stays NaN."""
+    return unary("sign", x)
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]] | None = None,
+) -> Graph:
+    """The graph of a function of arrays: what it computes, as straight-line code.
+
+    Args:
+        function: called once with an array of traced scalars for each input, shape `Port.shape`
+            (a traced scalar where the shape is ()); returns an array or scalar, or a tuple of them.
+        inputs: name, shape and dimension letters of each argument.
+        outputs: name and dimension letters of each result; `out0`, `out1`, ... where left out.
+
+    Returns:
+        A graph without dead nodes, in the order in which the function computed.
+    """
+    builder = Builder()
+    found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+    arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
+    if outputs is None:
+        outputs = [(f"out{k}", ()) for k in range(len(arrays))]
+    if len(outputs) != len(arrays):
+        names = ", ".join(name for name, _ in outputs)
+        raise GraphError(
+            f"the traced function returned {len(arrays)} arrays but {len(outputs)} outputs were "
+            f"announced ({names}). Return a tuple with one array for each."
+        )
+    ports = [
+        Port(name, array.shape, dims) for (name, dims), array in zip(outputs, arrays, strict=True)
+    ]
+    results = [
+        [read(builder, x, port, k) for k, x in enumerate(array.ravel().tolist())]
+        for port, array in zip(ports, arrays, strict=True)
+    ]
+    return prune(builder.graph(inputs, ports, results))
+
+
+def traced_array(builder: Builder, k: int, port: Port) -> NDArray[np.object_] | TracedScalar:
+    """Input k as an array of traced scalars."""
+    elements = [TracedScalar(builder, builder.input(k, i)) for i in range(math.prod(port.shape))]
+    if port.shape == ():
+        return elements[0]
+    array = np.empty(len(elements), dtype=object)
+    array[:] = elements
+    return array.reshape(port.shape)
+
+
+def read(builder: Builder, x: Any, port: Port, element: int) -> int:
+    """Node of one element of an output; a plain number becomes a constant."""
+    if isinstance(x, TracedScalar) and x.builder is builder:
+        return x.node
+    if isinstance(x, NUMBERS):
+        return builder.constant(float(x))
+    index = tuple(int(i) for i in np.unravel_index(element, port.shape)) if port.shape else ()
+    raise GraphError(
+        f"element {index} of output {port.name!r} is a {type(x).__name__}; a traced function "
+        "returns arrays of numbers and of the traced scalars that it was given."
+    )
