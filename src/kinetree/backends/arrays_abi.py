@@ -12,7 +12,7 @@ import sysconfig
 
 import numpy as np
 
-# byte offsets in an object
+# byte offsets in an array
 TYPE = 8
 DATA = 16
 NDIM = 24
@@ -21,11 +21,17 @@ DESCR = 56
 FLAGS = 64
 READY = 0x0101  # C-contiguous and aligned
 
+# byte offsets in a dtype, and what float64 in the machine's byte order has there
+BYTE_ORDER = 26
+TYPE_NUMBER = 28
+NATIVE = ord("=")
+FLOAT64 = 12
+
 
 @functools.cache
 def trusted() -> bool:
     """Whether machine code may read arrays directly in this process."""
-    return _plain_python() and _arrays_as_expected()
+    return _plain_python() and _arrays_as_expected() and _dtypes_as_expected()
 
 
 def _plain_python() -> bool:
@@ -62,3 +68,17 @@ def _as_expected(array: np.ndarray) -> bool:
         and pointer.from_address(at + DESCR).value == id(array.dtype)
         and (word.from_address(at + FLAGS).value & READY == READY) == ready
     )
+
+
+def _dtypes_as_expected() -> bool:
+    """Whether the two fields single out native float64 among all number types."""
+    kinds = [np.dtype(code) for code in np.typecodes["AllFloat"] + np.typecodes["AllInteger"]]
+    kinds += [kind.newbyteorder() for kind in kinds] + [np.dtype("S8"), np.dtype("M8[s]")]
+    return all(_marked_float64(kind) == (kind == np.dtype(np.float64)) for kind in kinds if kind.char != "g")
+
+
+def _marked_float64(kind: np.dtype) -> bool:
+    """What machine code will think of the dtype `kind`."""
+    at = id(kind)
+    order = ctypes.c_ubyte.from_address(at + BYTE_ORDER).value
+    return order == NATIVE and ctypes.c_int.from_address(at + TYPE_NUMBER).value == FLOAT64

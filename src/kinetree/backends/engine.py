@@ -6,6 +6,7 @@ llvmlite is imported on first use, so that importing kinetree stays light.
 import functools
 import os
 import platform
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from kinetree.errors import CompileError
@@ -13,6 +14,9 @@ from kinetree.errors import CompileError
 # Lines of IR above which the code generator takes its quick settings: its slow ones grow faster than
 # linearly with the length of a basic block, and the graph arrives already optimised.
 LARGE = 40_000
+
+# on Windows LLVM's loader reads ELF objects, which its older linker does best
+JITLINK = os.name != "nt"
 
 
 class Machine(Protocol):
@@ -54,15 +58,20 @@ def versions() -> str:
 def target_machine(target: Machine, opt: int) -> Any:
     """A code generator for `target`.
 
-    Code and constants lie side by side (the loader reserves one block for both), so the small code
-    model is safe and saves a 64-bit address for every constant that the code reads.
+    JITLink keeps code and constants close together, so the small code model is safe and saves a
+    64-bit address for every constant that the code reads.
     """
-    # the loader reads ELF objects only, on Windows too
-    triple = target.triple + "-elf" if os.name == "nt" else target.triple
-    reloc = "static" if os.name == "nt" else "pic"
-    chosen = binding().Target.from_triple(triple)
-    return chosen.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=opt, reloc=reloc, codemodel="small", jit=True
+    return (
+        binding()
+        .Target.from_triple(target.triple)
+        .create_target_machine(
+            cpu=target.cpu,
+            features=target.features,
+            opt=opt,
+            reloc="pic" if JITLINK else "default",
+            codemodel="small" if JITLINK else "jitdefault",
+            jit=True,
+        )
     )
 
 
@@ -101,33 +110,33 @@ class Code:
     Whoever calls into the code holds this object for as long as the call lasts.
     """
 
-    __slots__ = ("_engine",)
+    __slots__ = ("__weakref__", "_library")
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
+    def __init__(self, library: Any) -> None:
+        self._library = library
 
     def address(self, name: str) -> int:
-        """Address of the function `name`."""
-        address = self._engine.get_function_address(name)
-        if not address:
-            raise CompileError(f"The compiled code has no function {name!r}; it was expected there.")
-        return address
+        """Address of the exported function `name`."""
+        return self._library[name]
 
 
-def load(code: bytes, target: Machine) -> Code:
-    """Functions of object code, mapped into this process.
+def load(code: bytes, target: Machine, names: Iterable[str]) -> Code:
+    """Object code mapped into this process, with the addresses of the functions `names`.
 
-    MCJIT with llvmlite's memory manager: an engine of its own for each kernel is what returns all
-    memory to the system when the kernel is discarded (ORC keeps a library record for ever).
+    Each kernel has a just-in-time linker of its own, which its library keeps alive: one linker for
+    all kernels would remember every library it ever had. JITLink places code and constants in one
+    block of memory and reports errors where the older loader ends the process.
     """
     llvm = binding()
-    module = llvm.parse_assembly("", context=llvm.create_context())
-    engine = llvm.create_mcjit_compiler(module, target_machine(target, 0), use_lmm=True)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return Code(engine)
-
-
-def host() -> str:
-    """The machine in words, for messages and cache keys."""
-    return f"{platform.system()} {platform.machine()}"
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    try:
+        machine = target_machine(target, 0)
+        linker = llvm.create_lljit_compiler(machine, use_jit_link=JITLINK, suppress_errors=True)
+        return Code(builder.link(linker, "kernel"))
+    except RuntimeError as problem:
+        raise CompileError(
+            f"LLVM could not load a kernel on {platform.system()} {platform.machine()}: {problem}. "
+            "Expected object code of this machine; `kinetree cache clear` removes stored code."
+        ) from problem

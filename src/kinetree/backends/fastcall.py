@@ -74,7 +74,7 @@ def checks(graph: Graph) -> list[str]:
             f"%is_array{i} = icmp eq ptr %type{i}, %ndarray",
         ]
     lines += all_of("are_arrays", [f"%is_array{i}" for i in count], "headers")
-    lines += ["headers:", *row("float64")]
+    lines.append("headers:")
     for i, port in enumerate(graph.inputs):
         lines += header(i, port)
     lines += all_of("are_fit", [f"%is_fit{i}" for i in count], "dimensions")
@@ -82,10 +82,17 @@ def checks(graph: Graph) -> list[str]:
 
 
 def header(i: int, port: Port) -> list[str]:
-    """Is argument i of type float64, contiguous, aligned, with the right number of dimensions?"""
+    """Is argument i native float64, contiguous, aligned, with the right number of dimensions?
+
+    The dtype is judged by its fields: an array that was unpickled has a dtype object of its own.
+    """
     return [
         *field(f"%descr{i}", "ptr", f"%in{i}", abi.DESCR),
-        f"%is_float64_{i} = icmp eq ptr %descr{i}, %float64",
+        *field(f"%number{i}", "i32", f"%descr{i}", abi.TYPE_NUMBER),
+        *field(f"%order{i}", "i8", f"%descr{i}", abi.BYTE_ORDER),
+        f"%is_double{i} = icmp eq i32 %number{i}, {abi.FLOAT64}",
+        f"%is_native{i} = icmp eq i8 %order{i}, {abi.NATIVE}",
+        f"%is_float64_{i} = and i1 %is_double{i}, %is_native{i}",
         *field(f"%flags{i}", "i32", f"%in{i}", abi.FLAGS),
         f"%ready{i} = and i32 %flags{i}, {abi.READY}",
         f"%is_ready{i} = icmp eq i32 %ready{i}, {abi.READY}",
@@ -114,7 +121,7 @@ def compute(graph: Graph, name: str) -> list[str]:
     nin, nout = len(graph.inputs), len(graph.outputs)
     arrays = [k for k, port in enumerate(graph.outputs) if port.shape]
     scalars = [k for k, port in enumerate(graph.outputs) if not port.shape]
-    lines = ["compute:", *(line for function in FUNCTIONS for line in row(function))]
+    lines = ["compute:", *row("float64"), *(line for f in FUNCTIONS for line in row(f))]
     for i in range(nin):
         lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
     for k in arrays:

@@ -16,8 +16,10 @@ import numpy as np
 from kinetree.backends import arrays_abi, numpy_api
 from kinetree.backends.fastcall import GENERAL, ROWS, TABLE
 
+# layout of an instance (fastcall.py has the rest) and of a type
 ENTRY = 16
 SIZE = 40
+TYPE_FLAGS = 168
 
 BASETYPE, HAVE_VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 TP_CALL, TP_DOC, TP_MEMBERS = 50, 56, 72
@@ -74,6 +76,14 @@ def entered_in_code() -> type:
 
 # what Python may point to after a type was made: kept for as long as the process lives
 _kept: list[object] = []
+
+
+def hand_down(kind: type) -> type:
+    """Let a subclass be called as directly as its base: CPython 3.11 does not inherit the flag."""
+    flags = ctypes.c_ulong.from_address(id(kind) + TYPE_FLAGS)
+    if flags.value == kind.__flags__:
+        flags.value |= HAVE_VECTORCALL
+    return kind
 
 
 @functools.cache

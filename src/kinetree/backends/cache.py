@@ -1,0 +1,170 @@
+"""Object code on disk, so that a kernel is compiled once per machine and not once per process.
+
+An entry is a file named by its key. It begins with a hash over key and code which is verified before
+a byte is used: a damaged file is compiled again, never loaded. Files appear whole or not at all
+(written aside, then renamed), belong to their owner alone, and contain nothing that is unpickled.
+Any trouble with the disk means working without a cache, never a failure.
+"""
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kinetree.backends import cache_folder
+
+log = logging.getLogger(__name__)
+
+MAGIC = b"kinetree object code 1\n"
+DIGEST = hashlib.sha256().digest_size
+SUFFIX = ".kto"
+ASIDE = "aside-"  # prefix of files that are still being written
+ABANDONED = 3600  # s after which such a file is rubbish of a process that was killed
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """Where the cache is, whether it is used, how many entries it has and how large they are."""
+
+    folder: Path
+    enabled: bool
+    entries: int
+    size: int
+    limit: int
+
+
+def make_key(parts: Iterable[str]) -> str:
+    """The name of an entry: a hash of everything that the object code depends on."""
+    digest = hashlib.sha256(MAGIC)
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def load(key: str) -> bytes | None:
+    """The object code stored under `key`, or None."""
+    if not cache_folder.enabled():
+        return None
+    path = cache_folder.folder() / (key + SUFFIX)
+    try:
+        data = cache_folder.read_own(path)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        log.warning("kinetree does not use %s: %s", path, problem)
+        return None
+    code = unseal(key, data)
+    if code is None:
+        log.warning("kinetree compiles again: %s is damaged", path)
+        return None
+    _touch(path)
+    return code
+
+
+def store(key: str, code: bytes) -> None:
+    """Keep `code` under `key`; the entries used longest ago go where the cache grows too large."""
+    if not cache_folder.enabled():
+        return
+    folder = cache_folder.folder()
+    try:
+        cache_folder.make(folder)
+        _write(folder, key + SUFFIX, seal(key, code))
+        _shrink(folder, cache_folder.limit())
+    except OSError as problem:
+        log.info("kinetree works without its cache %s: %s", folder, problem)
+
+
+def seal(key: str, code: bytes) -> bytes:
+    """The content of a file: magic, hash over key and code, code."""
+    return MAGIC + hashlib.sha256(key.encode() + code).digest() + code
+
+
+def unseal(key: str, data: bytes) -> bytes | None:
+    """The code in the content of a file, None if anything about it is wrong."""
+    start = len(MAGIC) + DIGEST
+    if len(data) < start or not data.startswith(MAGIC):
+        return None
+    code = data[start:]
+    whole = hashlib.sha256(key.encode() + code).digest() == data[len(MAGIC) : start]
+    return code if whole else None
+
+
+def clear() -> int:
+    """Remove every entry; the number of files removed."""
+    removed = 0
+    for path, _ in _files(cache_folder.folder()):
+        removed += _remove(path)
+    return removed
+
+
+def info() -> CacheInfo:
+    """The state of the cache."""
+    folder = cache_folder.folder()
+    sizes = [status.st_size for path, status in _files(folder) if path.suffix == SUFFIX]
+    return CacheInfo(folder, cache_folder.enabled(), len(sizes), sum(sizes), cache_folder.limit())
+
+
+def _write(folder: Path, name: str, data: bytes) -> None:
+    """Write aside, then rename: readers see the whole file or none."""
+    number, aside = tempfile.mkstemp(prefix=ASIDE, dir=folder)  # readable by its owner alone
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        os.replace(aside, folder / name)
+    except BaseException:
+        _remove(Path(aside))
+        raise
+
+
+def _shrink(folder: Path, limit: int) -> None:
+    """Remove what was used longest ago until the rest fits, and what killed processes left."""
+    files = sorted(_files(folder), key=lambda item: item[1].st_mtime)
+    newest = max((status.st_mtime for _, status in files), default=0)
+    for path, status in files:
+        if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:
+            _remove(path)
+    entries = [(path, status) for path, status in files if path.suffix == SUFFIX]
+    size = sum(status.st_size for _, status in entries)
+    for path, status in entries:
+        if size <= limit:
+            break
+        _remove(path)
+        size -= status.st_size
+
+
+def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """Our files in `folder`; those that vanish meanwhile are left out."""
+    found = []
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    for name in names:
+        if name.endswith(SUFFIX) or name.startswith(ASIDE):
+            try:
+                found.append((folder / name, (folder / name).stat()))
+            except OSError:
+                continue
+    return found
+
+
+def _remove(path: Path) -> bool:
+    """Remove a file that another process may be removing too."""
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _touch(path: Path) -> None:
+    """Note that the entry was used."""
+    try:
+        os.utime(path)
+    except OSError:
+        log.debug("kinetree cannot date %s", path)

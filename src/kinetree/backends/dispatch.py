@@ -1,0 +1,127 @@
+"""The general call of a kernel: keywords, the choice of loops, threads, and errors that teach."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends.explain import ArgumentError, explain, usage
+from kinetree.backends.gufunc import Loop, make_gufunc
+from kinetree.backends.split import call_split
+from kinetree.backends.threads import thread_count
+from kinetree.compiler.graph import Graph, Port
+
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+# Operations in a batch above which threads pay: waking one costs some tens of microseconds.
+WORK = 4_000_000
+
+PLAIN = (np.ndarray, np.generic, list, tuple, int, float)
+LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
+
+
+def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters: bool) -> str:
+    """The gufunc signature, with the dimensions' letters or their sizes."""
+
+    def core(port: Port) -> str:
+        named = letters and len(port.dims) == len(port.shape)
+        return f"({','.join(port.dims if named else map(str, port.shape))})"
+
+    return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
+
+
+class Dispatch:
+    """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
+
+    __slots__ = ("_doc", "_double", "_every", "_least", "_loop", "dtypes", "graph", "name")
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        doc: str,
+        dtypes: tuple[str, ...],
+        loop: Callable[[str], Loop],
+    ) -> None:
+        self.graph, self.name, self.dtypes = graph, name, dtypes
+        self._doc, self._loop = doc, loop
+        self._double = self._make(("float64",)) if "float64" in dtypes else None
+        self._every = self._double if dtypes == ("float64",) else None
+        states = math.ceil(WORK / max(graph.operations, 20))
+        self._least = min((max(port.size, 1) for port in graph.inputs), default=1) * states
+
+    def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
+        """The gufunc with the loops of `dtypes`, the narrowest first."""
+        graph = self.graph
+        loops = [self._loop(dtype) for dtype in sorted(dtypes)]
+        signature = core_signature(graph.inputs, graph.outputs, letters=False)
+        nin, nout = len(graph.inputs), len(graph.outputs)
+        return make_gufunc(loops, nin, nout, signature, self.name, self._doc)
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The gufunc with all loops."""
+        if self._every is None:
+            self._every = self._make(self.dtypes)
+        return self._every
+
+    def call(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
+        try:
+            if options:
+                arrays, options = self._by_name(arrays, options)
+            gufunc = self._every or self._suited(arrays, options)
+            for array in arrays:
+                if type(array) is np.ndarray and array.size >= self._least:
+                    result = self._on_threads(gufunc, arrays, options)
+                    if result is not None:
+                        return result
+                    break
+            return gufunc(*arrays, **options)
+        except (ValueError, TypeError) as refused:
+            taught = explain(self.name, self.graph, arrays, options)
+            if taught is None:
+                raise
+            raise taught from refused
+
+    def _by_name(
+        self, arrays: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Inputs given by name, moved to their places."""
+        missing = [port.name for port in self.graph.inputs[len(arrays) :]]
+        if not any(name in options for name in missing):
+            return arrays, options
+        absent = [name for name in missing if name not in options]
+        if absent:
+            raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
+        named = tuple(options[name] for name in missing)
+        rest = {key: value for key, value in options.items() if key not in missing}
+        return (*arrays, *named), rest
+
+    def _suited(self, arrays: tuple[Any, ...], options: dict[str, Any]) -> np.ufunc:
+        """The float64 gufunc where NumPy would take that loop anyway, else the one with all."""
+        double = self._double
+        if double is None or not LOOPS_BY_HAND.isdisjoint(options):
+            return self.gufunc
+        if not all(isinstance(array, PLAIN) for array in arrays):
+            return self.gufunc  # a foreign array takes the gufunc away with it
+        for array in arrays[: len(self.graph.inputs)]:
+            # a bare Python number adapts to the others, so it decides nothing
+            if not isinstance(array, int | float) or isinstance(array, np.generic):
+                kind = np.asarray(array).dtype
+                if kind == FLOAT64 or not np.can_cast(kind, FLOAT32):
+                    return double
+        return self.gufunc
+
+    def _on_threads(
+        self, gufunc: np.ufunc, arrays: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """The result from several threads, None where one call of NumPy has to do it."""
+        count = thread_count()
+        if count < 2 or len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
+            return None
+        if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
+            return None
+        graph = self.graph
+        return call_split(gufunc, graph.inputs, graph.outputs, arrays, options.get("out"), count)

@@ -1,0 +1,78 @@
+"""Kernels where LLVM is missing: the same gufunc, its inner loop run by the reference interpreter.
+
+NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same; only
+the speed is not.
+"""
+
+import ctypes
+import warnings
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends.gufunc import Loop
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.interpret import interpret
+
+_WORDS = ctypes.POINTER(ctypes.c_ssize_t)
+_INNER_LOOP = ctypes.CFUNCTYPE(
+    None, ctypes.POINTER(ctypes.c_void_p), _WORDS, _WORDS, ctypes.c_void_p
+)
+
+
+class SlowKernelWarning(RuntimeWarning):
+    """LLVM is missing, so kernels are interpreted: right, but a hundred times slower."""
+
+
+_warned = False
+
+
+def warn_once(problem: Exception) -> None:
+    """Say once in a process that nothing is compiled."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"kinetree cannot import llvmlite ({problem}); kernels are interpreted, which gives the "
+            "same results slowly. The way out: pip install llvmlite.",
+            SlowKernelWarning,
+            stacklevel=4,
+        )
+
+
+class _Memory:
+    """Memory that NumPy handed to a loop, in the form that np.asarray understands."""
+
+    def __init__(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: np.dtype[Any]
+    ) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": kind.str,
+        }
+
+
+def interpreted_loop(graph: Graph, dtype: str) -> Loop:
+    """An inner loop over states that interprets `graph` in numbers of type `dtype`."""
+    kind = np.dtype(dtype)
+    ports = [*graph.inputs, *graph.outputs]
+
+    def run(args: Any, dimensions: Any, steps: Any, _: Any) -> None:
+        views, at = [], len(ports)
+        for k, port in enumerate(ports):
+            inner = at + len(port.shape)
+            strides = (steps[k], *steps[at:inner])
+            at = inner
+            shape = (dimensions[0], *port.shape)
+            views.append(np.asarray(_Memory(args[k], shape, strides, kind)))
+        results = interpret(graph, *views[: len(graph.inputs)])
+        for view, result in zip(views[len(graph.inputs) :], results, strict=True):
+            view[...] = result
+
+    entry = _INNER_LOOP(run)
+    address = ctypes.cast(entry, ctypes.c_void_p).value
+    assert address is not None
+    return Loop(dtype, address, entry)

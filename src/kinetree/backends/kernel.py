@@ -1,0 +1,143 @@
+"""Kernel: a compiled graph that is called like the function it came from.
+
+A single float64 state enters machine code directly (fastcall.py); everything else, and every other
+Python, goes through a real NumPy gufunc (dispatch.py).
+"""
+
+import functools
+from typing import Any, Self
+
+import numpy as np
+
+from kinetree.backends import engine, interpreted, vectorcall
+from kinetree.backends.dispatch import Dispatch, core_signature
+from kinetree.backends.programs import Programs
+from kinetree.compiler.graph import Graph
+from kinetree.errors import CompileError, InputError
+
+DTYPES = ("float64", "float32")
+
+
+class Kernel:
+    """A graph, compiled. `kernel(*arrays, out=None, ...)` broadcasts over leading axes.
+
+    Args:
+        graph: what to compute, best after `compiler.optimise`.
+        name: the name in messages and of the gufunc.
+        doc: documentation string.
+        dtypes: number types to offer; float32 is compiled when first asked for.
+    """
+
+    _direct = False
+
+    def __new__(
+        cls, graph: Graph, name: str = "kernel", doc: str = "", dtypes: tuple[str, ...] = DTYPES
+    ) -> Self:
+        """A kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
+        if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
+            return object.__new__(direct_kernel())  # type: ignore[return-value]
+        return object.__new__(cls)
+
+    def __init__(
+        self, graph: Graph, name: str = "kernel", doc: str = "", dtypes: tuple[str, ...] = DTYPES
+    ) -> None:
+        if not dtypes or not set(dtypes) <= set(DTYPES):
+            raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
+        self._given = (graph, name, doc, tuple(dtypes))
+        self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
+        self.__doc__ = doc or f"{name}: {self._signature}"
+        self._programs = Programs(graph) if has_llvm() else None
+        interpret = functools.partial(interpreted.interpreted_loop, graph)
+        loop = self._programs.loop if self._programs else interpret
+        self._general = Dispatch(graph, name, self.__doc__, tuple(dtypes), loop).call
+        if self._direct:
+            self._code = self._compiled.code("float64")
+            vectorcall.set_entry(self, self._compiled.entry(), self._general)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""
+        return self._general(*arrays, **options)
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The real NumPy gufunc, with all its loops."""
+        return self._general.__self__.gufunc
+
+    @property
+    def signature(self) -> str:
+        """Core dimensions by their letters: "(n),(n),(n)->(n)"."""
+        return self._signature
+
+    @property
+    def graph(self) -> Graph:
+        """What is computed."""
+        return self._given[0]
+
+    @property
+    def name(self) -> str:
+        """Name in messages and of the gufunc."""
+        return self._given[1]
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Number types that the kernel computes in."""
+        return self._given[3]
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations for one state; sine and cosine are not counted."""
+        return self.graph.operations
+
+    @property
+    def ir(self) -> str:
+        """The float64 code as LLVM IR."""
+        return self._compiled.text(self.dtypes[0])
+
+    @property
+    def assembly(self) -> str:
+        """The float64 code in the assembly language of this machine."""
+        return self._compiled.assembly(self.dtypes[0])
+
+    @property
+    def _compiled(self) -> Programs:
+        if self._programs is None:
+            raise CompileError(
+                f"{self.name} is interpreted, so it has no machine code; install llvmlite to "
+                "compile it."
+            )
+        return self._programs
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kernel, self._given
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing in a kernel ever changes
+
+
+@functools.cache
+def direct_kernel() -> type[Kernel]:
+    """The kernels whose call is machine code from its first instruction."""
+    base: Any = vectorcall.entered_in_code()
+
+    class DirectKernel(base, Kernel):
+        """A kernel that Python calls through a pointer in the object."""
+
+        _direct = True
+
+    return vectorcall.hand_down(DirectKernel)
+
+
+def has_llvm() -> bool:
+    """Whether LLVM can be used; the first time it cannot, a warning says so."""
+    try:
+        engine.binding()
+    except (ImportError, OSError) as problem:
+        interpreted.warn_once(problem)
+        return False
+    return True

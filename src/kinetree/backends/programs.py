@@ -1,0 +1,58 @@
+"""The machine code of one graph: emitted, compiled or taken from the cache when first needed."""
+
+from kinetree.backends import cache, engine
+from kinetree.backends.fastcall import emit_call
+from kinetree.backends.gufunc import Loop
+from kinetree.compiler.graph import Graph
+
+# names in the object code; the user's name stays out of it, so that equal graphs share an entry
+SYMBOL = "kernel"
+
+
+class Programs:
+    """Machine code of `graph` for each number type."""
+
+    __slots__ = ("_codes", "graph", "target")
+
+    def __init__(self, graph: Graph) -> None:
+        from kinetree.backends.llvm import host_target
+
+        self.graph = graph
+        self.target = host_target()
+        self._codes: dict[str, engine.Code] = {}
+
+    def text(self, dtype: str) -> str:
+        """The module as text of LLVM IR: loop over states, one state, and (float64) its call."""
+        from kinetree.backends.llvm import emit
+
+        text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
+        return text + emit_call(self.graph, SYMBOL) if dtype == "float64" else text
+
+    def assembly(self, dtype: str) -> str:
+        """The same as assembly of this machine."""
+        return engine.assembly(self.text(dtype), self.target)
+
+    def code(self, dtype: str) -> engine.Code:
+        """The machine code in memory. Two threads may both make it: the first one is kept."""
+        if dtype not in self._codes:
+            self._codes.setdefault(dtype, self._load(dtype))
+        return self._codes[dtype]
+
+    def _load(self, dtype: str) -> engine.Code:
+        text, target = self.text(dtype), self.target
+        key = cache.make_key([text, engine.versions(), target.triple, target.cpu, target.features])
+        code = cache.load(key)
+        if code is None:
+            code = engine.assemble(text, target)
+            cache.store(key, code)
+        parts = ("states", "one", "call") if dtype == "float64" else ("states", "one")
+        return engine.load(code, target, [f"{SYMBOL}_{part}" for part in parts])
+
+    def loop(self, dtype: str) -> Loop:
+        """The inner loop over states."""
+        code = self.code(dtype)
+        return Loop(dtype, code.address(f"{SYMBOL}_states"), code)
+
+    def entry(self) -> int:
+        """Address of the call of a single state."""
+        return self.code("float64").address(f"{SYMBOL}_call")
