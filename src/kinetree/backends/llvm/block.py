@@ -1,0 +1,93 @@
+"""The function that evaluates a graph for one block of states, lane by lane the same arithmetic."""
+
+from itertools import accumulate
+
+from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.text import vector
+from kinetree.compiler.graph import Graph, Port
+
+
+def slots(ports: tuple[Port, ...]) -> list[int]:
+    """Where each array starts in a buffer that holds all of them, and the length of that buffer."""
+    return list(accumulate((port.size for port in ports), initial=0))
+
+
+class Block:
+    """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
+
+    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+        self.graph, self.name = graph, name
+        self.body = Body(graph, dtype, lanes)
+        self.bytes = self.body.scalar.size * lanes
+        self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
+        self.angle_slot = {
+            i: slot for slot, i in enumerate(i for stage in self.body.stages for i in stage)
+        }
+        self._count = 0
+
+    def _address(self, buffer: str, slot: int) -> tuple[str, str]:
+        """A statement that finds a slot of a buffer, and the name of its address."""
+        self._count += 1
+        name = f"%p{self._count}"
+        return f"  {name} = getelementptr inbounds i8, ptr {buffer}, i64 {slot * self.bytes}", name
+
+    def _load(self, i: int, buffer: str, slot: int) -> str:
+        line, address = self._address(buffer, slot)
+        return f"{line}\n  %n{i} = load {self.body.type}, ptr {address}, align {self.bytes}"
+
+    def _store(self, value: str, buffer: str, slot: int) -> str:
+        line, address = self._address(buffer, slot)
+        return f"{line}\n  store {self.body.type} {value}, ptr {address}, align {self.bytes}"
+
+    def load_input(self, i: int) -> str:
+        """An element of an input array."""
+        port, element = self.graph.nodes[i].value  # type: ignore[misc]
+        return self._load(i, "%in", self.inputs[port] + element)
+
+    def load_angle(self, i: int) -> str:
+        """The sine or cosine that stands in its buffer already."""
+        node = self.graph.nodes[i]
+        buffer = "%sines" if node.op == "sin" else "%cosines"
+        return self._load(i, buffer, self.angle_slot[node.args[0]])
+
+    def store_result(self, value: str, output: int, element: int) -> str:
+        """An element of an output array."""
+        return self._store(value, "%out", self.outputs[output] + element)
+
+    def angles(self, stage: list[int]) -> str:
+        """Sines and cosines of one stage; angles that are not together already are copied."""
+        first = self.angle_slot[stage[0]]
+        together = consecutive_inputs(self.graph, stage)
+        lines = []
+        if together:
+            line, source = self._address("%in", self.inputs[together[0]] + together[1])
+        else:
+            for k, i in enumerate(stage):
+                lines.append(self._store(self.body.operand(i), "%angles", first + k))
+            line, source = self._address("%angles", first)
+        lines.append(line)
+        line, sines = self._address("%sines", first)
+        lines.append(line)
+        line, cosines = self._address("%cosines", first)
+        lines.append(line)
+        lines.append(
+            f"  call void @{self.name}_sincos"
+            f"(ptr {source}, ptr {sines}, ptr {cosines}, i64 {len(stage)})"
+        )
+        return "\n".join(lines)
+
+    def text(self) -> str:
+        """The whole function."""
+        kind = vector(self.body.scalar.word, self.body.lanes)
+        angles = len(self.angle_slot)
+        lines = [
+            f"define internal void @{self.name}_block"
+            "(ptr noalias readonly %in, ptr noalias writeonly %out) noinline {"
+        ]
+        for buffer in ("%angles", "%sines", "%cosines") if angles else ():
+            lines.append(f"  {buffer} = alloca [{angles} x {kind}], align {self.bytes}")
+        lines.extend(
+            self.body.lines(self.load_input, self.load_angle, self.store_result, self.angles)
+        )
+        lines.append("  ret void\n}\n")
+        return "\n".join(lines)

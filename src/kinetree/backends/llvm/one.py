@@ -1,0 +1,135 @@
+"""The function for a single state: scalar code, but sines and cosines side by side in vectors."""
+
+from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.text import Writer, vector
+from kinetree.backends.llvm.transpose import join
+from kinetree.compiler.graph import Graph
+
+
+def pieces(count: int, lanes: int) -> tuple[int, list[int]]:
+    """How `count` neighbouring numbers fill whole vectors without reading past their end.
+
+    Returns:
+        width, starts: runs of `width` numbers from each start, laid one behind the other. Runs may
+        overlap, then a number stands twice; their total length is a multiple of `lanes`.
+    """
+    width = lanes
+    while width > count:
+        width //= 2
+    runs = -(-count // width)
+    runs += -runs % (lanes // width)
+    return width, [min(k * width, count - width) for k in range(runs)]
+
+
+class One:
+    """Writes `@{name}_one(ptr in0, ..., ptr out0, ...)`.
+
+    Every array is contiguous and aligned to its elements; outputs overlap nothing.
+    """
+
+    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+        self.graph, self.name, self.lanes = graph, name, lanes
+        self.body = Body(graph, dtype, 1)
+        self.scalar = self.body.scalar
+        self.writer = Writer()
+        self.position: dict[int, int] = {}  # angle -> its place among the sines and cosines
+        self.used = 0  # places taken
+        self.copied = 0
+
+    def _move(self, verb: str, pointer: str, element: int) -> tuple[str, str]:
+        """Statements before a load or store (taken from the writer), and the address."""
+        address = self.writer.at(pointer, element, self.scalar.word)
+        lines, self.writer.lines = self.writer.lines, []
+        return "".join(line + "\n" for line in lines) + f"  {verb}", address
+
+    def _load(self, i: int, pointer: str, element: int) -> str:
+        text, address = self._move(f"%n{i} = load {self.scalar.word},", pointer, element)
+        return f"{text} ptr {address}, align {self.scalar.size}"
+
+    def _store(self, value: str, pointer: str, element: int) -> str:
+        text, address = self._move(f"store {self.scalar.word} {value},", pointer, element)
+        return f"{text} ptr {address}, align {self.scalar.size}"
+
+    def load_input(self, i: int) -> str:
+        """An element of an input array."""
+        port, element = self.graph.nodes[i].value  # type: ignore[misc]
+        return self._load(i, f"%in{port}", element)
+
+    def load_angle(self, i: int) -> str:
+        """The sine or cosine that stands in its buffer already."""
+        node = self.graph.nodes[i]
+        buffer = "%sines" if node.op == "sin" else "%cosines"
+        return self._load(i, buffer, self.position[node.args[0]])
+
+    def store_result(self, value: str, output: int, element: int) -> str:
+        """An element of an output array."""
+        return self._store(value, f"%out{output}", element)
+
+    def angles(self, stage: list[int]) -> str:
+        """Sines and cosines of one stage in as few vectors as possible."""
+        w, scalar = self.writer, self.scalar
+        together = consecutive_inputs(self.graph, stage)
+        lines = []
+        if together:
+            source = w.at(f"%in{together[0]}", together[1], scalar.word)
+        else:
+            for k, i in enumerate(stage):
+                lines.append(self._store(self.body.operand(i), "%loose", self.copied + k))
+            source = w.at("%loose", self.copied, scalar.word)
+            self.copied += len(stage)
+        width, starts = pieces(len(stage), self.lanes)
+        for k, i in enumerate(stage):
+            run = next(r for r, start in enumerate(starts) if start <= k < start + width)
+            self.position[i] = self.used + run * width + k - starts[run]
+        vectors = self._fill(source, width, starts)
+        buffers = [w.at(b, self.used, scalar.word) for b in ("%angles", "%sines", "%cosines")]
+        for k, value in enumerate(vectors):
+            kind, size = vector(scalar.word, self.lanes), self.lanes * scalar.size
+            w.do(f"store {kind} {value}, ptr {w.at(buffers[0], k, kind)}, align {size}")
+        arguments = ", ".join(f"ptr {b}" for b in buffers)
+        w.do(f"call void @{self.name}_sincos({arguments}, i64 {len(vectors)})")
+        self.used += len(vectors) * self.lanes
+        lines.extend(w.lines)
+        w.lines = []
+        return "\n".join(lines)
+
+    def _fill(self, source: str, width: int, starts: list[int]) -> list[str]:
+        """Vectors of all lanes, loaded from runs of `width` numbers."""
+        w, scalar = self.writer, self.scalar
+        kind = vector(scalar.word, width)
+        loaded: dict[int, str] = {}
+        for start in starts:
+            if start not in loaded:
+                address = w.at(source, start, scalar.word)
+                loaded[start] = w.let(f"load {kind}, ptr {address}, align {scalar.size}")
+        group = self.lanes // width
+        runs = [loaded[start] for start in starts]
+        return [
+            join_runs(w, scalar.word, runs[k : k + group], width)
+            for k in range(0, len(runs), group)
+        ]
+
+    def text(self) -> str:
+        """The whole function."""
+        body = list(
+            self.body.lines(self.load_input, self.load_angle, self.store_result, self.angles)
+        )
+        ports = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
+        ports += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
+        lines = [f"define void @{self.name}_one({', '.join(ports)}) {{"]
+        align = self.lanes * self.scalar.size
+        for buffer in ("%angles", "%sines", "%cosines") if self.used else ():
+            lines.append(f"  {buffer} = alloca [{self.used} x {self.scalar.word}], align {align}")
+        if self.copied:
+            lines.append(f"  %loose = alloca [{self.copied} x {self.scalar.word}], align {align}")
+        return "\n".join([*lines, *body, "  ret void\n}\n"])
+
+
+def join_runs(w: Writer, word: str, runs: list[str], width: int) -> str:
+    """One vector from runs side by side; runs may be scalars."""
+    if width > 1 or len(runs) == 1:
+        return join(w, word, runs, width)
+    kind, result = vector(word, len(runs)), "poison"
+    for lane, run in enumerate(runs):
+        result = w.let(f"insertelement {kind} {result}, {word} {run}, i32 {lane}")
+    return result

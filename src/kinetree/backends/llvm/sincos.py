@@ -1,0 +1,179 @@
+"""Sine and cosine together, on vectors: |x| = n pi/2 + t with |t| <= pi/4, then two polynomials.
+
+float64: error below 1 ulp. The angle is reduced with three parts of pi/2, and the part `low` of t
+that no double holds is carried along. float32: the angle is widened and everything happens in
+float64, which leaves an error close to half an ulp.
+
+Beyond `LIMIT` the reduction needs more digits of pi; those lanes are computed again by the function
+in `careful.py`. Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and
+sin(-x) is exactly -sin(x). No comparison here raises a floating-point flag for a NaN.
+"""
+
+import struct
+
+from kinetree.backends.llvm.coefficients import (
+    COSINE_32,
+    COSINE_64,
+    HALF_PI,
+    HALF_PI_REST,
+    SINE_32,
+    SINE_64,
+    TWO_OVER_PI,
+)
+from kinetree.backends.llvm.text import SCALARS, Floats, Writer, vector
+
+# greatest |x| for the short reduction: n stays below 2^17 in float64, where n times the second part
+# of pi/2 is exact; in float32 the two parts used leave an error of 2^-78 of a turn
+LIMIT = {"float64": 131072.0, "float32": 1073741824.0}
+
+# adding it rounds to a whole number, which then stands in the lowest bits
+ROUNDER = 1.5 * 2.0**52
+
+SIGN = -(2**63)
+MAGNITUDE = 2**63 - 1
+
+
+def limit_bits(dtype: str) -> int:
+    """The bits of LIMIT as an integer; those of a greater magnitude, inf and NaN are greater."""
+    form = {"float64": "<dq", "float32": "<fi"}[dtype]
+    (bits,) = struct.unpack("<" + form[2], struct.pack("<" + form[1], LIMIT[dtype]))
+    return bits
+
+
+def polynomial(f: Floats, c: tuple[float, ...], z: str, z2: str) -> str:
+    """Value of c[0] + c[1] z + ..., two powers at a time: a short chain for the same operations."""
+    pairs = []
+    for k in range(0, len(c) - 1, 2):
+        pairs.append(f.fma(z, f.number(c[k + 1]), f.number(c[k])))
+    if len(c) % 2:
+        pairs.append(f.number(c[-1]))
+    value = pairs.pop()
+    while pairs:
+        value = f.fma(z2, value, pairs.pop())
+    return value
+
+
+def reduce_64(f: Floats, x: str) -> tuple[str, str, str]:
+    """Reduces 0 <= x <= LIMIT to t, low, n: x = n pi/2 + t + low, n in the low bits of an integer.
+
+    The first product cancels exactly: x and n times the first part are multiples of 2^-53 and their
+    difference is below 1. `low` is what the rounding of t left, exactly, less the third part.
+    """
+    first, second, third = (f.number(-part) for part in HALF_PI)
+    shifted = f.fma(x, f.number(TWO_OVER_PI), f.number(ROUNDER))
+    n = f.sub(shifted, f.number(ROUNDER))
+    rest = f.fma(n, first, x)
+    t = f.fma(n, second, rest)
+    left = f.fma(n, second, f.sub(rest, t))
+    return t, f.fma(n, third, left), f.bits(shifted)
+
+
+def reduce_32(f: Floats, x: str) -> tuple[str, str, str]:
+    """The same for an angle that came from float32; `low` is not needed and is empty."""
+    shifted = f.fma(x, f.number(TWO_OVER_PI), f.number(ROUNDER))
+    n = f.sub(shifted, f.number(ROUNDER))
+    rest = f.fma(n, f.number(-HALF_PI[0]), x)
+    return f.fma(n, f.number(-HALF_PI_REST), rest), "", f.bits(shifted)
+
+
+def evaluate_64(f: Floats, t: str, low: str) -> tuple[str, str]:
+    """Sine and cosine of t + low, |t| <= pi/4."""
+    half, one = f.number(-0.5), f.number(1.0)
+    z = f.mul(t, t)
+    z2 = f.mul(z, z)
+    head = f.fma(z, half, one)  # of the cosine; also close to the derivative of the sine
+    small = f.fma(f.mul(t, z), polynomial(f, SINE_64, z, z2), f.mul(low, head))
+    sine = f.add(t, small)
+    lost = f.fma(z, half, f.sub(one, head))  # what rounding took from the head, exactly
+    small = f.fma(z2, polynomial(f, COSINE_64, z, z2), lost)
+    cosine = f.add(head, f.fma(f.neg(t), low, small))
+    return sine, cosine
+
+
+def evaluate_32(f: Floats, t: str, low: str) -> tuple[str, str]:
+    """Sine and cosine of t, |t| <= pi/4, for results in float32."""
+    z = f.mul(t, t)
+    z2 = f.mul(z, z)
+    sine = f.fma(f.mul(t, z), polynomial(f, SINE_32, z, z2), t)
+    head = f.fma(z, f.number(-0.5), f.number(1.0))
+    return sine, f.fma(z2, polynomial(f, COSINE_32, z, z2), head)
+
+
+def turn(f: Floats, sine: str, cosine: str, n: str, x: str) -> tuple[str, str]:
+    """Sine and cosine of n pi/2 + t from those of t; the sine takes the sign of x as well."""
+    odd = f.writer.let(f"trunc {f.integers} {n} to {f.masks}")
+    s = f.bits(f.select(odd, cosine, sine))
+    c = f.bits(f.select(odd, sine, cosine))
+    two, sign = f.integer(62), f.integer(SIGN)
+    s_turn = f.on_bits("xor", f.on_bits("shl", n, two), f.bits(x))
+    c_turn = f.on_bits("shl", f.on_bits("add", n, f.integer(1)), two)
+    s = f.on_bits("xor", s, f.on_bits("and", s_turn, sign))
+    c = f.on_bits("xor", c, f.on_bits("and", c_turn, sign))
+    return f.from_bits(s), f.from_bits(c)
+
+
+REDUCE = {"float64": reduce_64, "float32": reduce_32}
+EVALUATE = {"float64": evaluate_64, "float32": evaluate_32}
+
+
+def widen(writer: Writer, dtype: str, lanes: int, x: str) -> str:
+    """The angle in float64."""
+    if dtype == "float64":
+        return x
+    return writer.let(f"fpext {vector('float', lanes)} {x} to {vector('double', lanes)}")
+
+
+def narrow(writer: Writer, dtype: str, lanes: int, x: str) -> str:
+    """A float64 result rounded to the dtype."""
+    if dtype == "float64":
+        return x
+    return writer.let(f"fptrunc {vector('double', lanes)} {x} to {vector('float', lanes)}")
+
+
+def emit_sincos(name: str, dtype: str, lanes: int) -> str:
+    """Text of `@{name}_sincos(ptr x, ptr s, ptr c, i64 count)`.
+
+    Reads `count` >= 1 vectors of angles at x and writes their sines to s and cosines to c, all
+    aligned to a vector.
+    """
+    w = Writer()
+    own, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
+    align = SCALARS[dtype].size * lanes
+    px, ps, pc = (w.at(p, "%i", own.type) for p in ("%x", "%s", "%c"))
+    x = w.let(f"load {own.type}, ptr {px}, align {align}")
+    magnitude = own.on_bits(
+        "and", own.bits(x), own.integer(MAGNITUDE if dtype == "float64" else 2**31 - 1)
+    )
+    large = own.on_bits("icmp ugt", magnitude, own.integer(limit_bits(dtype)))
+    # zero in the lanes that are done again later: no flag is raised for their sake
+    angle = own.select(large, own.number(0.0), own.from_bits(magnitude))
+    wide = widen(w, dtype, lanes, angle)
+    t, low, n = REDUCE[dtype](f, wide)
+    sine, cosine = EVALUATE[dtype](f, t, low)
+    sine, cosine = turn(f, sine, cosine, n, widen(w, dtype, lanes, x))
+    for value, pointer in ((sine, ps), (cosine, pc)):
+        w.do(f"store {own.type} {narrow(w, dtype, lanes, value)}, ptr {pointer}, align {align}")
+    some = large
+    if lanes > 1:
+        packed = w.let(f"bitcast {own.masks} {large} to i{lanes}")
+        some = w.let(f"icmp ne i{lanes} {packed}, 0")
+    body = "\n".join(w.lines)
+    return f"""\
+define internal void @{name}_sincos(ptr %x, ptr %s, ptr %c, i64 %count) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %join ]
+{body}
+  br i1 {some}, label %beyond, label %join, !prof !0
+beyond:
+  call void @{name}_sincos_careful(ptr {px}, ptr {ps}, ptr {pc})
+  br label %join
+join:
+  %next = add nuw i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
