@@ -1,0 +1,93 @@
+"""One quantity per file: pure functions of (model, q, ...) over any kind of scalar."""
+
+from kinetree.algorithms.articulated_bodies import forward_dynamics_by_articulated_bodies
+from kinetree.algorithms.closed_form import ClosedForm, closed_form
+from kinetree.algorithms.coriolis_matrix import (
+    christoffel_symbols,
+    coriolis_forces,
+    coriolis_matrix,
+    mass_matrix_rate,
+)
+from kinetree.algorithms.drives import friction_forces
+from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
+from kinetree.algorithms.energy import (
+    center_of_mass,
+    centroidal_momentum,
+    kinetic_energy,
+    momentum,
+    potential_energy,
+    total_mass,
+)
+from kinetree.algorithms.forward_dynamics import (
+    forward_dynamics,
+    forward_dynamics_by_inverse_dynamics,
+)
+from kinetree.algorithms.forward_kinematics import forward_kinematics, pose
+from kinetree.algorithms.gravity_forces import (
+    bias_forces,
+    gravity_forces,
+    gravity_forces_by_wrenches,
+    gravity_wrenches,
+)
+from kinetree.algorithms.inverse_dynamics import FORMULATIONS, inverse_dynamics, newton_euler
+from kinetree.algorithms.jacobian import (
+    body_jacobian,
+    body_jacobian_rate,
+    link_jacobian_rates,
+    link_jacobians,
+    space_jacobian,
+    space_jacobian_rate,
+)
+from kinetree.algorithms.mass_matrix import (
+    mass_matrix,
+    mass_matrix_by_inverse_dynamics,
+    mass_matrix_by_jacobians,
+)
+from kinetree.algorithms.recursion import Recursion
+from kinetree.algorithms.rigid_body import body_acceleration, body_wrench
+from kinetree.algorithms.task_space import TaskSpace, task_space
+
+__all__ = [
+    "FORMULATIONS",
+    "ClosedForm",
+    "Ellipsoid",
+    "Recursion",
+    "TaskSpace",
+    "bias_forces",
+    "body_acceleration",
+    "body_jacobian",
+    "body_jacobian_rate",
+    "body_wrench",
+    "center_of_mass",
+    "centroidal_momentum",
+    "christoffel_symbols",
+    "closed_form",
+    "coriolis_forces",
+    "coriolis_matrix",
+    "force_ellipsoid",
+    "forward_dynamics",
+    "forward_dynamics_by_articulated_bodies",
+    "forward_dynamics_by_inverse_dynamics",
+    "forward_kinematics",
+    "friction_forces",
+    "gravity_forces",
+    "gravity_forces_by_wrenches",
+    "gravity_wrenches",
+    "inverse_dynamics",
+    "kinetic_energy",
+    "link_jacobian_rates",
+    "link_jacobians",
+    "mass_ellipsoid",
+    "mass_matrix",
+    "mass_matrix_by_inverse_dynamics",
+    "mass_matrix_by_jacobians",
+    "mass_matrix_rate",
+    "momentum",
+    "newton_euler",
+    "pose",
+    "potential_energy",
+    "space_jacobian",
+    "space_jacobian_rate",
+    "task_space",
+    "total_mass",
+]

@@ -1,0 +1,66 @@
+"""3-D and 6-D maths: rotations, poses, twists, screws, inertia. It has never heard of a robot."""
+
+from kinetree.spatial.bodies import box, cylinder, ellipsoid, rod, shell, sphere
+from kinetree.spatial.inertia import (
+    check_physical,
+    compose,
+    inertia_parts,
+    move_body,
+    physical_faults,
+    pseudo_inertia,
+    second_moment,
+    spatial_inertia,
+    transform_inertia,
+)
+from kinetree.spatial.se3 import Ad, exp_se3, exp_twist, inverse, log_se3, pose, translation
+from kinetree.spatial.so3 import (
+    cross,
+    exp_so3,
+    from_quaternion,
+    log_so3,
+    quaternion,
+    rotation,
+    rpy,
+    skew,
+    unskew,
+)
+from kinetree.spatial.twist import ad, screw, screw_parts, swap_order, unit_screw
+
+__all__ = [
+    "Ad",
+    "ad",
+    "box",
+    "check_physical",
+    "compose",
+    "cross",
+    "cylinder",
+    "ellipsoid",
+    "exp_se3",
+    "exp_so3",
+    "exp_twist",
+    "from_quaternion",
+    "inertia_parts",
+    "inverse",
+    "log_se3",
+    "log_so3",
+    "move_body",
+    "physical_faults",
+    "pose",
+    "pseudo_inertia",
+    "quaternion",
+    "rod",
+    "rotation",
+    "rpy",
+    "screw",
+    "screw_parts",
+    "second_moment",
+    "shell",
+    "skew",
+    "spatial_inertia",
+    "sphere",
+    "swap_order",
+    "transform_inertia",
+    "translation",
+    "unit_screw",
+    "unskew",
+]

@@ -1,0 +1,154 @@
+"""Inverse dynamics (b): the stacked closed form with W(q) and L(q) = (I - W)^-1.
+
+    V  = L (A dq + V_base)
+    dV = L (A ddq - ad_Adq (W V + V_base) + dV_base)
+    F  = L^T (G dV - ad_V^T G V + F_tip - F_ext)
+    tau = A^T F,   J = L A
+
+Stacks have one block of six rows a link; W holds Ad_ip at (i, parent of i) and is nilpotent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.algorithms.forward_kinematics import forward_kinematics
+from kinetree.algorithms.inputs import TipWrench, Wrenches, link_wrenches, read_motion, zeros
+from kinetree.algorithms.recursion import Recursion, from_screw_form
+from kinetree.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.spatial import Ad, ad, exp_se3
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """Every stacked matrix by the book's name, and what follows from them."""
+
+    A: Array  # (6n, n)
+    G: Array  # (6n, 6n)
+    W: Array  # (6n, 6n)
+    L: Array  # (6n, 6n)
+    ad_V: Array  # (6n, 6n)
+    ad_Adq: Array  # (6n, 6n)
+    V_base: Array  # (6n,)
+    dV_base: Array  # (6n,) gravity included, as an upward acceleration
+    F_tip: Array  # (6n,) exerted by the tool on the world
+    F_ext: Array  # (6n,) exerted by the world on the links
+    F_rotor: Array  # (6n,) what the rotors need
+    V: Array  # (6n,)
+    dV: Array  # (6n,)
+    F: Array  # (6n,)
+
+    @property
+    def J(self) -> Array:
+        """L A: the body Jacobians of all links, (6n, n), with V = J dq."""
+        return self.L @ self.A
+
+    @property
+    def M(self) -> Array:
+        """A^T L^T G L A: the mass matrix of the links, without armature and rotors."""
+        return self.J.T @ self.G @ self.J
+
+    @property
+    def C(self) -> Array:
+        """-A^T L^T (G L ad_Adq W + ad_V^T G) L A, for a base at rest; C dq = c."""
+        inner = self.G @ self.L @ self.ad_Adq @ self.W + self.ad_V.T @ self.G
+        return -(self.J.T @ inner @ self.J)
+
+    @property
+    def g(self) -> Array:
+        """A^T L^T G L dV_base."""
+        return self.J.T @ self.G @ self.L @ self.dV_base
+
+
+def closed_form(
+    model: Model,
+    q: Any,
+    dq: Any,
+    ddq: Any,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: Any = None,
+    dV_base: Any = None,
+) -> ClosedForm:
+    """The stacked matrices of one state; arguments as in `inverse_dynamics`."""
+    x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
+    links, parent = model.links, model.parent
+    Ad_ip = [Ad(exp_se3(model.A[i], -x.q[i]) @ model.M_ip[i]) for i in links]
+    roots = [parent[i] == WORLD for i in links]
+
+    A = diagonal([model.A[i][:, None] for i in links])
+    G = diagonal(list(model.G))
+    W = grid([[Ad_ip[i] if parent[i] == j else 0 for j in links] for i in links])
+    L = grid(_inverse_blocks(model, Ad_ip))
+    base = np.concatenate([Ad_ip[i] @ x.V_base if roots[i] else zeros(6) for i in links])
+    d_base = np.concatenate([Ad_ip[i] @ x.dV_base if roots[i] else zeros(6) for i in links])
+    onto = np.concatenate(x.F_ext)
+    tip = -np.concatenate(link_wrenches(model, None, F_tip))
+
+    V = L @ (A @ x.dq + base)
+    ad_V = diagonal([ad(V_i) for V_i in V.reshape(-1, 6)])
+    ad_Adq = diagonal([ad(model.A[i] * x.dq[i]) for i in links])
+    dV = L @ (A @ x.ddq - ad_Adq @ (W @ V + base) + d_base)
+    moments = rotor_moments(model, x.dq, x.ddq, dict(enumerate(V.reshape(-1, 6)[:, :3])))
+    rotor = np.concatenate([[*moments.get(i, zeros(3)), 0, 0, 0] for i in links])
+    F = L.T @ (G @ dV - ad_V.T @ (G @ V) + tip - onto + rotor)
+    return ClosedForm(A, G, W, L, ad_V, ad_Adq, base, d_base, tip, onto, rotor, V, dV, F)
+
+
+def closed_recursion(
+    model: Model,
+    q: Any,
+    dq: Any,
+    ddq: Any,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: Any = None,
+    dV_base: Any = None,
+) -> Recursion:
+    """The closed form as the common record; arguments as in `inverse_dynamics`."""
+    form = closed_form(
+        model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base
+    )
+    x = read_motion(model, q, dq, ddq, dV_base=dV_base)
+    V, dV, F = (stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F))
+    alpha = {WORLD: x.dV_base[:3], **dict(enumerate(dV[:, :3]))}
+    return from_screw_form(
+        "closed",
+        model,
+        forward_kinematics(model, x.q),
+        V,
+        dV,
+        F,
+        rotor_forces(model, x.ddq, alpha),
+        friction_forces(model, x.dq),
+    )
+
+
+def _inverse_blocks(model: Model, Ad_ip: Sequence[Array]) -> list[list[Any]]:
+    """Blocks of L, row by row: row i is that of its parent carried into {i}, plus the identity."""
+    rows: dict[int, list[Any]] = {WORLD: [0 for _ in model.links]}
+    for i in model.links:
+        up = rows[model.parent[i]]
+        rows[i] = [0 if isinstance(block, int) else Ad_ip[i] @ block for block in up]
+        rows[i][i] = np.eye(6, dtype=int)
+    return [rows[i] for i in model.links]
+
+
+def diagonal(blocks: Sequence[Array]) -> Array:
+    """Block-diagonal matrix."""
+    n = len(blocks)
+    rows = [[block if i == j else 0 for j in range(n)] for i, block in enumerate(blocks)]
+    return grid(rows, blocks[0].shape)
+
+
+def grid(rows: Sequence[Sequence[Any]], shape: tuple[int, ...] = (6, 6)) -> Array:
+    """Matrix of blocks of one shape; 0 stands for a block of zeros."""
+    zero = np.zeros(shape, int)
+    full = [[zero if isinstance(block, int) else block for block in row] for row in rows]
+    return np.concatenate([np.concatenate(row, 1) for row in full])

@@ -1,0 +1,84 @@
+"""What the drives add to the links' dynamics: friction, armature, and rotors with their gyroscopes.
+
+A rotor of axial inertia I_m spins at r dq_i about the axis s of its carrier k, on top of the
+carrier's own rotation. Beyond what the carrier's locked inertia accounts for, it needs
+
+    on the carrier:  the moment  I_m r (ddq_i s + dq_i omega_k x s)
+    at the joint:    the torque  I_m r (s . alpha_k + r ddq_i)
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.inputs import joint_vector
+from kinetree.arrays import Array
+from kinetree.model import WORLD, JointFriction, Model
+from kinetree.scalars import sign
+from kinetree.spatial import cross
+
+
+def friction_force(friction: JointFriction, dq: Any) -> Any:
+    """b(dq) of one joint: its viscous, Coulomb and free-form parts.
+
+    Coefficients that differ by direction are written as mean and half difference, which needs
+    nothing but the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
+    """
+    force = 0
+    viscous, coulomb = friction.viscous, friction.coulomb
+    direction = 0
+    if viscous[0] != viscous[1] or any(c != 0 for c in coulomb):
+        direction = sign(dq)
+    if any(c != 0 for c in viscous):
+        force = force + _mean(viscous) * dq
+    if viscous[0] != viscous[1]:
+        force = force + _half_difference(viscous) * (dq * direction)
+    if any(c != 0 for c in coulomb):
+        force = force + _mean(coulomb) * direction
+    if coulomb[0] != coulomb[1]:
+        force = force + _half_difference(coulomb) * (direction * direction)
+    if friction.function is not None:
+        force = force + friction.function(dq)
+    return force
+
+
+def friction_forces(model: Model, dq: Any) -> Array:
+    """Joint forces that overcome friction, shape (n,), N m or N."""
+    dq = joint_vector(model, dq, "dq")
+    return np.array([friction_force(model.friction[i], dq[i]) for i in model.links])
+
+
+def frictionless(model: Model) -> Model:
+    """The same robot without joint friction."""
+    return model.replace(friction=tuple(JointFriction() for _ in model.links))
+
+
+def rotor_moments(
+    model: Model, dq: Array, ddq: Array, omega: Mapping[int, Array]
+) -> dict[int, Array]:
+    """Moment that the rotors on each link need, in {i}; omega is the links' angular velocity."""
+    moments: dict[int, Array] = {}
+    for rotor in model.rotors:
+        i, k, s = rotor.joint, rotor.link, rotor.s
+        if k != WORLD:
+            spin = s * ddq[i] + cross(omega[k], s) * dq[i]
+            moments[k] = moments.get(k, 0) + spin * (rotor.inertia * rotor.ratio)
+    return moments
+
+
+def rotor_forces(model: Model, ddq: Array, alpha: Mapping[int, Array]) -> Array:
+    """Joint forces that accelerate armature and rotors, (n,); alpha as omega, WORLD included."""
+    tau = [model.armature[i] * ddq[i] for i in model.links]
+    for rotor in model.rotors:
+        i, r = rotor.joint, rotor.ratio
+        tau[i] = tau[i] + (rotor.s @ alpha[rotor.link] + r * ddq[i]) * (rotor.inertia * r)
+    return np.array(tau)
+
+
+def _mean(pair: tuple[Any, Any]) -> Any:
+    return pair[0] if pair[0] == pair[1] else (pair[0] + pair[1]) / 2
+
+
+def _half_difference(pair: tuple[Any, Any]) -> Any:
+    return (pair[0] - pair[1]) / 2

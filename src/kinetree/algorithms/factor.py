@@ -1,0 +1,73 @@
+"""M = L^T D L, from the leaves to the root, over any scalar kind and without filling zeros.
+
+Rows are eliminated from the last to the first. A joint's row of M reaches only to its ancestors,
+so in a tree no zero is ever filled (Featherstone); where rotors tie branches together, the few
+entries that do fill are found beforehand by following the elimination.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import SingularityError
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """M = L^T D L: L[i][j] for j < i where it is not zero by structure, D its pivots."""
+
+    L: list[dict[int, Any]]
+    D: list[Any]
+
+
+def factor(M: Array, names: Sequence[str]) -> Factor:
+    """Factor of a symmetric positive definite matrix; `names` of its rows serve the error.
+
+    Only entries on and below the diagonal are read; an entry that is an exact integer 0 counts as
+    zero by structure.
+    """
+    n = len(M)
+    rows: list[dict[int, Any]] = [
+        {j: M[i][j] for j in range(i + 1) if not _is_zero(M[i][j])} for i in range(n)
+    ]
+    L: list[dict[int, Any]] = [{} for _ in range(n)]
+    D: list[Any] = [0] * n
+    for i in reversed(range(n)):
+        pivot = rows[i].get(i, 0)
+        check_pivot(pivot, M[i][i], names[i])
+        D[i] = pivot
+        L[i] = {j: entry / pivot for j, entry in rows[i].items() if j < i}
+        for j, l_j in L[i].items():
+            for k in L[i]:
+                if k <= j:
+                    rows[j][k] = rows[j].get(k, 0) - l_j * rows[i][k]
+    return Factor(L, D)
+
+
+def solve(M: Factor, b: Array) -> Array:
+    """x of M x = b."""
+    x = list(b)
+    for i in reversed(range(len(x))):
+        for j, l in M.L[i].items():
+            x[j] = x[j] - l * x[i]
+    x = [x_i / d for x_i, d in zip(x, M.D, strict=True)]
+    for i in range(len(x)):
+        for j, l in M.L[i].items():
+            x[i] = x[i] - l * x[j]
+    return np.array(x)
+
+
+def _is_zero(entry: Any) -> bool:
+    return isinstance(entry, int | float) and entry == 0
+
+
+def check_pivot(pivot: Any, diagonal: Any, name: str) -> None:
+    """Numbers must leave a positive pivot; symbols and traced scalars are taken on trust."""
+    if isinstance(pivot, int | float) and not pivot > 64 * np.finfo(float).eps * abs(diagonal):
+        raise SingularityError(
+            f"the inertia seen by {name} is {pivot:.3g} (of {diagonal:.3g} on the diagonal); it "
+            "must be positive. Give the links that it moves mass and inertia, or the joint armature."
+        )

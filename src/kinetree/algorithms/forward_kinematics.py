@@ -1,0 +1,27 @@
+"""Forward kinematics: the pose of every link, and of any frame."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.inputs import joint_vector
+from kinetree.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.spatial import exp_se3
+
+
+def forward_kinematics(model: Model, q: Any) -> Array:
+    """T_si of every link, shape (n, 4, 4): T_si = T_sp M_pi exp([A_i] q_i)."""
+    q = joint_vector(model, q, "q")
+    T_si = {WORLD: np.eye(4, dtype=int)}
+    for i in model.links:
+        T_si[i] = T_si[model.parent[i]] @ model.M_pi[i] @ exp_se3(model.A[i], q[i])
+    return np.array([T_si[i] for i in model.links]).reshape(-1, 4, 4)
+
+
+def pose(model: Model, q: Any, frame: str | None = None) -> Array:
+    """T_sb of a frame, the tool when None, shape (4, 4)."""
+    place = model.frame(frame)
+    if place.link == WORLD:
+        return place.T_if
+    return forward_kinematics(model, q)[place.link] @ place.T_if

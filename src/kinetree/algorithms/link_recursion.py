@@ -1,0 +1,99 @@
+"""Inverse dynamics (c): recursive, 3-vectors in link coordinates (Spong, Siciliano)."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
+from kinetree.algorithms.recursion import Recursion, stack
+from kinetree.model import WORLD, Model
+from kinetree.spatial import cross, exp_se3
+
+
+def link_recursion(
+    model: Model,
+    q: Any,
+    dq: Any,
+    ddq: Any,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: Any = None,
+    dV_base: Any = None,
+) -> Recursion:
+    """Outward for omega, alpha, a_e, a_c; inward for f, n and tau.
+
+    The joint's screw (w, l) in {i} serves every type: a revolute joint through the origin has
+    l = 0, a prismatic one w = 0. R turns vectors of the parent into {i}, p is the origin of {i}
+    seen from the parent.
+
+    omega_i = R omega_p + w dq
+    alpha_i = R alpha_p + w ddq + (R omega_p) x w dq
+    a_e,i   = R (a_e,p + alpha_p x p + omega_p x (omega_p x p))
+              + l ddq + 2 (R omega_p) x l dq + w x l dq^2
+    a_c,i   = a_e,i + alpha_i x c + omega_i x (omega_i x c)
+    f_i     = m a_c,i - f_ext + sum of f_c
+    n_i     = I alpha_i + omega_i x I omega_i + c x m a_c,i - n_ext + sum of (n_c + p_c x f_c)
+    tau_i   = w . n_i + l . f_i
+
+    Arguments as in `inverse_dynamics`.
+    """
+    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
+    omega, v = {WORLD: x.V_base[:3]}, {WORLD: x.V_base[3:]}
+    alpha = {WORLD: x.dV_base[:3]}
+    a_e = {WORLD: x.dV_base[3:] + cross(omega[WORLD], v[WORLD])}
+    T_si = {WORLD: np.eye(4, dtype=int)}
+    R_ip, p_pi, a_c, f, n = {}, {}, {}, {}, {}
+
+    for i in model.links:
+        parent = model.parent[i]
+        w, l = model.A[i][:3], model.A[i][3:]
+        T_pi = model.M_pi[i] @ exp_se3(model.A[i], x.q[i])
+        T_si[i] = T_si[parent] @ T_pi
+        R, p = T_pi[:3, :3].T, T_pi[:3, 3]
+        omega_p, alpha_p = omega[parent], alpha[parent]
+        turning = R @ omega_p
+        omega[i] = turning + w * x.dq[i]
+        v[i] = R @ (v[parent] + cross(omega_p, p)) + l * x.dq[i]
+        alpha[i] = R @ alpha_p + w * x.ddq[i] + cross(turning, w) * x.dq[i]
+        a_e[i] = (
+            R @ (a_e[parent] + cross(alpha_p, p) + cross(omega_p, cross(omega_p, p)))
+            + l * x.ddq[i]
+            + cross(turning, l) * (2 * x.dq[i])
+            + cross(w, l) * (x.dq[i] * x.dq[i])
+        )
+        c = model.com[i]
+        a_c[i] = a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
+        R_ip[i], p_pi[i] = R, p
+
+    spin = rotor_moments(model, x.dq, x.ddq, omega)
+
+    for i in reversed(model.links):
+        I, c = model.I_com[i], model.com[i]
+        force = a_c[i] * model.m[i]
+        moment = I @ alpha[i] + cross(omega[i], I @ omega[i])
+        f[i] = force - x.F_ext[i][3:]
+        n[i] = moment + cross(c, force) + spin.get(i, 0) - x.F_ext[i][:3]
+        for k in model.children[i]:
+            f_k = R_ip[k].T @ f[k]
+            f[i] = f[i] + f_k
+            n[i] = n[i] + R_ip[k].T @ n[k] + cross(p_pi[k], f_k)
+
+    tau = np.array([model.A[i][:3] @ n[i] + model.A[i][3:] @ f[i] for i in model.links])
+    tau_rotor, tau_friction = rotor_forces(model, x.ddq, alpha), friction_forces(model, x.dq)
+    vectors = {
+        name: stack(value, model)
+        for name, value in {
+            "T_si": T_si, "omega": omega, "v": v, "alpha": alpha,
+            "a_e": a_e, "a_c": a_c, "f": f, "n": n,
+        }.items()
+    }  # fmt: skip
+    return Recursion(
+        formulation="link",
+        frame="link",
+        **vectors,
+        tau_rotor=tau_rotor,
+        tau_friction=tau_friction,
+        tau=tau + tau_rotor + tau_friction,
+    )

@@ -1,0 +1,95 @@
+"""Recursion: the record that all four formulations of inverse dynamics return."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.model import Model
+from kinetree.spatial import cross
+
+
+@dataclass(frozen=True, eq=False)
+class Recursion:
+    """Every intermediate of the two passes by name, one row a link.
+
+    The 3-vectors are written in the links' own frames, or all in {s} when `frame` is "space". They
+    belong to the origin of {i}: v and a_e are its velocity and acceleration (gravity appears as an
+    upward acceleration of everything), f and n the force and moment through joint i onto link i.
+    """
+
+    formulation: str
+    frame: str
+    T_si: Array  # pose of {i}, (n, 4, 4)
+    omega: Array  # angular velocity, (n, 3)
+    v: Array  # velocity of the origin
+    alpha: Array  # angular acceleration
+    a_e: Array  # acceleration of the origin
+    a_c: Array  # acceleration of the centre of mass
+    f: Array  # force onto link i through joint i
+    n: Array  # moment onto link i through joint i
+    tau_rotor: Array  # joint forces for armature and rotors, (n,)
+    tau_friction: Array  # joint forces against friction, (n,)
+    tau: Array  # joint forces, everything included, (n,)
+
+    @property
+    def V(self) -> Array:
+        """Twists (omega, v) in the link frames, (n, 6)."""
+        return np.concatenate([self._in_links(self.omega), self._in_links(self.v)], 1)
+
+    @property
+    def dV(self) -> Array:
+        """Derivatives of V in the link frames, (n, 6): the linear part is a_e - omega x v."""
+        dv = [a - cross(w, v) for a, w, v in zip(self.a_e, self.omega, self.v, strict=True)]
+        return np.concatenate([self._in_links(self.alpha), self._in_links(np.array(dv))], 1)
+
+    @property
+    def F(self) -> Array:
+        """Wrenches (n, f) onto the links through their joints, in the link frames, (n, 6)."""
+        return np.concatenate([self._in_links(self.n), self._in_links(self.f)], 1)
+
+    def _in_links(self, x: Array) -> Array:
+        if self.frame == "link":
+            return x
+        return np.array([T[:3, :3].T @ row for T, row in zip(self.T_si, x, strict=True)])
+
+
+def from_screw_form(
+    formulation: str,
+    model: Model,
+    T_si: Array,
+    V: Array,
+    dV: Array,
+    F: Array,
+    tau_rotor: Array,
+    tau_friction: Array,
+) -> Recursion:
+    """The record of a formulation in 6-vectors, all in link frames, shapes (n, 6)."""
+    omega, v, alpha = V[:, :3], V[:, 3:], dV[:, :3]
+    a_e = [dV[i, 3:] + cross(omega[i], v[i]) for i in model.links]
+    a_c = [
+        a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
+        for i, c in enumerate(model.com)
+    ]
+    tau = np.array([model.A[i] @ F[i] for i in model.links])
+    return Recursion(
+        formulation=formulation,
+        frame="link",
+        T_si=T_si,
+        omega=omega,
+        v=v,
+        alpha=alpha,
+        a_e=np.array(a_e),
+        a_c=np.array(a_c),
+        f=F[:, 3:],
+        n=F[:, :3],
+        tau_rotor=tau_rotor,
+        tau_friction=tau_friction,
+        tau=tau + tau_rotor + tau_friction,
+    )
+
+
+def stack(x: Mapping[int, Array], model: Model) -> Array:
+    """One row a link, of a mapping from link to vector or matrix."""
+    return np.array([x[i] for i in model.links])

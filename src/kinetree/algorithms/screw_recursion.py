@@ -1,0 +1,66 @@
+"""Inverse dynamics (a): recursive, screw form, link frames (Modern Robotics 8.3)."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
+from kinetree.algorithms.recursion import Recursion, from_screw_form, stack
+from kinetree.model import WORLD, Model
+from kinetree.spatial import Ad, ad, exp_se3, inverse
+
+
+def screw_recursion(
+    model: Model,
+    q: Any,
+    dq: Any,
+    ddq: Any,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: Any = None,
+    dV_base: Any = None,
+) -> Recursion:
+    """Outward for V and dV, inward for F and tau.
+
+    V_i  = Ad_ip V_p + A_i dq_i
+    dV_i = Ad_ip dV_p + A_i ddq_i + ad(V_i) A_i dq_i
+    F_i  = G_i dV_i - ad(V_i)^T G_i V_i - F_ext_i + sum over children c of Ad_ci^T F_c
+    tau_i = A_i^T F_i
+
+    Arguments as in `inverse_dynamics`.
+    """
+    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
+    T_si = {WORLD: np.eye(4, dtype=int)}
+    V, dV = {WORLD: x.V_base}, {WORLD: x.dV_base}
+    Ad_ip, F = {}, {}
+
+    for i in model.links:  # outward: parents before children
+        p, A = model.parent[i], model.A[i]
+        T_ip = exp_se3(A, -x.q[i]) @ model.M_ip[i]
+        T_si[i] = T_si[p] @ inverse(T_ip)
+        Ad_ip[i] = Ad(T_ip)
+        V[i] = Ad_ip[i] @ V[p] + A * x.dq[i]
+        dV[i] = Ad_ip[i] @ dV[p] + A * x.ddq[i] + ad(V[i]) @ A * x.dq[i]
+
+    alpha = {i: dV[i][:3] for i in dV}
+    moment = rotor_moments(model, x.dq, x.ddq, {i: V[i][:3] for i in V})
+
+    for i in reversed(model.links):  # inward: children before parents
+        G = model.G[i]
+        F[i] = G @ dV[i] - ad(V[i]).T @ (G @ V[i]) - x.F_ext[i]
+        F[i] = F[i] + sum(Ad_ip[c].T @ F[c] for c in model.children[i])
+        if i in moment:
+            F[i] = F[i] + np.concatenate([moment[i], np.zeros(3, int)])
+
+    return from_screw_form(
+        "screw",
+        model,
+        stack(T_si, model),
+        stack(V, model),
+        stack(dV, model),
+        stack(F, model),
+        rotor_forces(model, x.ddq, alpha),
+        friction_forces(model, x.dq),
+    )

@@ -1,0 +1,103 @@
+"""Inverse dynamics (d): recursive, 3-vectors in the absolute frame {s}."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.algorithms.forward_kinematics import forward_kinematics
+from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
+from kinetree.algorithms.recursion import Recursion, stack
+from kinetree.model import WORLD, Model
+from kinetree.spatial import cross
+
+
+def space_recursion(
+    model: Model,
+    q: Any,
+    dq: Any,
+    ddq: Any,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: Any = None,
+    dV_base: Any = None,
+) -> Recursion:
+    """All points and axes are first placed in {s}; then vectors add up without any rotation.
+
+    k and l are the angular and linear part of the joint's screw at the origin P_i of the link,
+    r_i = P_i - P_p the way from the parent's origin:
+
+    omega_i = omega_p + k dq
+    v_i     = v_p + omega_p x r_i + l dq
+    alpha_i = alpha_p + k ddq + omega_p x k dq
+    a_e,i   = a_e,p + alpha_p x r_i + omega_p x (omega_p x r_i)
+              + l ddq + 2 omega_p x l dq + k x l dq^2
+    f_i     = m a_c,i - f_ext + sum of f_c
+    n_i     = I alpha_i + omega_i x I omega_i + (C_i - P_i) x m a_c,i - n_ext
+              + sum of (n_c + r_c x f_c)
+    tau_i   = k . n_i + l . f_i
+
+    Arguments as in `inverse_dynamics`.
+    """
+    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
+    T_si = forward_kinematics(model, x.q)
+    R = {WORLD: np.eye(3, dtype=int), **{i: T_si[i][:3, :3] for i in model.links}}
+    P = {WORLD: np.zeros(3, int), **{i: T_si[i][:3, 3] for i in model.links}}
+    k = {i: R[i] @ model.A[i][:3] for i in model.links}
+    l = {i: R[i] @ model.A[i][3:] for i in model.links}
+    r = {i: P[i] - P[model.parent[i]] for i in model.links}
+    omega, v = {WORLD: x.V_base[:3]}, {WORLD: x.V_base[3:]}
+    alpha = {WORLD: x.dV_base[:3]}
+    a_e = {WORLD: x.dV_base[3:] + cross(omega[WORLD], v[WORLD])}
+    a_c, f, n = {}, {}, {}
+
+    for i in model.links:
+        p = model.parent[i]
+        omega[i] = omega[p] + k[i] * x.dq[i]
+        v[i] = v[p] + cross(omega[p], r[i]) + l[i] * x.dq[i]
+        alpha[i] = alpha[p] + k[i] * x.ddq[i] + cross(omega[p], k[i]) * x.dq[i]
+        a_e[i] = (
+            a_e[p]
+            + cross(alpha[p], r[i])
+            + cross(omega[p], cross(omega[p], r[i]))
+            + l[i] * x.ddq[i]
+            + cross(omega[p], l[i]) * (2 * x.dq[i])
+            + cross(k[i], l[i]) * (x.dq[i] * x.dq[i])
+        )
+        to_com = R[i] @ model.com[i]
+        a_c[i] = a_e[i] + cross(alpha[i], to_com) + cross(omega[i], cross(omega[i], to_com))
+
+    spin = rotor_moments(model, x.dq, x.ddq, {i: R[i].T @ omega[i] for i in omega})
+
+    for i in reversed(model.links):
+        I = R[i] @ model.I_com[i] @ R[i].T
+        force = a_c[i] * model.m[i]
+        moment = I @ alpha[i] + cross(omega[i], I @ omega[i])
+        n_ext, f_ext = R[i] @ x.F_ext[i][:3], R[i] @ x.F_ext[i][3:]
+        f[i] = force - f_ext
+        n[i] = moment + cross(R[i] @ model.com[i], force) - n_ext
+        if i in spin:
+            n[i] = n[i] + R[i] @ spin[i]
+        for c in model.children[i]:
+            f[i] = f[i] + f[c]
+            n[i] = n[i] + n[c] + cross(r[c], f[c])
+
+    tau = np.array([k[i] @ n[i] + l[i] @ f[i] for i in model.links])
+    tau_rotor = rotor_forces(model, x.ddq, {i: R[i].T @ alpha[i] for i in alpha})
+    tau_friction = friction_forces(model, x.dq)
+    return Recursion(
+        formulation="space",
+        frame="space",
+        T_si=T_si,
+        omega=stack(omega, model),
+        v=stack(v, model),
+        alpha=stack(alpha, model),
+        a_e=stack(a_e, model),
+        a_c=stack(a_c, model),
+        f=stack(f, model),
+        n=stack(n, model),
+        tau_rotor=tau_rotor,
+        tau_friction=tau_friction,
+        tau=tau + tau_rotor + tau_friction,
+    )

@@ -1,0 +1,112 @@
+"""Dynamics of a frame: F = Lambda(q) dV + eta, in body or space coordinates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.gravity_forces import bias_forces
+from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.jacobian import (
+    body_jacobian,
+    body_jacobian_rate,
+    space_jacobian,
+    space_jacobian_rate,
+)
+from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.arrays import Array, array
+from kinetree.errors import InputError, SingularityError
+from kinetree.model import Model
+
+COORDINATES = {
+    "body": (body_jacobian, body_jacobian_rate),
+    "space": (space_jacobian, space_jacobian_rate),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSpace:
+    """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force."""
+
+    J: Array  # (k, n)
+    dJ: Array  # (k, n)
+    Lambda: Array  # (k, k) mass seen at the frame
+    eta: Array  # (k,)
+    J_bar: Array  # (n, k) dynamically consistent generalised inverse, M^-1 J^T Lambda
+    N: Array  # (n, n) null-space projector 1 - J_bar J; N^T tau leaves the task alone
+    singular_values: Array  # of J, largest first
+
+
+def task_space(
+    model: Model,
+    q: Any,
+    dq: Any = None,
+    *,
+    V: Any = None,
+    frame: str | None = None,
+    coordinates: str = "body",
+    rows: Sequence[int] | None = None,
+    damping: float = 0,
+    tolerance: float = 1e-6,
+) -> TaskSpace:
+    """Lambda(q) and eta(q, V) of a frame, for any number of joints.
+
+    Args:
+        model: the robot.
+        q: joint positions, (n,).
+        dq: joint rates, (n,); or
+        V: the twist of the frame, (k,), from which the rates follow as J_bar V; at rest when
+            neither is given.
+        frame: name of the frame, the tool when None.
+        coordinates: "body" or "space", the axes and reference point of twist and wrench.
+        rows: which of the six coordinates (three angular, three linear) make the task; all when
+            None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
+            generalised inverse on that subspace.
+        damping: adds damping^2 to J M^-1 J^T, for use near singularities.
+        tolerance: smallest singular value of J that counts as regular.
+
+    Raises:
+        SingularityError: J has lost rank, with its smallest singular value.
+    """
+    q = joint_vector(model, q, "q")
+    jacobian, rate = _coordinates(coordinates)
+    rows = list(range(6)) if rows is None else list(rows)
+    J = np.asarray(jacobian(model, q, frame), float)[rows]
+    k, n = J.shape
+    M = np.asarray(mass_matrix(model, q), float)
+    sigma = np.linalg.svd(J, compute_uv=False)
+    if damping == 0 and sigma[-1] < tolerance:
+        raise SingularityError(
+            f"the Jacobian of {frame or model.tool!r} has smallest singular value {sigma[-1]:.3g} "
+            f"(below {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
+            "direction of the task. Choose fewer rows, another q, or pass damping."
+        )
+    Minv_Jt = np.linalg.solve(M, J.T)
+    if damping != 0:
+        Lambda = np.linalg.inv(J @ Minv_Jt + damping**2 * np.eye(k))
+    elif k <= n:
+        Lambda = np.linalg.inv(J @ Minv_Jt)
+    else:
+        J_plus = np.linalg.pinv(J)
+        Lambda = J_plus.T @ M @ J_plus
+    Lambda = (Lambda + Lambda.T) / 2
+    J_bar = Minv_Jt @ Lambda
+    rates = _rates(model, dq, V, J_bar, k)
+    dJ = np.asarray(rate(model, q, rates, frame), float)[rows]
+    eta = J_bar.T @ bias_forces(model, q, rates) - Lambda @ (dJ @ rates)
+    return TaskSpace(J, dJ, Lambda, eta, J_bar, np.eye(n) - J_bar @ J, sigma)
+
+
+def _coordinates(name: str) -> Any:
+    if name not in COORDINATES:
+        raise InputError(f"coordinates is {name!r}; expected {' or '.join(COORDINATES)}.")
+    return COORDINATES[name]
+
+
+def _rates(model: Model, dq: Any, V: Any, J_bar: Array, k: int) -> Array:
+    if dq is not None and V is not None:
+        raise InputError("give the joint rates dq or the twist V, not both.")
+    if V is not None:
+        return J_bar @ array(V, (k,), "V")
+    return np.zeros(model.n) if dq is None else joint_vector(model, dq, "dq")

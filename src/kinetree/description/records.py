@@ -1,0 +1,123 @@
+"""The records between a source (file, table, list of screws) and the model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, is_numeric, scalar
+from kinetree.errors import InputError
+
+
+@dataclass(frozen=True)
+class Body:
+    """Mass m in kg, centre of mass in m, inertia about the centre in kg m^2, all in one frame."""
+
+    m: Any = 0
+    com: Any = (0, 0, 0)
+    I_com: Any = field(default_factory=lambda: np.zeros((3, 3), int))
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Joint friction b(dq), the part of tau that opposes the motion.
+
+    viscous: N m s/rad or N s/m; coulomb: N m or N. A pair gives the coefficients of the positive
+    and of the negative direction. `function` is any further b(dq), written with
+    `kinetree.scalars` so that every scalar kind can run it.
+    """
+
+    viscous: Any = 0
+    coulomb: Any = 0
+    function: Callable[[Any], Any] | None = None
+
+    def pair(self, kind: str, joint: str) -> tuple[Any, Any]:
+        """(positive, negative) coefficients of `kind`, checked; `joint` is named in errors."""
+        value = getattr(self, kind)
+        entries = value if isinstance(value, tuple | list) else (value, value)
+        if len(entries) != 2:
+            raise InputError(
+                f"{kind} friction of joint {joint!r} has {len(entries)} entries; expected one "
+                "number or a pair (positive direction, negative direction)."
+            )
+        pair = tuple(scalar(entry, f"{kind} friction of joint {joint!r}") for entry in entries)
+        for entry in pair:
+            if is_numeric(np.asarray(entry)) and entry < 0:
+                raise InputError(
+                    f"{kind} friction of joint {joint!r} is {entry}; expected >= 0 in both "
+                    "directions (friction takes energy out)."
+                )
+        return pair[0], pair[1]
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """The rotor of a joint's motor, spinning at ratio * dq relative to the link that carries it.
+
+    inertia: about the spin axis, kg m^2. ratio: gear ratio. axis: spin axis in the frame of `link`;
+    None is the joint's own axis at q = 0. link: the link that carries the motor; None is the
+    joint's parent. The carrier's mass and inertia are those of the link with the rotor locked in.
+    """
+
+    inertia: Any
+    ratio: Any = 1
+    axis: Any = None
+    link: str | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Position (rad or m), velocity and effort limits of a joint; infinite where not given."""
+
+    lower: float = -inf
+    upper: float = inf
+    velocity: float = inf
+    effort: float = inf
+
+
+@dataclass(frozen=True)
+class LinkDescription:
+    """A link: the bodies it consists of, each in the link's frame."""
+
+    name: str
+    bodies: tuple[Body, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDescription:
+    """A joint: M_pc is the child's frame seen from the parent's at q = 0, A its screw in the child."""
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    M_pc: Array
+    A: Array | None = None
+    friction: Friction = Friction()
+    armature: Any = 0
+    rotor: Rotor | None = None
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class FrameDescription:
+    """A named frame fixed in a link."""
+
+    name: str
+    link: str
+    T: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotDescription:
+    """Links, joints and frames in the order of the source; `tool` names the end-effector frame."""
+
+    name: str
+    links: tuple[LinkDescription, ...]
+    joints: tuple[JointDescription, ...]
+    frames: tuple[FrameDescription, ...] = ()
+    tool: str | None = None
+    gravity: Any = (0, 0, -9.81)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,128 @@
+"""Builder: a robot one link and one joint at a time."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array
+from kinetree.description.joints import joint_screw
+from kinetree.description.records import (
+    Body,
+    FrameDescription,
+    Friction,
+    JointDescription,
+    Limits,
+    LinkDescription,
+    RobotDescription,
+    Rotor,
+)
+from kinetree.model.build import build_model
+from kinetree.model.model import Model
+from kinetree.spatial.se3 import check_pose, translation
+
+
+class Builder:
+    """Collects links, joints and frames; `build` makes the model.
+
+    Links may come in any order; joints connect them by name. The first link without a parent is
+    the base, fixed in {s}.
+
+        Builder("pendulum").link("base").link("rod", m=1, com=(0, 0, -0.5)).joint(
+            "pivot", "revolute", "base", "rod", axis=(0, 1, 0)
+        ).build()
+    """
+
+    def __init__(self, name: str = "robot", gravity: Any = (0, 0, -9.81)) -> None:
+        self.name = name
+        self.gravity = gravity
+        self._links: list[LinkDescription] = []
+        self._joints: list[JointDescription] = []
+        self._frames: list[FrameDescription] = []
+        self._tool: str | None = None
+
+    def link(
+        self, name: str, m: Any = None, com: Any = (0, 0, 0), I_com: Any = None
+    ) -> "Builder":
+        """A link with mass m, centre `com` and inertia `I_com` about it; massless when m is None."""
+        bodies = ()
+        if m is not None or I_com is not None:
+            I = np.zeros((3, 3)) if I_com is None else I_com
+            bodies = (Body(0.0 if m is None else m, com, I),)
+        self._links.append(LinkDescription(name, bodies))
+        return self
+
+    def joint(
+        self,
+        name: str,
+        type: str,
+        parent: str,
+        child: str,
+        *,
+        at: Any = (0, 0, 0),
+        axis: Any = (0, 0, 1),
+        point: Any = (0, 0, 0),
+        pitch: Any = 0,
+        friction: Friction = Friction(),  # noqa: B008 (frozen)
+        armature: Any = 0,
+        rotor: Rotor | None = None,
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+    ) -> "Builder":
+        """A joint between two links.
+
+        Args:
+            name: its name.
+            type: "revolute", "prismatic", "helical" or "fixed".
+            parent: name of the link on the side of the base.
+            child: name of the link that it moves.
+            at: the child's frame in the parent's at q = 0: a position (3,) or a pose (4, 4).
+            axis: direction of the axis in the child's frame, length 1.
+            point: a point on the axis in the child's frame, when it misses the origin.
+            pitch: m/rad, of a helical joint.
+            friction: see `Friction`.
+            armature: inertia seen by the joint, kg m^2 or kg.
+            rotor: see `Rotor`.
+            limits: see `Limits`.
+        """
+        self._joints.append(
+            JointDescription(
+                name=name,
+                type=type,
+                parent=parent,
+                child=child,
+                M_pc=_pose(at, f"'at' of joint {name!r}"),
+                A=joint_screw(type, axis, pitch, point, name),
+                friction=friction,
+                armature=armature,
+                rotor=rotor,
+                limits=limits,
+            )
+        )
+        return self
+
+    def frame(self, name: str, link: str, at: Any = (0, 0, 0), *, tool: bool = False) -> "Builder":
+        """A named frame fixed in a link, at a position or pose; `tool` makes it the end-effector."""
+        self._frames.append(FrameDescription(name, link, _pose(at, f"'at' of frame {name!r}")))
+        if tool:
+            self._tool = name
+        return self
+
+    def build(self, *, unphysical: str = "error") -> Model:
+        """The model, checked; `unphysical` as in `build_model`."""
+        return build_model(self.describe(), unphysical=unphysical)
+
+    def describe(self) -> RobotDescription:
+        """The records collected so far."""
+        return RobotDescription(
+            name=self.name,
+            links=tuple(self._links),
+            joints=tuple(self._joints),
+            frames=tuple(self._frames),
+            tool=self._tool,
+            gravity=self.gravity,
+        )
+
+
+def _pose(at: Any, name: str) -> Array:
+    if np.shape(at) == (3,):
+        return translation(array(at, (3,), name))
+    return check_pose(at, name)

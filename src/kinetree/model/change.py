@@ -1,0 +1,73 @@
+"""New models from old ones: other gravity, a payload, another kind of number."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array
+from kinetree.model.checks import check_link
+from kinetree.model.model import WORLD, Frame, JointFriction, JointRotor, Model
+from kinetree.spatial.inertia import check_body, compose, move_body
+
+
+def free_fall(gravity: Any) -> Array:
+    """(0, g), shape (6,), of a gravity vector in m/s^2."""
+    return np.concatenate([np.zeros(3, int), array(gravity, (3,), "gravity")])
+
+
+def with_gravity(model: Model, gravity: Any) -> Model:
+    """See `Model.with_gravity`."""
+    return model.replace(gravity=free_fall(gravity))
+
+
+def with_payload(model: Model, m: Any, com: Any, I_com: Any, frame: str | None) -> Model:
+    """See `Model.with_payload`."""
+    name = f"payload on {model.tool if frame is None else frame!r}"
+    body = check_body(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
+    check_link(name, *body, unphysical="error")
+    place = model.frame(frame)
+    body = move_body(*body, place.T_if)
+    if place.link == WORLD:
+        return model.replace(base=compose(model.base, body))
+    i = place.link
+    own = (model.m[i], model.com[i], model.I_com[i])
+    merged = compose(own, body)
+    return model.replace(
+        m=_with_entry(model.m, i, merged[0]),
+        com=_with_entry(model.com, i, merged[1]),
+        I_com=_with_entry(model.I_com, i, merged[2]),
+    )
+
+
+def astype(model: Model, scalar: Callable[[Any], Any]) -> Model:
+    """See `Model.astype`."""
+
+    def convert(x: Array) -> Array:
+        entries = [scalar(v) for v in np.asarray(x).ravel().tolist()]
+        if all(isinstance(v, float) for v in entries):
+            return np.array(entries).reshape(np.shape(x))
+        out = np.empty(len(entries), object)
+        out[:] = entries
+        return out.reshape(np.shape(x))
+
+    def pair(x: tuple[Any, Any]) -> tuple[Any, Any]:
+        return scalar(x[0]), scalar(x[1])
+
+    arrays = {k: convert(getattr(model, k)) for k in "M_pi A m com I_com gravity armature".split()}
+    return model.replace(
+        **arrays,
+        base=(scalar(model.base[0]), convert(model.base[1]), convert(model.base[2])),
+        frames={k: Frame(f.link, convert(f.T_if)) for k, f in model.frames.items()},
+        friction=tuple(
+            JointFriction(pair(f.viscous), pair(f.coulomb), f.function) for f in model.friction
+        ),
+        rotors=tuple(
+            JointRotor(r.joint, r.link, scalar(r.inertia), scalar(r.ratio), convert(r.s))
+            for r in model.rotors
+        ),
+    )
+
+
+def _with_entry(x: Array, i: int, value: Any) -> Array:
+    return np.array([value if k == i else x[k] for k in range(len(x))])

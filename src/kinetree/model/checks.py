@@ -1,0 +1,104 @@
+"""Every structural and physical check of a description, with its message."""
+
+import warnings
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, is_numeric
+from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
+from kinetree.errors import InertiaError, ModelError, NameLookupError
+from kinetree.spatial.inertia import physical_faults
+
+UNPHYSICAL = ("error", "warn", "allow")
+
+
+def check_unique(names: Sequence[str], kind: str) -> None:
+    """Every link, joint and frame has a name of its own."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(f"two {kind}s are called {name!r}; every {kind} needs its own name.")
+        seen.add(name)
+
+
+def check_tree(description: RobotDescription) -> str:
+    """Links and joints form one tree; returns the name of its root link."""
+    check_unique([link.name for link in description.links], "link")
+    check_unique([joint.name for joint in description.joints], "joint")
+    links = {link.name for link in description.links}
+    if not links:
+        raise ModelError(f"{description.name!r} has no links; expected at least one.")
+    parents: dict[str, JointDescription] = {}
+    for joint in description.joints:
+        for end, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in links:
+                raise NameLookupError(
+                    f"joint {joint.name!r} has {end} {link!r}, which is no link; "
+                    f"the links are {', '.join(sorted(links))}."
+                )
+        if joint.child in parents:
+            raise ModelError(
+                f"link {joint.child!r} is the child of two joints, "
+                f"{parents[joint.child].name!r} and {joint.name!r}; a tree allows one "
+                "(a loop of links is not a tree)."
+            )
+        parents[joint.child] = joint
+    roots = [link.name for link in description.links if link.name not in parents]
+    _check_loops(description.links, parents)
+    if len(roots) > 1:
+        raise ModelError(
+            f"{description.name!r} has {len(roots)} roots, {', '.join(map(repr, roots))}; expected "
+            "one link without a parent. Connect the others by joints (of type 'fixed' if need be)."
+        )
+    return roots[0]
+
+
+def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescription]) -> None:
+    safe: set[str] = set()
+    for link in links:
+        trail = [link.name]
+        while trail[-1] in parents and trail[-1] not in safe:
+            trail.append(parents[trail[-1]].parent)
+            if trail[-1] in trail[:-1]:
+                loop = trail[trail.index(trail[-1]) :]
+                raise ModelError(
+                    f"the links {' -> '.join(map(repr, reversed(loop)))} form a loop; "
+                    "expected a tree. Cut the loop at one of its joints."
+                )
+        safe.update(trail)
+
+
+def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> None:
+    """A link's mass distribution is possible; symbols are taken as they are."""
+    if unphysical not in UNPHYSICAL:
+        raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
+    if unphysical == "allow" or not (is_numeric(np.asarray(m)) and is_numeric(I_com)):
+        return
+    faults = physical_faults(m, I_com)
+    if not faults:
+        return
+    message = f"link {name!r} is no physical body: {'; '.join(faults)}."
+    if unphysical == "error":
+        raise InertiaError(f"{message} To use the numbers all the same, pass unphysical='warn'.")
+    warnings.warn(message, stacklevel=2)
+
+
+def check_limits(joint: JointDescription) -> None:
+    """Limits are numbers, the lower not above the upper, velocity and effort not negative."""
+    limits = joint.limits
+    for name in ("lower", "upper", "velocity", "effort"):
+        if isnan(getattr(limits, name)):
+            raise ModelError(f"{name} limit of joint {joint.name!r} is NaN; expected a number.")
+    if limits.lower > limits.upper:
+        raise ModelError(
+            f"joint {joint.name!r} has lower limit {limits.lower} above its upper limit "
+            f"{limits.upper}; expected lower <= upper."
+        )
+    for name in ("velocity", "effort"):
+        if getattr(limits, name) < 0:
+            raise ModelError(
+                f"{name} limit of joint {joint.name!r} is {getattr(limits, name)}; expected >= 0."
+            )

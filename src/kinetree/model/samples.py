@@ -1,0 +1,91 @@
+"""Random chains and trees, physical by construction, for tests, docs and benchmarks."""
+
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.description.records import Friction, Limits, Rotor
+from kinetree.model.builder import Builder
+from kinetree.model.model import Model
+from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import exp_so3
+
+TYPES = ("revolute", "revolute", "prismatic", "helical")
+
+
+def random_model(
+    seed: int, n: int, *, chain: bool = False, drives: bool = True, fixed: bool = True
+) -> Model:
+    """A random robot of n joints: all joint types, sizes around 0.3 m, masses around 1 kg.
+
+    Args:
+        seed: the same seed gives the same robot.
+        n: number of moving joints.
+        chain: a chain; otherwise each link hangs on a random earlier one.
+        drives: with friction, armature and rotors on random links.
+        fixed: with some links that are fixed to others.
+    """
+    rng = np.random.default_rng(seed)
+    builder = Builder(f"random {seed}", gravity=rng.normal(size=3) * 5)
+    builder.link("base", *random_body(rng))
+    names = ["base"]
+    for i in range(n):
+        parent = names[-1] if chain else names[int(rng.integers(len(names)))]
+        name = f"link{i + 1}"
+        builder.link(name, *random_body(rng))
+        builder.joint(
+            f"joint{i + 1}",
+            TYPES[int(rng.integers(len(TYPES)))],
+            parent,
+            name,
+            at=random_pose(rng),
+            axis=random_direction(rng),
+            point=rng.normal(size=3) * 0.2,
+            pitch=float(rng.normal() * 0.1),
+            limits=Limits(-2.0, 2.0, 5.0, 100.0),
+            **(_random_drive(rng, names) if drives else {}),
+        )
+        names.append(name)
+        if fixed and rng.random() < 0.2:
+            builder.link(f"{name}_tip", *random_body(rng))
+            builder.joint(f"{name}_weld", "fixed", name, f"{name}_tip", at=random_pose(rng))
+            names.append(f"{name}_tip")
+    builder.frame("tool", names[-1], random_pose(rng), tool=True)
+    return builder.build()
+
+
+def random_body(rng: np.random.Generator) -> tuple[float, Array, Array]:
+    """Mass, centre and inertia of a cloud of eight mass points."""
+    points, masses = rng.normal(size=(8, 3)) * 0.15, rng.uniform(0.05, 0.3, 8)
+    m = float(masses.sum())
+    com = masses @ points / m
+    d = points - com
+    I = sum(
+        mass * (x @ x * np.eye(3) - np.outer(x, x)) for mass, x in zip(masses, d, strict=True)
+    )
+    return m, com, np.asarray(I)
+
+
+def random_direction(rng: np.random.Generator) -> Array:
+    """A unit vector; every other time along a coordinate axis, as real robots have them."""
+    if rng.random() < 0.5:
+        return np.eye(3)[int(rng.integers(3))] * float(rng.choice([-1, 1]))
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
+
+
+def random_pose(rng: np.random.Generator) -> Array:
+    """A pose about 0.3 m away, turned at random."""
+    return pose(exp_so3(rng.normal(size=3)), rng.normal(size=3) * 0.3)
+
+
+def _random_drive(rng: np.random.Generator, names: list[str]) -> dict[str, object]:
+    rotor = None
+    if rng.random() < 0.5:
+        carrier = None if rng.random() < 0.5 else str(rng.choice(names))
+        axis = None if rng.random() < 0.5 else random_direction(rng)
+        rotor = Rotor(float(rng.uniform(1e-5, 1e-3)), float(rng.uniform(-20, 20)), axis, carrier)
+    function = (lambda dq: 0.1 * dq * dq * dq) if rng.random() < 0.3 else None
+    viscous, coulomb = rng.uniform(0, 1, 2), rng.uniform(0, 1, 2)
+    friction = Friction(tuple(viscous.tolist()), tuple(coulomb.tolist()), function)
+    return {"rotor": rotor, "armature": float(rng.uniform(0, 0.1)), "friction": friction}

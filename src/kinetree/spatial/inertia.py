@@ -1,0 +1,125 @@
+"""Spatial inertia: G about any frame, its parts, composition, and what makes it physical."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array, is_numeric, scalar
+from kinetree.errors import InertiaError
+from kinetree.spatial.se3 import Ad
+from kinetree.spatial.so3 import skew, unskew
+from kinetree.spatial.twist import block
+
+
+def spatial_inertia(m: Any, com: Any, I_com: Any) -> Array:
+    """G about the frame's origin, shape (6, 6), of mass, centre and inertia about the centre.
+
+    Steiner: I = I_com + m [com] [com]^T; all in the axes of the frame.
+    """
+    c = skew(com)
+    return block(I_com + m * (c @ c.T), m * c, m * c.T, m * np.eye(3, dtype=int))
+
+
+def inertia_parts(G: Array) -> tuple[Any, Array, Array]:
+    """m, com, I_com of a spatial inertia; the centre of a massless body is the origin."""
+    m = G[3, 3]
+    h = unskew(G[:3, 3:])
+    com = h / m if m != 0 else h * 0
+    c = skew(com)
+    return m, com, G[:3, :3] - m * (c @ c.T)
+
+
+def transform_inertia(G_b: Array, T_ba: Array) -> Array:
+    """G about frame {a} of a body whose G about {b} is known: Steiner's theorem in general form.
+
+    G_a = Ad(T_ba)^T G_b Ad(T_ba).
+    """
+    X = Ad(T_ba)
+    return X.T @ G_b @ X
+
+
+def move_body(m: Any, com: Array, I_com: Array, T_ab: Array) -> tuple[Any, Array, Array]:
+    """A body given in {b}, seen from {a}: its centre moves, its inertia turns."""
+    R, p = T_ab[:3, :3], T_ab[:3, 3]
+    return m, R @ com + p, symmetric(R @ I_com @ R.T)
+
+
+def compose(*bodies: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
+    """One rigid body (m, com, I_com) made of several, all in one frame.
+
+    The inertia is summed about the common centre, so a far-off origin costs no digits.
+    """
+    if len(bodies) == 1:
+        return bodies[0]
+    m = sum(body[0] for body in bodies)
+    h = sum((body[0] * body[1] for body in bodies), np.zeros(3, int))
+    com = h / m if m != 0 else h * 0
+    I = np.zeros((3, 3), int)
+    for m_k, com_k, I_k in bodies:
+        d = skew(com_k - com)
+        I = I + I_k + m_k * (d @ d.T)
+    return m, com, I
+
+
+def second_moment(I: Array) -> Array:
+    """Integral of x x^T dm from the inertia about the same point: tr(I)/2 - I."""
+    return np.eye(3, dtype=int) * (I[0, 0] + I[1, 1] + I[2, 2]) / 2 - I
+
+
+def pseudo_inertia(m: Any, com: Array, I_com: Array) -> Array:
+    """Integral of (x, 1)(x, 1)^T dm, shape (4, 4); positive definite exactly for real bodies."""
+    h = m * com
+    Sigma = second_moment(I_com) + m * np.outer(com, com)
+    return np.array([[*Sigma[k], h[k]] for k in range(3)] + [[*h, m]])
+
+
+def symmetric(I: Array) -> Array:
+    """The symmetric part, to clear rounding after a change of axes."""
+    return (I + I.T) / 2
+
+
+def check_body(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Array]:
+    """Mass, centre and inertia as numbers of the right shape, the inertia symmetric."""
+    m = scalar(m, f"mass of {name}")
+    com = array(com, (3,), f"centre of mass of {name}")
+    I_com = array(I_com, (3, 3), f"inertia of {name}")
+    if is_numeric(I_com):
+        skewness = float(np.abs(I_com - I_com.T).max())
+        if skewness > 1e-9 * max(float(np.abs(I_com).max()), 1e-300):
+            raise InertiaError(
+                f"inertia of {name} is not symmetric: opposite entries differ by {skewness:.3g}; "
+                f"found {I_com.tolist()}."
+            )
+    return m, com, I_com
+
+
+def physical_faults(m: Any, I_com: Array) -> list[str]:
+    """What is impossible about a mass and an inertia about the centre; empty for a real body.
+
+    A body is real when its mass and its second moments about the centre (the eigenvalues of the
+    pseudo-inertia at the centre) are not negative: the inertia is then positive semidefinite and
+    its principal moments satisfy the triangle inequality. Rounding of the eigenvalues is granted.
+    """
+    I = np.asarray(I_com, float)
+    a, b, c = np.linalg.eigvalsh(I)
+    slack = 64 * np.finfo(float).eps * max(abs(a), abs(c))
+    faults = []
+    if m < 0:
+        faults.append(f"its mass {m:.6g} kg is negative")
+    if a < -slack:
+        faults.append(
+            f"its inertia is not positive: the smallest principal moment is {a:.6g} kg m^2"
+        )
+    elif a + b < c - slack:
+        faults.append(
+            f"its principal moments break the triangle inequality: {a:.6g} + {b:.6g} < {c:.6g}, "
+            f"short by {c - a - b:.3g} kg m^2"
+        )
+    return faults
+
+
+def check_physical(m: Any, com: Array, I_com: Array, name: str) -> None:
+    """Raise InertiaError, naming condition and amount, unless the body is physically possible."""
+    faults = physical_faults(m, I_com)
+    if faults:
+        raise InertiaError(f"{name} is no physical body: {'; '.join(faults)}.")

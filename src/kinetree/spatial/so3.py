@@ -1,0 +1,121 @@
+"""Rotations: skew matrices, the exponential and logarithm of SO(3), quaternions, roll-pitch-yaw."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array, is_numeric
+from kinetree.errors import InputError
+from kinetree.scalars import cos, sin, sqrt
+
+
+def skew(w: Array) -> Array:
+    """[w], the matrix of the cross product: [w] x = w x x."""
+    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+
+
+def unskew(W: Array) -> Array:
+    """The vector w of a skew-symmetric matrix [w]."""
+    return np.array([W[2, 1], W[0, 2], W[1, 0]])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a x b."""
+    return np.array(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+
+
+def rotation(axis: Array, angle: Any) -> Array:
+    """Rotation by `angle` about a unit axis, exp([axis] angle), Rodrigues' formula.
+
+    Written entry by entry so that a rotation about a coordinate axis has exact zeros and ones.
+    """
+    x, y, z = axis
+    s, c = sin(angle), cos(angle)
+    d = 1 - c
+    xx, yy, zz = x * x, y * y, z * z
+    return np.array(
+        [
+            [xx + c * (yy + zz), d * (x * y) - s * z, d * (x * z) + s * y],
+            [d * (x * y) + s * z, yy + c * (xx + zz), d * (y * z) - s * x],
+            [d * (x * z) - s * y, d * (y * z) + s * x, zz + c * (xx + yy)],
+        ]
+    )
+
+
+def exp_so3(w: Any) -> Array:
+    """Rotation of the rotation vector w = axis * angle, rad; exact near zero."""
+    w = array(w, (3,), "rotation vector")
+    angle = sqrt(w @ w)
+    return np.eye(3, dtype=int) + skew(w) if angle == 0 else rotation(w / angle, angle)
+
+
+def log_so3(R: Any) -> Array:
+    """Rotation vector of R, its length in [0, pi]; as exact near 0 and near pi as anywhere."""
+    qw, *qv = quaternion(R)
+    v = np.array(qv)
+    length = float(np.linalg.norm(v))
+    if length == 0:
+        return v * 0.0
+    return v * (2 * np.arctan2(length, qw) / length)
+
+
+def quaternion(R: Any) -> Array:
+    """Unit quaternion (w, x, y, z) of R with w >= 0, through the largest of its four entries."""
+    R = check_rotation(R, "R")
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
+    k = int(np.argmax(squares))
+    if k == 0:
+        q = np.array([1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i, j, l = k - 1, k % 3, (k + 1) % 3
+        q = np.empty(4)
+        q[0] = R[l, j] - R[j, l]
+        q[1 + i] = 1 + R[i, i] - R[j, j] - R[l, l]
+        q[1 + j] = R[j, i] + R[i, j]
+        q[1 + l] = R[l, i] + R[i, l]
+    q = q / np.linalg.norm(q)
+    return -q if q[0] < 0 else q
+
+
+def from_quaternion(q: Any, name: str = "quaternion") -> Array:
+    """Rotation of a unit quaternion (w, x, y, z); one that is not of length 1 is refused."""
+    q = array(q, (4,), name)
+    if is_numeric(q):
+        length = float(np.linalg.norm(q))
+        if abs(length - 1) > 1e-6:
+            raise InputError(
+                f"{name} = {q.tolist()} has length {length:.9g}; expected length 1, "
+                "in the order (w, x, y, z). Divide it by its length if only its direction matters."
+            )
+        q = q / length
+    w, v = q[0], q[1:]
+    return np.outer(v, v) * 2 + np.eye(3, dtype=int) * (w * w - v @ v) + skew(v) * (2 * w)
+
+
+def rpy(roll: Any, pitch: Any, yaw: Any) -> Array:
+    """Rotation by roll about x, then pitch about y, then yaw about z, all axes fixed."""
+    x, y, z = np.eye(3, dtype=int)
+    return rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
+
+
+def check_rotation(R: Any, name: str) -> Array:
+    """`R` as a rotation matrix: orthonormal to 1e-6 and right-handed.
+
+    Entries typed with seven digits pass and are completed to rounding; anything worse is refused.
+    """
+    R = array(R, (3, 3), name)
+    if not is_numeric(R):
+        return R
+    error = float(np.abs(R.T @ R - np.eye(3)).max())
+    if error > 1e-6 or np.linalg.det(R) < 0:
+        raise InputError(
+            f"{name} is no rotation: R^T R differs from 1 by {error:.3g} and "
+            f"det R = {np.linalg.det(R):.9g}; expected orthonormal columns and det R = 1."
+        )
+    if error < 2e-15:
+        return R
+    U, _, Vt = np.linalg.svd(R)
+    return U @ Vt

@@ -1,0 +1,66 @@
+"""6-vectors, angular first: ad, screws with pitch, change of order."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array, scalar, unit
+from kinetree.errors import InputError
+from kinetree.scalars import sqrt
+from kinetree.spatial.so3 import cross, skew
+
+
+def block(a: Any, b: Any, c: Any, d: Any) -> Array:
+    """6x6 matrix of four 3x3 blocks, row by row; a 0 stands for a block of zeros."""
+    zero = np.zeros((3, 3), int)
+    a, b, c, d = (zero if isinstance(x, int) else x for x in (a, b, c, d))
+    return np.concatenate([np.concatenate([a, b], 1), np.concatenate([c, d], 1)])
+
+
+def ad(V: Array) -> Array:
+    """Matrix of the Lie bracket, shape (6, 6): ad(V) W = [V, W]; ad(V)^T acts on wrenches."""
+    return block(skew(V[:3]), 0, skew(V[3:]), skew(V[:3]))
+
+
+def screw(point: Any, axis: Any, pitch: Any = 0) -> Array:
+    """Screw axis S = (w, -w x point + pitch w) through a point, with its pitch in m/rad.
+
+    An infinite pitch is a translation along `axis`.
+    """
+    w = unit(axis, "axis")
+    if pitch == np.inf:
+        return np.concatenate([np.zeros(3, int), w])
+    p = array(point, (3,), "point")
+    return np.concatenate([w, cross(p, w) + w * scalar(pitch, "pitch")])
+
+
+def screw_parts(S: Any) -> tuple[Array, Array, Any]:
+    """Point, axis and pitch of a screw axis; the point is the one nearest to the origin."""
+    S, _ = unit_screw(array(S, (6,), "screw axis"))
+    w, v = S[:3], S[3:]
+    if not np.any(w != 0):
+        return np.zeros(3), v, np.inf
+    return cross(w, v), w, w @ v
+
+
+def unit_screw(V: Array) -> tuple[Array, Any]:
+    """Screw axis A and magnitude theta with V = A theta, of any 6-vector; (0, 0) for zero."""
+    w, v = V[:3], V[3:]
+    theta = sqrt(w @ w) if np.any(w != 0) else sqrt(v @ v)
+    return (V, theta) if theta == 0 else (V / theta, theta)
+
+
+def check_screw(S: Any, name: str) -> Array:
+    """`S` as a screw axis (w, v): |w| = 1, or w = 0 and |v| = 1."""
+    S = array(S, (6,), name)
+    w, v = S[:3], S[3:]
+    if not np.any(S != 0):
+        raise InputError(f"{name} is zero; expected (w, v) with |w| = 1, or w = 0 and |v| = 1.")
+    if not np.any(w != 0):
+        return np.concatenate([w, unit(v, f"linear part of {name}")])
+    return np.concatenate([unit(w, f"angular part of {name}"), v])
+
+
+def swap_order(V: Array) -> Array:
+    """Angular-first <-> linear-first: (a, b) -> (b, a)."""
+    return np.concatenate([V[3:], V[:3]])
