@@ -26,12 +26,11 @@ class Product:
 
 def factor(graph: Graph) -> Graph:
     """The graph with common factors taken out of its sums; never with more operations."""
-    best = graph
     while True:
-        candidate = prune(factor_once(best))
-        if candidate.operations >= best.operations:
-            return best
-        best = candidate
+        candidate = prune(factor_once(graph))
+        if candidate.operations >= graph.operations:
+            return candidate if candidate.operations == graph.operations else graph
+        graph = candidate
 
 
 def factor_once(graph: Graph) -> Graph:

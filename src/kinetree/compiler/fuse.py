@@ -6,7 +6,7 @@ Which product is fused is decided here, once, so that every backend rounds alike
 from dataclasses import replace
 
 from kinetree.compiler.graph import Graph, Node
-from kinetree.compiler.prune import prune
+from kinetree.compiler.prune import prune, share
 
 
 def fuse(graph: Graph) -> Graph:
@@ -26,7 +26,7 @@ def fuse(graph: Graph) -> Graph:
             nodes.append(fused(node, k, nodes))
         else:
             nodes.append(node)
-    return prune(replace(graph, nodes=tuple(nodes)))
+    return prune(share(replace(graph, nodes=tuple(nodes))))
 
 
 def fused(node: Node, k: int, nodes: list[Node]) -> Node:

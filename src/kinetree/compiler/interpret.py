@@ -98,7 +98,7 @@ def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any
         leading.append(array.shape[:split])
     dtype = element_type(given)
     flat = [
-        array.astype(dtype, copy=False).reshape(*lead, port.size)
+        array.astype(dtype, copy=False).reshape((*lead, port.size))
         for port, array, lead in zip(graph.inputs, given, leading, strict=True)
     ]
     return np.broadcast_shapes(*leading), dtype, flat
@@ -130,4 +130,4 @@ def gather(port: Port, values: list[Any], batch: tuple[int, ...], dtype: Any) ->
     array = np.empty((*batch, port.size), dtype=dtype)
     for k, value in enumerate(values):
         array[..., k] = value
-    return array.reshape(*batch, *port.shape)
+    return array.reshape((*batch, *port.shape))

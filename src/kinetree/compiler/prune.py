@@ -1,8 +1,8 @@
-"""Dead-code removal: only what some output needs stays."""
+"""Dead-code removal and sharing: only what some output needs stays, and stays once."""
 
 from dataclasses import replace
 
-from kinetree.compiler.graph import Graph
+from kinetree.compiler.graph import Graph, Node
 
 
 def prune(graph: Graph) -> Graph:
@@ -15,6 +15,22 @@ def prune(graph: Graph) -> Graph:
             for arg in graph.nodes[i].args:
                 needed[arg] = True
     return select(graph, [i for i, kept in enumerate(needed) if kept])
+
+
+def share(graph: Graph) -> Graph:
+    """The graph with equal nodes merged; for passes that may turn different nodes into equal ones."""
+    seen: dict[tuple[Node, str], int] = {}
+    order: list[int] = []
+    first: list[int] = []  # the first node that equals each node
+    nodes: list[Node] = []
+    for i, node in enumerate(graph.nodes):
+        node = replace(node, args=tuple([first[arg] for arg in node.args]))
+        nodes.append(node)
+        first.append(seen.setdefault((node, repr(node.value)), i))  # repr: -0.0 is not 0.0
+        if first[i] == i:
+            order.append(i)
+    results = tuple(tuple(first[node] for node in result) for result in graph.results)
+    return select(replace(graph, nodes=tuple(nodes), results=results), order)
 
 
 def select(graph: Graph, order: list[int]) -> Graph:

@@ -39,7 +39,7 @@ def sign(number: Term) -> Term:
 RULES: list[tuple[Term, Term | int]] = [
     # zero and one
     (x + 0, x), (x - 0, x), (0 - x, -x), (x - x, 0),
-    (x * 0, 0), (x * 1, x), (0 / x, 0), (x / 1, x),
+    (x * 0, 0), (x * 1, x), (0 / x, 0), (x / 1, x), (-term(0), 0),
     # signs wander outward ...
     (-(-x), x),  # noqa: B002 (a double negation is meant)
     ((-x) * y, -(x * y)), ((-x) / y, -(x / y)), (x / (-y), -(x / y)),

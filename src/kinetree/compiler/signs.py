@@ -8,7 +8,7 @@ change its sign only if nothing else uses it.
 from dataclasses import replace
 
 from kinetree.compiler.graph import Graph, Node
-from kinetree.compiler.prune import prune
+from kinetree.compiler.prune import prune, share
 
 ODD = frozenset({"mul", "div", "sin", "sign"})  # odd in each argument: one of them may be negated
 
@@ -23,7 +23,7 @@ def resolve_signs(graph: Graph) -> Graph:
         if node.op == "neg":
             plan = sink(graph, uses, node.args[0])
             flipped.update(plan if plan is not None else {})
-    return prune(rewrite(graph, flipped))
+    return prune(share(rewrite(graph, flipped)))
 
 
 def sink(graph: Graph, uses: list[int], i: int) -> dict[int, int | None] | None:

@@ -16,11 +16,11 @@ def verify(graph: Graph, after: str = "") -> None:
     """
     where = f" after the pass {after!r}" if after else ""
     verify_ports(graph, where)
-    seen: dict[tuple[str, tuple[int, ...], object], int] = {}
+    seen: dict[tuple[str, tuple[int, ...], str], int] = {}
     for i, node in enumerate(graph.nodes):
         problem = node_problem(graph, i, node)
         if problem is None:
-            first = seen.setdefault((node.op, node.args, node.value), i)
+            first = seen.setdefault((node.op, node.args, repr(node.value)), i)
             problem = f"repeats node {first}; equal nodes exist once" if first != i else None
         if problem is not None:
             fail(f"node {i} ({node.op}{where}) {problem}")
