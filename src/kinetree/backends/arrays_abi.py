@@ -57,8 +57,10 @@ def _as_expected(array: np.ndarray) -> bool:
     """Whether the struct of `array` tells the truth at the offsets above."""
     at = id(array)
     pointer, word = ctypes.c_void_p, ctypes.c_int
-    dimensions = pointer.from_address(at + DIMENSIONS).value
-    shape = () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(dimensions))
+    dimensions = pointer.from_address(at + DIMENSIONS).value or 0
+    shape = (
+        () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(dimensions))
+    )
     ready = array.flags.c_contiguous and array.flags.aligned
     return (
         pointer.from_address(at + TYPE).value == id(np.ndarray)
@@ -74,7 +76,11 @@ def _dtypes_as_expected() -> bool:
     """Whether the two fields single out native float64 among all number types."""
     kinds = [np.dtype(code) for code in np.typecodes["AllFloat"] + np.typecodes["AllInteger"]]
     kinds += [kind.newbyteorder() for kind in kinds] + [np.dtype("S8"), np.dtype("M8[s]")]
-    return all(_marked_float64(kind) == (kind == np.dtype(np.float64)) for kind in kinds if kind.char != "g")
+    return all(
+        _marked_float64(kind) == (kind == np.dtype(np.float64))
+        for kind in kinds
+        if kind.char != "g"
+    )
 
 
 def _marked_float64(kind: np.dtype) -> bool:

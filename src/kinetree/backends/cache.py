@@ -1,9 +1,9 @@
 """Object code on disk, so that a kernel is compiled once per machine and not once per process.
 
-An entry is a file named by its key. It begins with a hash over key and code which is verified before
-a byte is used: a damaged file is compiled again, never loaded. Files appear whole or not at all
-(written aside, then renamed), belong to their owner alone, and contain nothing that is unpickled.
-Any trouble with the disk means working without a cache, never a failure.
+An entry is a file named by its key. It begins with a hash over key and code which is verified
+before a byte is used: a damaged file is compiled again, never loaded. Files appear whole or not at
+all (written aside, then renamed), belong to their owner alone, and contain nothing that is
+unpickled. Any trouble with the disk means working without a cache, never a failure.
 """
 
 import hashlib
@@ -50,8 +50,9 @@ def load(key: str) -> bytes | None:
     """The object code stored under `key`, or None."""
     if not cache_folder.enabled():
         return None
-    path = cache_folder.folder() / (key + SUFFIX)
+    path = Path(key + SUFFIX)
     try:
+        path = cache_folder.folder() / path
         data = cache_folder.read_own(path)
     except FileNotFoundError:
         return None
@@ -70,8 +71,9 @@ def store(key: str, code: bytes) -> None:
     """Keep `code` under `key`; the entries used longest ago go where the cache grows too large."""
     if not cache_folder.enabled():
         return
-    folder = cache_folder.folder()
+    folder = None
     try:
+        folder = cache_folder.folder()
         cache_folder.make(folder)
         _write(folder, key + SUFFIX, seal(key, code))
         _shrink(folder, cache_folder.limit())

@@ -25,7 +25,10 @@ def enabled() -> bool:
 def folder() -> Path:
     """The folder of the cache: the user's choice, else the place that the system has for caches."""
     chosen = os.environ.get("KINETREE_CACHE_DIR")
-    return Path(chosen).expanduser() if chosen else _caches() / "kinetree"
+    try:
+        return Path(chosen).expanduser() if chosen else _caches() / "kinetree"
+    except RuntimeError as homeless:
+        raise FileNotFoundError(f"no folder for the cache: {homeless}") from homeless
 
 
 def _caches() -> Path:

@@ -8,14 +8,16 @@ import numpy as np
 
 from kinetree.backends.explain import ArgumentError, explain, usage
 from kinetree.backends.gufunc import Loop, make_gufunc
-from kinetree.backends.split import call_split
+from kinetree.backends.split import Batch
 from kinetree.backends.threads import thread_count
 from kinetree.compiler.graph import Graph, Port
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
-# Operations in a batch above which threads pay: waking one costs some tens of microseconds.
-WORK = 4_000_000
+# Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
+# moving a number in or out of memory as much as some operations.
+WORK = 8_000_000
+MOVE = 10
 
 PLAIN = (np.ndarray, np.generic, list, tuple, int, float)
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
@@ -34,7 +36,17 @@ def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters:
 class Dispatch:
     """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
 
-    __slots__ = ("_doc", "_double", "_every", "_least", "_loop", "dtypes", "graph", "name")
+    __slots__ = (
+        "_doc",
+        "_double",
+        "_every",
+        "_least",
+        "_loop",
+        "_states",
+        "dtypes",
+        "graph",
+        "name",
+    )
 
     def __init__(
         self,
@@ -48,8 +60,10 @@ class Dispatch:
         self._doc, self._loop = doc, loop
         self._double = self._make(("float64",)) if "float64" in dtypes else None
         self._every = self._double if dtypes == ("float64",) else None
-        states = math.ceil(WORK / max(graph.operations, 20))
-        self._least = min((max(port.size, 1) for port in graph.inputs), default=1) * states
+        numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
+        self._states = math.ceil(WORK / (graph.operations + MOVE * numbers + 1))
+        # an array below this size needs no closer look
+        self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
 
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
         """The gufunc with the loops of `dtypes`, the narrowest first."""
@@ -123,5 +137,7 @@ class Dispatch:
             return None
         if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
             return None
-        graph = self.graph
-        return call_split(gufunc, graph.inputs, graph.outputs, arrays, options.get("out"), count)
+        batch = Batch.of(self.graph, arrays, options.get("out"))
+        if batch is None or batch.states < self._states:
+            return None
+        return batch.call(gufunc, count)

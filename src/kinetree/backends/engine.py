@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from kinetree.errors import CompileError
 
-# Lines of IR above which the code generator takes its quick settings: its slow ones grow faster than
-# linearly with the length of a basic block, and the graph arrives already optimised.
+# Lines of IR above which the code generator makes less effort. The graph arrives already optimised
+# and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
 LARGE = 40_000
 
 # on Windows LLVM's loader reads ELF objects, which its older linker does best
@@ -40,7 +40,7 @@ class Machine(Protocol):
 
 @functools.cache
 def binding() -> Any:
-    """llvmlite's binding, ready to compile for this machine; ImportError where it is missing."""
+    """The binding of llvmlite, ready to compile for this machine; ImportError where it is missing."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

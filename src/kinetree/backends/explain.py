@@ -64,8 +64,8 @@ def explain_batch(
             f"{port.name} {shape}" for port, shape in zip(graph.inputs, shapes, strict=True)
         )
         return ShapeError(
-            f"The leading axes of the arguments of {usage(name, graph)} do not broadcast: {listed}. "
-            "Each axis must be equal or 1."
+            f"The leading axes of the arguments of {usage(name, graph)} do not broadcast: "
+            f"{listed}. Each axis must be equal or 1."
         )
     out = options.get("out")
     outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]

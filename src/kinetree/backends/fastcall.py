@@ -1,8 +1,8 @@
 """The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
 
-`@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a plain
-contiguous float64 array of the right shape it makes the result arrays and calls `@{name}_one`; any
-other call goes on, unchanged, to the object's general call. Addresses of Python's and NumPy's
+`@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
+plain contiguous float64 array of the right shape it makes the result arrays and calls `@{name}_one`;
+any other call goes on, unchanged, to the object's general call. Addresses of Python's and NumPy's
 functions differ from process to process, so they are read from a table, never written into the
 code: object code stays valid in the disk cache.
 """
@@ -50,7 +50,7 @@ def shapes(graph: Graph, name: str) -> list[str]:
 
 
 def start(graph: Graph) -> list[str]:
-    """Room for outputs without dimensions; the right number of arguments and no keywords?"""
+    """Room for outputs without dimensions; a check of the number of arguments."""
     rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
     return [
         "entry:",
@@ -82,7 +82,7 @@ def checks(graph: Graph) -> list[str]:
 
 
 def header(i: int, port: Port) -> list[str]:
-    """Is argument i native float64, contiguous, aligned, with the right number of dimensions?
+    """Check that argument i is native float64, contiguous, aligned, of the right dimension.
 
     The dtype is judged by its fields: an array that was unpickled has a dtype object of its own.
     """
@@ -104,7 +104,7 @@ def header(i: int, port: Port) -> list[str]:
 
 
 def dimensions(graph: Graph) -> list[str]:
-    """Is every dimension of every argument the expected one?"""
+    """Check the size of every dimension of every argument."""
     lines, tests = ["dimensions:"], []
     for i, port in enumerate(graph.inputs):
         if port.shape:

@@ -56,8 +56,8 @@ def make_gufunc(
     """The gufunc `name` with `signature`, e.g. "(7),(7)->(7)".
 
     Args:
-        loops: one inner loop per number type, the narrowest first: NumPy takes the first to which all
-            inputs can be cast safely.
+        loops: one inner loop per number type, the narrowest first: NumPy takes the first to which
+            all inputs can be cast safely.
         nin: number of inputs.
         nout: number of outputs.
         signature: core dimensions; sizes that are numbers are checked by NumPy.
@@ -76,9 +76,7 @@ def make_gufunc(
     text = ctypes.create_string_buffer(signature.encode())
     places = [ctypes.addressof(fields[key]) for key in ("functions", "data", "types")]
     words = [ctypes.addressof(fields[key]) for key in ("name", "doc")]
-    gufunc = _creator()(
-        *places, count, nin, nout, NO_IDENTITY, *words, 0, ctypes.addressof(text)
-    )
+    gufunc = _creator()(*places, count, nin, nout, NO_IDENTITY, *words, 0, ctypes.addressof(text))
     _own(gufunc, fields, (tuple(loops), fields, text))
     return gufunc
 

@@ -33,8 +33,8 @@ def warn_once(problem: Exception) -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"kinetree cannot import llvmlite ({problem}); kernels are interpreted, which gives the "
-            "same results slowly. The way out: pip install llvmlite.",
+            f"kinetree cannot import llvmlite ({problem}), so kernels are interpreted, which is "
+            "slow. The way out: pip install llvmlite.",
             SlowKernelWarning,
             stacklevel=4,
         )

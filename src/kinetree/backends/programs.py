@@ -1,7 +1,8 @@
 """The machine code of one graph: emitted, compiled or taken from the cache when first needed."""
 
-from kinetree.backends import cache, engine
+from kinetree.backends import cache, cache_folder, engine
 from kinetree.backends.fastcall import emit_call
+from kinetree.backends.fingerprint import code_key
 from kinetree.backends.gufunc import Loop
 from kinetree.compiler.graph import Graph
 
@@ -39,11 +40,11 @@ class Programs:
         return self._codes[dtype]
 
     def _load(self, dtype: str) -> engine.Code:
-        text, target = self.text(dtype), self.target
-        key = cache.make_key([text, engine.versions(), target.triple, target.cpu, target.features])
+        target = self.target
+        key = code_key(self.graph, target, dtype) if cache_folder.enabled() else ""
         code = cache.load(key)
         if code is None:
-            code = engine.assemble(text, target)
+            code = engine.assemble(self.text(dtype), target)
             cache.store(key, code)
         parts = ("states", "one", "call") if dtype == "float64" else ("states", "one")
         return engine.load(code, target, [f"{SYMBOL}_{part}" for part in parts])

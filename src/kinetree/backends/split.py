@@ -1,61 +1,85 @@
 """Cut the batch of one gufunc call into pieces for several threads."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from kinetree.backends import threads
-from kinetree.compiler.graph import Port
+from kinetree.compiler.graph import Graph, Port
 
 Array = np.ndarray[Any, Any]
 
 GRAIN = 64  # pieces are multiples of this many states, so that vectors stay full
+PIECES = 4  # per thread: a core that is busy elsewhere does not keep the others waiting
 
 
-def call_split(
-    gufunc: np.ufunc,
-    inputs: Sequence[Port],
-    outputs: Sequence[Port],
-    arrays: Sequence[Array],
-    out: Any,
-    count: int,
-) -> Any:
-    """The result of `gufunc(*arrays, out=out)` on `count` threads, or None if it cannot be cut.
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Arrays of states that broadcast to the leading shape `shape`, and where results go."""
 
-    It cannot where shapes are wrong (NumPy then says so), where the batch is short, or where an
-    output shares memory with another array: NumPy's own order of work decides there.
-    """
-    leading = batch_shapes(inputs, arrays)
-    if leading is None:
-        return None
-    try:
-        batch = np.broadcast_shapes(*leading)
-    except ValueError:
-        return None
-    outs = given_outputs(outputs, batch, arrays, out)
-    if outs is None or not batch:
-        return None
-    if not outs:
-        kind = np.result_type(*arrays)
-        kind = kind if str(kind) in ("float32", "float64") else np.dtype(np.float64)
-        outs = [np.empty(batch + port.shape, kind) for port in outputs]
-    axis = max(range(len(batch)), key=lambda k: (batch[k], -k))
-    pieces = cut(batch[axis], count * threads.PIECES)
+    graph: Graph
+    arrays: Sequence[Array]
+    leading: Sequence[tuple[int, ...]]
+    shape: tuple[int, ...]
+    outs: Sequence[Array]
 
-    def piece(part: slice) -> Any:
-        def call() -> None:
-            parts = [take(a, lead, batch, axis, part) for a, lead in zip(arrays, leading, strict=True)]
-            gufunc(*parts, out=tuple(take(o, batch, batch, axis, part) for o in outs))
+    @classmethod
+    def of(cls, graph: Graph, arrays: Sequence[Array], out: Any) -> Self | None:
+        """The batch of a call, or None if it cannot be cut.
 
-        return call
+        It cannot where shapes are wrong (NumPy then says so) or where an output shares memory with
+        another array: NumPy's own order of work decides there.
+        """
+        leading = leading_shapes(graph.inputs, arrays)
+        if leading is None:
+            return None
+        try:
+            shape = np.broadcast_shapes(*leading)
+        except ValueError:
+            return None
+        outs = given_outputs(graph.outputs, shape, arrays, out)
+        return None if outs is None else cls(graph, arrays, leading, shape, outs)
 
-    threads.run([piece(part) for part in pieces], count)
-    return outs[0] if len(outs) == 1 else tuple(outs)
+    @property
+    def states(self) -> int:
+        """Number of states."""
+        return math.prod(self.shape) if self.shape else 0
+
+    def call(self, gufunc: np.ufunc, count: int) -> Any:
+        """What `gufunc(*arrays, out=out)` returns, computed on `count` threads."""
+        outs = self.outs or [np.empty(self.shape + p.shape, self.kind) for p in self.graph.outputs]
+        axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))
+
+        def piece(part: slice) -> Any:
+            def call() -> None:
+                ins = zip(self.arrays, self.leading, strict=True)
+                parts = [self.take(array, lead, axis, part) for array, lead in ins]
+                gufunc(*parts, out=tuple(self.take(o, self.shape, axis, part) for o in outs))
+
+            return call
+
+        threads.run([piece(part) for part in cut(self.shape[axis], count * PIECES)], count)
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The dtype in which NumPy would compute and return."""
+        narrow = all(np.can_cast(array.dtype, np.float32) for array in self.arrays)
+        return np.dtype(np.float32 if narrow else np.float64)
+
+    def take(self, array: Array, leading: tuple[int, ...], axis: int, part: slice) -> Array:
+        """The part of `array` along an axis of the batch; all of it where it is broadcast."""
+        own = axis - (len(self.shape) - len(leading))
+        if own < 0 or leading[own] == 1:
+            return array
+        return array[(slice(None),) * own + (part,)]
 
 
-def batch_shapes(ports: Sequence[Port], arrays: Sequence[Array]) -> list[tuple[int, ...]] | None:
-    """The leading shape of each array, None if the rest is not its port's."""
+def leading_shapes(ports: Sequence[Port], arrays: Sequence[Array]) -> list[tuple[int, ...]] | None:
+    """The leading shape of each array, None if the rest of one is not its port's."""
     shapes = []
     for port, array in zip(ports, arrays, strict=True):
         split = array.ndim - len(port.shape)
@@ -86,16 +110,5 @@ def given_outputs(
 
 def cut(size: int, count: int) -> list[slice]:
     """`size` states in at most `count` nearly equal pieces."""
-    length = max(GRAIN, -(-size // count))
-    length = -(-length // GRAIN) * GRAIN
+    length = -(-size // (count * GRAIN)) * GRAIN
     return [slice(start, min(start + length, size)) for start in range(0, size, length)]
-
-
-def take(
-    array: Array, leading: tuple[int, ...], batch: tuple[int, ...], axis: int, part: slice
-) -> Array:
-    """The part of `array` along an axis of the batch; all of it where it is broadcast."""
-    own = axis - (len(batch) - len(leading))
-    if own < 0 or leading[own] == 1:
-        return array
-    return array[(slice(None),) * own + (part,)]

@@ -19,8 +19,6 @@ from kinetree.errors import InputError
 
 log = logging.getLogger(__name__)
 
-# pieces per thread: a core that is busy with something else does not keep the others waiting
-PIECES = 4
 
 _count: int | None = None  # for the whole process; None: not chosen yet
 _here: contextvars.ContextVar[int | None] = contextvars.ContextVar("kinetree_threads", default=None)
@@ -108,12 +106,12 @@ def run(pieces: list[Callable[[], Any]], count: int) -> None:
     """
     waiting = deque(pieces)
     errors: list[BaseException] = []
-    state = np.geterr()
-    callback = np.geterrcall()
+    state: Any = np.geterr()
+    state["call"] = np.geterrcall()
 
     def work() -> None:
         # the user's floating-point settings belong to a thread, so they are carried over
-        with np.errstate(call=callback, **state):
+        with np.errstate(**state):
             while waiting and not errors:
                 try:
                     piece = waiting.popleft()
