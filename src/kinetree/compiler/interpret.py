@@ -92,8 +92,8 @@ def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any
         split = array.ndim - len(port.shape)
         if split < 0 or array.shape[split:] != port.shape:
             raise ShapeError(
-                f"{port.name!r} has shape {array.shape}; {port.shape} is expected, with any axes of "
-                "states before it."
+                f"{port.name!r} has shape {array.shape}; {port.shape} is expected, with any axes "
+                "of states before it."
             )
         leading.append(array.shape[:split])
     dtype = element_type(given)

@@ -14,17 +14,17 @@ def prune(graph: Graph) -> Graph:
         if needed[i]:
             for arg in graph.nodes[i].args:
                 needed[arg] = True
-    return select(graph, [i for i, kept in enumerate(needed) if kept])
+    return graph if all(needed) else select(graph, [i for i, kept in enumerate(needed) if kept])
 
 
 def share(graph: Graph) -> Graph:
-    """The graph with equal nodes merged; for passes that may turn different nodes into equal ones."""
+    """The graph with equal nodes merged; for passes that may make different nodes equal."""
     seen: dict[tuple[Node, str], int] = {}
     order: list[int] = []
     first: list[int] = []  # the first node that equals each node
     nodes: list[Node] = []
     for i, node in enumerate(graph.nodes):
-        node = replace(node, args=tuple([first[arg] for arg in node.args]))
+        node = with_args(node, tuple([first[arg] for arg in node.args]))
         nodes.append(node)
         first.append(seen.setdefault((node, repr(node.value)), i))  # repr: -0.0 is not 0.0
         if first[i] == i:
@@ -39,9 +39,14 @@ def select(graph: Graph, order: list[int]) -> Graph:
     Every argument and every result must be among them, and arguments stand before their use.
     """
     position = {old: new for new, old in enumerate(order)}
-    nodes = []
+    nodes: list[Node] = []
     for old in order:
         node = graph.nodes[old]
-        nodes.append(replace(node, args=tuple([position[arg] for arg in node.args])))
+        nodes.append(with_args(node, tuple([position[arg] for arg in node.args])))
     results = tuple(tuple(position[node] for node in result) for result in graph.results)
     return replace(graph, nodes=tuple(nodes), results=results)
+
+
+def with_args(node: Node, args: tuple[int, ...]) -> Node:
+    """The node with other arguments."""
+    return node if args == node.args else Node(node.op, args, node.value)

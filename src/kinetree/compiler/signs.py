@@ -8,7 +8,7 @@ change its sign only if nothing else uses it.
 from dataclasses import replace
 
 from kinetree.compiler.graph import Graph, Node
-from kinetree.compiler.prune import prune, share
+from kinetree.compiler.prune import prune, share, with_args
 
 ODD = frozenset({"mul", "div", "sin", "sign"})  # odd in each argument: one of them may be negated
 
@@ -70,7 +70,7 @@ def rewrite(graph: Graph, flipped: dict[int, int | None]) -> Graph:
         elif node.op == "neg" and can_negate(graph, flipped, node.args[0]):
             place.append(negative(node.args[0]))
         elif i not in flipped:
-            place.append(append(replace(node, args=args)))
+            place.append(append(with_args(node, args)))
         elif node.op == "sub":
             place.append(append(Node("sub", args[::-1])))
         else:

@@ -74,7 +74,7 @@ def test_sum_starts_at_nothing():
 
 
 def test_equal_values_are_one_node():
-    graph = trace(lambda x: np.array([x[0] * x[1] + 1, 1 + x[1] * x[0], -(-x[0]) * x[1]]), [X])
+    graph = trace(lambda x: np.array([x[0] * x[1] + 1, 1 + x[1] * x[0], (0 - (-x[0])) * x[1]]), [X])
     assert graph.count()["mul"] == graph.count()["add"] == 1
 
 
