@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from kinetree.compiler.fold import fold
 from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.compiler.match import candidates
 from kinetree.compiler.pattern import COMMUTATIVE
-from kinetree.compiler.rules import Rule, candidates
 from kinetree.errors import GraphError
 
 
@@ -27,7 +27,6 @@ class Builder:
         self._leaves: dict[float | tuple[int, int], int] = {}
         self._nodes: dict[tuple[str, tuple[int, ...]], int] = {}
         self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
-        self._candidates: dict[tuple[str, tuple[str, ...]], tuple[Rule, ...]] = {}
 
     def constant(self, value: float) -> int:
         """Node of a number; a negative number is the negation of a positive one."""
@@ -75,10 +74,7 @@ class Builder:
         if number is not None:
             return self.constant(number)
         kinds = tuple([self.kinds[arg] for arg in args])
-        rules = self._candidates.get((op, kinds))
-        if rules is None:
-            rules = self._candidates[op, kinds] = candidates(op, kinds)
-        for rule in rules:
+        for rule in candidates(op, kinds):
             node = rule(self, args)
             if node is not None:
                 return node

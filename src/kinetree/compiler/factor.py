@@ -87,10 +87,16 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
 
 def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
     """The factors of a product that has no other use, from left to right."""
-    node = graph.nodes[i]
-    if node.op != "mul" or not inner[i]:
-        return (i,)
-    return tuple(f for arg in node.args for f in factors(graph, inner, arg))
+    found: list[int] = []
+    stack = [i]
+    while stack:
+        i = stack.pop()
+        node = graph.nodes[i]
+        if node.op == "mul" and inner[i]:
+            stack.extend(reversed(node.args))
+        else:
+            found.append(i)
+    return tuple(found)
 
 
 def group(terms: list[Product]) -> list[Product] | None:

@@ -22,6 +22,8 @@ FACTOR_LARGE = 2.0**990  # factors below can be split
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """Elementwise a b + c with one rounding; arrays or scalars of float64, or all of float32."""
+    if isinstance(a, float) and isinstance(b, float) and isinstance(c, float):
+        return np.float64(exact_fma(float(a), float(b), float(c)))  # the quicker way for one
     a, b, c = np.broadcast_arrays(a, b, c)
     with np.errstate(all="ignore"):
         if a.dtype == b.dtype == c.dtype == np.float32:
@@ -47,8 +49,8 @@ def fma64(a: Array, b: Array, c: Array) -> Any:
     if safe.all():
         return result[()]
     result = np.array(result)
-    for k in zip(*np.nonzero(~np.atleast_1d(safe)), strict=True):
-        index = k if safe.ndim else ()
+    for k in np.argwhere(~safe):
+        index = tuple(k)
         result[index] = exact_fma(float(a[index]), float(b[index]), float(c[index]))
     return result[()]
 

@@ -11,6 +11,7 @@ from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.prune import prune, share, with_args
 
 ODD = frozenset({"mul", "div", "sin", "sign"})  # odd in each argument: one of them may be negated
+LEVELS = 50  # how deep to look for a place that takes a sign
 
 
 def resolve_signs(graph: Graph) -> Graph:
@@ -26,18 +27,20 @@ def resolve_signs(graph: Graph) -> Graph:
     return prune(share(rewrite(graph, flipped)))
 
 
-def sink(graph: Graph, uses: list[int], i: int) -> dict[int, int | None] | None:
+def sink(
+    graph: Graph, uses: list[int], i: int, levels: int = LEVELS
+) -> dict[int, int | None] | None:
     """How node i and those below it change so that its value is negated; None if that costs."""
     node = graph.nodes[i]
     if node.op == "const":
         return {}
-    if uses[i] > 1:
+    if uses[i] > 1 or levels == 0:
         return None
     if node.op in ("neg", "sub"):
         return {i: None}
     if node.op == "add" or node.op in ODD:
         for k, arg in enumerate(node.args):
-            plan = sink(graph, uses, arg)
+            plan = sink(graph, uses, arg, levels - 1)
             if plan is not None:
                 return {i: k, **plan}
     return None

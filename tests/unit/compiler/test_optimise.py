@@ -91,3 +91,17 @@ def test_ports_are_kept_even_where_unused():
     graph = optimise(trace(lambda q, dq: q * 2, inputs, [("y", ("n",))]))
     assert graph.inputs == inputs
     assert graph == replace(graph, outputs=(Port("y", (2,), ("n",)),))
+
+
+def test_long_chains_do_not_run_out_of_stack():
+    n = 3000
+    V = Port("v", (n,), ("n",))
+
+    def chains(v):
+        product, total = v[0], v[0]
+        for x in v[1:]:
+            product, total = product * x, total * 0.5 + x
+        return np.array([-product, -total, -sum(v)])
+
+    graph = optimise(trace(chains, [V]))
+    assert graph.operations <= (1 + 2 + 1) * (n - 1) + 3

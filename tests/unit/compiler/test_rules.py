@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kinetree import scalars
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import OPERATIONS
+from kinetree.compiler.match import candidates
 from kinetree.compiler.pattern import Term, orders, term
-from kinetree.compiler.rules import RULES, c, candidates, x, y
+from kinetree.compiler.rules import RULES, c, x, y
 
 MEANING = {
     "add": operator.add,
