@@ -12,14 +12,15 @@ from kinetree.backends.split import Batch
 from kinetree.backends.threads import thread_count
 from kinetree.compiler.graph import Graph, Port
 
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+FLOAT32 = np.dtype(np.float32)
 
 # Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
 # moving a number in or out of memory as much as some operations.
 WORK = 8_000_000
 MOVE = 10
 
-PLAIN = (np.ndarray, np.generic, list, tuple, int, float)
+SIZED = (np.ndarray, np.generic)
+PLAIN = (*SIZED, list, tuple, int, float)
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
 
 
@@ -31,6 +32,12 @@ def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters:
         return f"({','.join(port.dims if named else map(str, port.shape))})"
 
     return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
+
+
+def described(array: Any) -> tuple[np.dtype[Any], int]:
+    """Number type and number of dimensions of a list or number, as NumPy will see it."""
+    found = np.asarray(array)
+    return found.dtype, found.ndim
 
 
 class Dispatch:
@@ -82,9 +89,9 @@ class Dispatch:
 
     def call(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
+        if options:
+            arrays, options = self._by_name(arrays, options)
         try:
-            if options:
-                arrays, options = self._by_name(arrays, options)
             gufunc = self._every or self._suited(arrays, options)
             for array in arrays:
                 if type(array) is np.ndarray and array.size >= self._least:
@@ -120,12 +127,14 @@ class Dispatch:
             return self.gufunc
         if not all(isinstance(array, PLAIN) for array in arrays):
             return self.gufunc  # a foreign array takes the gufunc away with it
-        for array in arrays[: len(self.graph.inputs)]:
-            # a bare Python number adapts to the others, so it decides nothing
-            if not isinstance(array, int | float) or isinstance(array, np.generic):
-                kind = np.asarray(array).dtype
-                if kind == FLOAT64 or not np.can_cast(kind, FLOAT32):
-                    return double
+        inputs = arrays[: len(self.graph.inputs)]
+        if all(type(number) in (int, float) for number in inputs):
+            return double
+        for array in inputs:
+            kind, ndim = (array.dtype, array.ndim) if isinstance(array, SIZED) else described(array)
+            # a single number adapts to the arrays beside it, so it decides nothing
+            if ndim and not np.can_cast(kind, FLOAT32):
+                return double
         return self.gufunc
 
     def _on_threads(

@@ -40,7 +40,7 @@ class Machine(Protocol):
 
 @functools.cache
 def binding() -> Any:
-    """The binding of llvmlite, ready to compile for this machine; ImportError where it is missing."""
+    """The binding of llvmlite, ready to compile; ImportError where it is missing."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

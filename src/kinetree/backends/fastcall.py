@@ -1,10 +1,10 @@
 """The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
 
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
-plain contiguous float64 array of the right shape it makes the result arrays and calls `@{name}_one`;
-any other call goes on, unchanged, to the object's general call. Addresses of Python's and NumPy's
-functions differ from process to process, so they are read from a table, never written into the
-code: object code stays valid in the disk cache.
+plain contiguous float64 array of the right shape it makes the result arrays and calls
+`@{name}_one`; any other call goes on, unchanged, to the object's general call. Addresses of
+Python's and NumPy's functions differ from process to process, so they are read from a table, never
+written into the code: object code stays valid in the disk cache.
 """
 
 from kinetree.backends import arrays_abi as abi

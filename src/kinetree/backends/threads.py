@@ -134,6 +134,8 @@ def run(pieces: list[Callable[[], Any]], count: int) -> None:
 def start_helpers(work: Callable[[], None], count: int) -> list[Future[None]]:
     """Let `count` other threads help; none where Python is shutting down."""
     global _pool, _pool_size
+    if count < 1:
+        return []
     if _pool is None or _pool_size < count:
         _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="kinetree"), count
     try:

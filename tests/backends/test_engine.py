@@ -1,0 +1,106 @@
+"""Compile, load, let go."""
+
+import gc
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetree.backends import arrays_abi, engine, vectorcall
+from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import host_target
+from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.errors import CompileError
+
+EMPTY = "define void @nothing() {\n  ret void\n}\n"
+
+
+def resident() -> int:
+    """Memory of this process in bytes, 0 where the system does not say."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * 4096 if statm.exists() else 0
+
+
+def scale(factor: float) -> Graph:
+    """The graph of y = factor x."""
+    nodes = (Node("input", value=(0, 0)), Node("const", value=factor), Node("mul", (0, 1)))
+    return Graph(nodes, (Port("x", ()),), (Port("y", ()),), ((2,),))
+
+
+def test_a_thousand_kernels_come_and_go(monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+    living = weakref.WeakSet()
+    load = engine.load
+
+    def watched(*given):
+        code = load(*given)
+        living.add(code)
+        return code
+
+    monkeypatch.setattr(engine, "load", watched)
+
+    def cycle(k):
+        kernel = Kernel(scale(float(k)), dtypes=("float64",))
+        assert kernel(np.array(2.0)) == 2.0 * k
+        assert kernel(np.arange(3.0))[2] == 2.0 * k
+
+    for k in range(50):  # let allocators reach their working size
+        cycle(k)
+    before = resident()
+    for k in range(1000):
+        cycle(k)
+        assert len(living) <= 1
+    gc.collect()
+    assert len(living) == 0
+    assert resident() - before < 16 << 20
+
+
+def test_refused_text_is_reported():
+    with pytest.raises(CompileError, match="LLVM refused the emitted code"):
+        engine.assemble("define nonsense", host_target())
+
+
+def test_objects_that_are_none_are_reported():
+    with pytest.raises(CompileError, match="could not load"):
+        engine.load(b"no object code", host_target(), ["nothing"])
+
+
+def test_missing_functions_are_reported():
+    code = engine.assemble(EMPTY, host_target())
+    with pytest.raises(CompileError, match="something"):
+        engine.load(code, host_target(), ["something"])
+    assert engine.load(code, host_target(), ["nothing"]).address("nothing") > 0
+
+
+def test_assembly_is_text():
+    assert "nothing" in engine.assembly(EMPTY, host_target())
+
+
+def test_effort_depends_on_length():
+    assert engine.level(EMPTY) > engine.level(EMPTY * engine.LARGE)
+
+
+def test_versions_name_both_libraries():
+    assert "llvmlite" in engine.versions() and "llvm 2" in engine.versions()
+
+
+def test_untrusted_python_goes_through_the_gufunc(arm, arm_graph, states, monkeypatch):
+    arrays = states(3)
+    assert type(arm) is not Kernel
+    monkeypatch.setattr(vectorcall, "available", lambda: False)
+    plain = Kernel(arm_graph)
+    assert type(plain) is Kernel
+    assert plain(*arrays).tobytes() == arm(*arrays).tobytes()
+
+
+@pytest.mark.parametrize("offset", ["DATA", "NDIM", "DIMENSIONS", "DESCR", "FLAGS", "TYPE_NUMBER"])
+def test_unfamiliar_array_structs_are_noticed(monkeypatch, offset):
+    assert arrays_abi.trusted.__wrapped__()
+    monkeypatch.setattr(arrays_abi, offset, arrays_abi.TYPE)
+    assert not arrays_abi.trusted.__wrapped__()
+
+
+def test_an_object_without_entry_refuses_calls():
+    with pytest.raises(TypeError):
+        vectorcall.entered_in_code()()()

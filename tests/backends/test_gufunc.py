@@ -1,0 +1,229 @@
+"""Kernels behave like any other generalised ufunc."""
+
+import ctypes
+import threading
+
+import numpy as np
+import pytest
+
+from kinetree.backends import engine
+from kinetree.backends.gufunc import Loop, _kept, make_gufunc
+from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import host_target
+
+# a loop that writes 1 if the GIL is held while it runs: `data` carries PyGILState_Check
+GIL_PROBE = """
+define void @probe_states(ptr %args, ptr %dims, ptr %steps, ptr %data) {
+  %held = call i32 inttoptr (i64 ADDRESS to ptr)()
+  %number = sitofp i32 %held to double
+  %at = getelementptr ptr, ptr %args, i64 1
+  %out = load ptr, ptr %at
+  store double %number, ptr %out
+  ret void
+}
+"""
+
+
+def test_leading_axes_broadcast(arm, states):
+    q, dq, ddq = states(3)[0], states(5, 3)[0], states(4, 1, 3)[0]
+    result = arm(q, dq, ddq)
+    assert result.shape == (4, 5, 3)
+    for i in range(4):
+        for j in range(5):
+            assert result[i, j].tobytes() == arm(q, dq[j], ddq[i, 0]).tobytes()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0, 3), (0, 0, 3)])
+def test_empty_batches_give_empty_results(arm, pair, shape):
+    assert arm(*[np.empty(shape)] * 3).shape == shape
+    M, energy = pair(*[np.empty((*shape[:-1], 2))] * 2)
+    assert M.shape == (*shape[:-1], 2, 2) and energy.shape == shape[:-1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 100])
+def test_batch_size_and_place_do_not_matter(arm, states, size):
+    arrays = states(size, 3)
+    batch = arm(*arrays)
+    for k in range(size):
+        assert batch[k].tobytes() == arm(*(a[k].copy() for a in arrays)).tobytes()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [np.s_[::2], np.s_[::-1], np.s_[::-3], np.s_[:, ::-1], np.s_[10:3:-2, ::-1]],
+    ids=["step", "reversed", "step back", "core reversed", "both"],
+)
+def test_strides_do_not_matter(arm, states, index):
+    arrays = states(41, 3)
+    views = [array[index] for array in arrays]
+    copies = [np.ascontiguousarray(view) for view in views]
+    assert arm(*views).tobytes() == arm(*copies).tobytes()
+
+
+def test_core_axis_may_be_the_slow_one(arm, states):
+    arrays = states(30, 3)
+    columns = [np.asfortranarray(array) for array in arrays]
+    np.testing.assert_array_equal(arm(*columns), arm(*arrays))
+
+
+def test_out_is_written_and_returned(arm, pair, states):
+    arrays = states(12, 3)
+    expected = arm(*arrays)
+    wide = np.full((12, 6), -1.0)
+    out = wide[:, ::2]
+    assert arm(*arrays, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    assert (wide[:, 1::2] == -1).all()
+    q, dq = states(6, 2, count=2)
+    M, energy = np.empty((6, 2, 2)), np.empty(6)
+    result = pair(q, dq, out=(M, energy))
+    assert result[0] is M and result[1] is energy
+    np.testing.assert_array_equal(energy, pair(q, dq)[1])
+
+
+def test_outputs_may_overlap_inputs(arm, states):
+    arrays = states(64, 3)
+    expected = arm(*arrays)
+    q, dq, ddq = (array.copy() for array in arrays)
+    assert arm(q, dq, ddq, out=q).tobytes() == expected.tobytes()
+    longer = np.concatenate([arrays[0], np.zeros((1, 3))])
+    shifted = arm(longer[:-1], arrays[1], arrays[2], out=longer[1:])
+    assert shifted.tobytes() == expected.tobytes()
+    backwards = arrays[0].copy()
+    reversed_out = backwards[::-1]
+    arm(backwards, arrays[1], arrays[2], out=reversed_out)
+    np.testing.assert_array_equal(reversed_out, expected)
+
+
+@pytest.mark.parametrize(
+    "kind, result",
+    [
+        ("f8", "f8"),
+        ("f4", "f4"),
+        ("f2", "f4"),
+        ("i1", "f4"),
+        ("i2", "f4"),
+        ("i4", "f8"),
+        ("i8", "f8"),
+        ("?", "f4"),
+        (">f8", "f8"),
+        (">f4", "f4"),
+    ],
+)
+def test_loop_follows_numpy_s_casting(arm, kind, result):
+    arrays = [np.arange(6).reshape(2, 3).astype(kind)] * 3
+    before = arm(*arrays)  # the float32 loop may not be compiled yet
+    assert before.dtype == np.dtype(result)
+    assert before.dtype == arm.gufunc(*arrays).dtype
+    assert before.tobytes() == arm.gufunc(*arrays).tobytes()
+    expected = arm(*(array.astype("f8") for array in arrays))
+    np.testing.assert_allclose(before, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (2, 3, 4),
+        (2.0, 3, 4.5),
+        (True, True, False),
+        (True, 2.0, 3),
+        (np.float32(2), 3.0, 1),
+        (np.int8(1), 2, 3),
+        (np.float64(2), np.float32(3), 4.0),
+        (np.ones(2, np.float32), np.float64(3), 4.0),
+        (np.ones(2, np.float32), np.ones(2), 4.0),
+        (np.ones(2, np.float32), [1.0, 2.0], 1),
+        (np.ones(2, np.float32), [1, 2], 1),
+        (np.ones(2, np.float32), 1.5, np.array(1, np.int64)),
+    ],
+)
+def test_numbers_find_the_loop_that_numpy_would_choose(line_graph, numbers):
+    fresh, complete = Kernel(line_graph), Kernel(line_graph)
+    expected = complete.gufunc(*numbers)
+    result = fresh(*numbers)  # its float32 loop is not compiled yet
+    assert result.dtype == expected.dtype and type(result) is type(expected)
+    assert np.asarray(result).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_lists_and_whole_numbers_are_computed_in_float64(arm):
+    assert arm([0, 1, 2], [1, 1, 1], [0, 0, 0]).dtype == np.float64
+    assert arm([0.5, 1, 2], (1, 1, 1), range(3)).dtype == np.float64
+
+
+def test_float32_agrees_with_float64(arm, states):
+    arrays = states(100, 3)
+    narrow = arm(*(array.astype(np.float32) for array in arrays))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, arm(*arrays), rtol=2e-4, atol=2e-5)
+
+
+def test_mixed_precision_is_computed_in_the_wider(arm, states):
+    q, dq, ddq = states(9, 3)
+    assert arm(q.astype("f4"), dq, ddq.astype("f4")).dtype == np.float64
+
+
+def test_output_types_follow_same_kind_casting(arm, states):
+    arrays = states(9, 3)
+    narrow = np.empty((9, 3), np.float32)
+    assert arm(*arrays, out=narrow) is narrow
+    np.testing.assert_array_equal(narrow, arm(*arrays).astype(np.float32))
+    with pytest.raises(TypeError, match="int"):
+        arm(*arrays, out=np.empty((9, 3), int))
+
+
+def test_nan_stays_in_its_own_row(arm, states):
+    arrays = states(37, 3)
+    expected = arm(*arrays)
+    for row in (0, 5, 36):
+        spoiled = [array.copy() for array in arrays]
+        spoiled[1][row] = np.nan
+        result = arm(*spoiled)
+        assert np.isnan(result[row]).all()
+        others = np.arange(37) != row
+        assert result[others].tobytes() == expected[others].tobytes()
+
+
+def test_axes_can_be_moved(arm, states):
+    arrays = states(10, 3)
+    columns = [array.T.copy() for array in arrays]
+    moved = arm(*columns, axes=[0, 0, 0, 0])
+    np.testing.assert_array_equal(moved.T, arm(*arrays))
+
+
+def test_long_loops_release_the_gil():
+    check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
+    target = host_target()
+    code = engine.load(
+        engine.assemble(GIL_PROBE.replace("ADDRESS", str(check)), target), target, ["probe_states"]
+    )
+    probe = make_gufunc(
+        [Loop("float64", code.address("probe_states"), code)], 1, 1, "()->()", "probe", ""
+    )
+    assert probe(np.zeros(1))[0] == 1  # too short to be worth it
+    assert probe(np.zeros(10_000))[0] == 0
+
+
+def test_eight_threads_call_one_kernel(arm, states):
+    arrays = states(500, 3)
+    expected = arm(*arrays)
+    wrong = []
+
+    def work(start):
+        for k in range(start, 500, 8):
+            if arm(*(a[k] for a in arrays)).tobytes() != expected[k].tobytes():
+                wrong.append(k)
+        if arm(*arrays).tobytes() != expected.tobytes():
+            wrong.append(-1)
+
+    workers = [threading.Thread(target=work, args=(start,)) for start in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+def test_numpy_s_struct_is_the_expected_one(arm):
+    """Otherwise the memory of a gufunc would be kept for ever."""
+    assert arm.gufunc is not None
+    assert _kept == []

@@ -1,0 +1,227 @@
+"""What a kernel says about itself, how it is called, copied and let go."""
+
+import copy
+import gc
+import pickle
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+from kinetree.backends import engine
+from kinetree.backends.explain import ArgumentError
+from kinetree.backends.kernel import Kernel
+from kinetree.compiler.interpret import interpret
+from kinetree.errors import InputError, ShapeError
+
+
+def test_attributes_describe_the_kernel(arm, arm_graph):
+    assert arm.name == "arm_torques"
+    assert arm.signature == "(n),(n),(n)->(n)"
+    assert arm.graph is arm_graph
+    assert arm.operations == arm_graph.operations
+    assert "define" in arm.ir and "kernel_states" in arm.ir
+    assert "kernel_one" in arm.assembly and "define" not in arm.assembly
+    assert repr(arm) == f"<Kernel arm_torques(n),(n),(n)->(n), {arm.operations} operations>"
+    assert "(n),(n),(n)->(n)" in arm.__doc__
+
+
+def test_gufunc_is_a_real_ufunc(arm):
+    assert isinstance(arm.gufunc, np.ufunc)
+    assert arm.gufunc.signature == "(3),(3),(3)->(3)"
+    assert arm.gufunc.types == ["fff->f", "ddd->d"]
+    assert arm.gufunc.__name__ == "arm_torques"
+    assert arm.gufunc is arm.gufunc
+
+
+def test_results_are_those_of_the_interpreter(arm, arm_graph, states):
+    arrays = states(50, 3)
+    (expected,) = interpret(arm_graph, *arrays)
+    np.testing.assert_allclose(arm(*arrays), expected, rtol=1e-13, atol=1e-14)
+
+
+def test_single_state_equals_the_batch_bitwise(arm, states):
+    arrays = states(40, 3)
+    batch = arm.gufunc(*arrays)
+    singles = np.array([arm(*row) for row in zip(*arrays, strict=True)])
+    assert batch.tobytes() == singles.tobytes()
+
+
+def test_several_outputs_make_a_tuple(pair, states):
+    q, dq = states(2, count=2)
+    direct, general = pair(q, dq), pair.gufunc(q, dq)
+    assert isinstance(direct, tuple) and isinstance(general, tuple)
+    for one, other in zip(direct, general, strict=True):
+        assert type(one) is type(other)
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    M, energy = direct
+    assert M.shape == (2, 2) and isinstance(energy, np.float64)
+    assert pair.signature == "(n),(n)->(n,n),()"
+
+
+def test_numbers_without_dimensions(line_kernel):
+    assert line_kernel(2, 3.0, 4) == 10
+    assert line_kernel(np.array(2.0), np.array(3.0), np.array(4.0)) == 10
+    np.testing.assert_array_equal(line_kernel(2.0, np.arange(3.0), 1.0), [1, 3, 5])
+
+
+def test_result_is_a_new_array_each_time(arm, states):
+    arrays = states(3)
+    first, second = arm(*arrays), arm(*arrays)
+    assert not np.shares_memory(first, second)
+    assert first.flags.writeable and first.flags.owndata and first.flags.c_contiguous
+
+
+def test_unpickled_arrays_are_states_too(arm, states):
+    arrays = states(3)
+    again = [pickle.loads(pickle.dumps(array)) for array in arrays]
+    assert arm(*again).tobytes() == arm(*arrays).tobytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a[::-1].copy()[::-1],
+        lambda a: np.repeat(a, 2)[::2],
+        lambda a: a.tolist(),
+        lambda a: a.astype(">f8"),
+        lambda a: np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view(np.float64),
+        lambda a: np.ascontiguousarray(a).view(type("Sub", (np.ndarray,), {})),
+        lambda a: np.asfortranarray(a),
+    ],
+    ids=["negative", "strided", "list", "big-endian", "unaligned", "subclass", "fortran"],
+)
+def test_any_memory_layout_gives_the_same_numbers(arm, states, change):
+    arrays = states(3)
+    assert np.asarray(arm(*map(change, arrays))).tobytes() == arm(*arrays).tobytes()
+
+
+def test_read_only_inputs_are_taken(arm, states):
+    arrays = states(3)
+    expected = arm(*arrays)
+    for array in arrays:
+        array.flags.writeable = False
+    assert arm(*arrays).tobytes() == expected.tobytes()
+
+
+def test_inputs_by_name_and_options_by_keyword(arm, states):
+    q, dq, ddq = states(3)
+    expected = arm(q, dq, ddq)
+    assert arm(q, ddq=ddq, dq=dq).tobytes() == expected.tobytes()
+    out = np.empty(3)
+    assert arm(q, dq, ddq, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+    other = np.empty(3)
+    assert arm(q, dq, ddq, other) is other
+    assert other.tobytes() == expected.tobytes()
+    assert arm(q, dq, ddq, dtype="float32").dtype == np.float32
+    with pytest.raises(ArgumentError, match="was given no ddq"):
+        arm(q, dq=dq)
+    with pytest.raises(TypeError, match="nonsense"):
+        arm(q, dq, ddq, nonsense=1)
+
+
+def test_wrong_shapes_are_explained(arm, states):
+    q, dq, ddq = states(3)
+    with pytest.raises(ShapeError, match=r"dq has shape \(2,\), .*expects \(\.\.\., 3\)"):
+        arm(q, dq[:2], ddq)
+    with pytest.raises(ShapeError, match=r"q has shape \(\), "):
+        arm(1.0, dq, ddq)
+    with pytest.raises(ShapeError, match=r"ddq has shape \(3, 1\)"):
+        arm(q, dq, ddq[:, None])
+    with pytest.raises(ShapeError, match=r"do not broadcast: q \(2,\), dq \(4,\), ddq \(\)"):
+        arm(np.zeros((2, 3)), np.zeros((4, 3)), ddq)
+    with pytest.raises(ShapeError, match=r"out for tau .* has shape \(2,\); expected \(3,\)"):
+        arm(q, dq, ddq, out=np.zeros(2))
+    with pytest.raises(ShapeError, match=r"q of arm_torques.* is not a regular array"):
+        arm([1, [2, 3]], dq, ddq)
+    with pytest.raises(ArgumentError, match="takes 3 arrays; 2 were given"):
+        arm(q, dq)
+    with pytest.raises(ArgumentError, match="takes 3 arrays; 5 were given"):
+        arm(q, dq, ddq, q, q)
+
+
+def test_objects_and_complex_numbers_are_refused(arm, states):
+    q, dq, ddq = states(3)
+    with pytest.raises(TypeError):
+        arm(q.astype(object), dq, ddq)
+    with pytest.raises(TypeError):
+        arm(q.astype(complex), dq, ddq)
+    with pytest.raises(TypeError):
+        arm(["a", "b", "c"], dq, ddq)
+
+
+def test_unknown_number_types_are_refused(arm_graph):
+    with pytest.raises(InputError, match="float16"):
+        Kernel(arm_graph, dtypes=("float16",))
+
+
+def test_one_number_type_alone(arm_graph, states):
+    arrays = states(5, 3)
+    only32 = Kernel(arm_graph, dtypes=("float32",))
+    assert only32.gufunc.types == ["fff->f"]
+    assert only32(*(a.astype("f4") for a in arrays)).dtype == np.float32
+    only64 = Kernel(arm_graph, dtypes=("float64",))
+    assert only64.gufunc.types == ["ddd->d"]
+    assert only64(*(a.astype("f4") for a in arrays)).dtype == np.float64
+
+
+def test_pickle_and_copies(arm, states):
+    arrays = states(3)
+    again = pickle.loads(pickle.dumps(arm))
+    assert again is not arm and repr(again) == repr(arm)
+    assert again.graph == arm.graph and again.dtypes == arm.dtypes
+    assert again(*arrays).tobytes() == arm(*arrays).tobytes()
+    assert copy.deepcopy({"kernel": arm})["kernel"](*arrays).tobytes() == arm(*arrays).tobytes()
+    assert copy.copy(arm)(*arrays).tobytes() == arm(*arrays).tobytes()
+
+
+def test_foreign_arrays_take_over(arm):
+    class Foreign:
+        def __array_ufunc__(self, ufunc, method, *inputs, **options):
+            return ufunc, method, len(inputs), options
+
+    x = np.zeros(3)
+    assert arm(x, Foreign(), x) == (arm.gufunc, "__call__", 3, {})
+
+
+def test_calls_leave_no_references_behind(arm, pair, states):
+    arrays = states(3)
+    watched = [*arrays, np.dtype(np.float64), np.ndarray]
+    for kernel, given in ((arm, arrays), (pair, [a[:2].copy() for a in arrays[:2]])):
+        kernel(*given)
+        before = [sys.getrefcount(thing) for thing in watched]
+        for _ in range(100):
+            kernel(*given)
+        after = [sys.getrefcount(thing) for thing in watched]
+        assert after == before
+
+
+def test_gufunc_outlives_its_kernel(arm_graph, states):
+    arrays = states(3)
+    kernel = Kernel(arm_graph)
+    expected, gufunc = kernel(*arrays), kernel.gufunc
+    del kernel
+    gc.collect()
+    assert gufunc(*arrays).tobytes() == expected.tobytes()
+
+
+def test_dropping_a_kernel_frees_its_code_at_once(arm_graph, monkeypatch):
+    living = weakref.WeakSet()
+    load = engine.load
+
+    def watched(*given):
+        code = load(*given)
+        living.add(code)
+        return code
+
+    monkeypatch.setattr(engine, "load", watched)
+    kernel = Kernel(arm_graph)
+    gufunc = kernel.gufunc
+    kernel(*np.zeros((3, 3)))
+    assert len(living) == 2  # float64 and float32
+    del kernel
+    assert len(living) == 2
+    del gufunc
+    assert len(living) == 0

@@ -1,0 +1,51 @@
+"""Kernels in forked and spawned processes."""
+
+import multiprocessing
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+from kinetree.backends.threads import threads
+
+
+def answer(kernel, arrays):
+    """Run in the other process."""
+    dispatch = kernel._general.__self__
+    dispatch._least = dispatch._states = 1
+    with threads(2):
+        batch = kernel(*arrays)
+    return os.getpid(), batch.tobytes(), kernel(*(a[0] for a in arrays)).tobytes()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_kernels_work_in_other_processes(arm, states, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    arrays = states(300, 3)
+    expected = answer(arm, arrays)  # also starts threads here, which a forked child must not use
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork as such
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            answers = pool.starmap_async(answer, [(arm, arrays)] * 4).get(timeout=60)
+    for pid, batch, single in answers:
+        assert pid != os.getpid()
+        assert (batch, single) == expected[1:]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_uses_the_kernel_it_inherited(arm, states):
+    arrays = states(300, 3)
+    expected = answer(arm, arrays)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            right = answer(arm, arrays)[1:] == expected[1:]
+        except BaseException:
+            right = False
+        os._exit(0 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.isfinite(arm(*arrays)).all()

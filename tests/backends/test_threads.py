@@ -1,0 +1,197 @@
+"""Threads change how long a batch takes and nothing else."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from kinetree.backends import threads as module
+from kinetree.backends.split import cut
+from kinetree.backends.threads import thread_count, threads
+from kinetree.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch):
+    """Every test starts with one thread and leaves nothing behind."""
+    monkeypatch.setattr(module, "_count", 1)
+
+
+@pytest.fixture
+def eager(arm):
+    """A kernel that takes threads for any batch."""
+    dispatch = arm._general.__self__
+    dispatch._least = dispatch._states = 1
+    return arm
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The number of pieces of each call that was cut."""
+    counts = []
+    run = module.run
+
+    def watched(pieces, count):
+        counts.append(len(pieces))
+        run(pieces, count)
+
+    monkeypatch.setattr(module, "run", watched)
+    return counts
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+@pytest.mark.parametrize("size", [1, 63, 64, 1000, 5001])
+def test_results_do_not_depend_on_the_number_of_threads(eager, states, runs, count, size):
+    arrays = states(size, 3)
+    expected = eager(*arrays)
+    with threads(count):
+        result = eager(*arrays)
+        out = np.empty_like(result)
+        assert eager(*arrays, out=out) is out
+    assert result.tobytes() == expected.tobytes() == out.tobytes()
+    assert len(runs) == 2  # with threads, twice; without, not at all
+
+
+def test_broadcasting_and_axes(eager, states, runs):
+    q, dq, ddq = states(3)[0], states(700, 3)[0], states(5, 1, 3)[0]
+    expected = eager(q, dq, ddq)
+    with threads(2):
+        assert eager(q, dq, ddq).tobytes() == expected.tobytes()
+        assert (
+            eager(q, dq[::-2], ddq).tobytes() == np.ascontiguousarray(expected[:, ::-2]).tobytes()
+        )
+    assert all(count > 1 for count in runs) and len(runs) == 2
+
+
+def test_number_types(eager, states, runs):
+    for kind, result in (("f4", "f4"), ("f2", "f4"), ("f8", "f8"), (">f8", "f8")):
+        arrays = [array.astype(kind) for array in states(900, 3)]
+        expected = eager(*arrays)
+        with threads(2):
+            got = eager(*arrays)
+        assert got.dtype == expected.dtype == np.dtype(result)
+        assert got.tobytes() == expected.tobytes()
+    assert len(runs) == 4
+
+
+def test_several_outputs(pair, states, runs):
+    dispatch = pair._general.__self__
+    dispatch._least = dispatch._states = 1
+    q, dq = states(800, 2, count=2)
+    expected = pair(q, dq)
+    with threads(2):
+        got = pair(q, dq)
+    assert [a.tobytes() for a in got] == [a.tobytes() for a in expected]
+    assert len(runs) == 1
+
+
+def test_overlap_is_left_to_numpy(eager, states, runs):
+    arrays = states(1000, 3)
+    expected = eager(*arrays)
+    longer = np.concatenate([arrays[0], np.zeros((1, 3))])
+    with threads(4):
+        result = eager(longer[:-1], arrays[1], arrays[2], out=longer[1:])
+    assert result.tobytes() == expected.tobytes()
+    assert runs == []
+
+
+def test_wrong_shapes_and_options_reach_numpy(eager, states, runs):
+    arrays = states(500, 3)
+    with threads(2):
+        with pytest.raises(ValueError, match="dq has shape"):
+            eager(arrays[0], arrays[1][:, :2], arrays[2])
+        with pytest.raises(ValueError, match="do not broadcast"):
+            eager(arrays[0], arrays[1][:99], arrays[2])
+        with pytest.raises(ValueError, match="out for tau"):
+            eager(*arrays, out=np.empty((499, 3)))
+        assert eager(*arrays, dtype=np.float32).dtype == np.float32
+    assert runs == []
+
+
+def test_small_batches_stay_in_one_thread(arm, states, runs):
+    with threads(2):
+        arm(*states(100, 3))
+    assert runs == []
+
+
+def test_error_settings_reach_the_threads(eager):
+    arrays = [np.full((1000, 3), 1e308)] * 3
+    with threads(2):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            eager(*arrays)
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            eager(*arrays)
+
+
+def test_plain_call_sets_the_process(states):
+    threads(3)
+    assert thread_count() == 3
+    seen = []
+    other = threading.Thread(target=lambda: seen.append(thread_count()))
+    other.start()
+    other.join()
+    assert seen == [3]
+    assert repr(threads(2)) == "threads(2)"
+
+
+def test_block_sets_this_thread_and_restores():
+    threads(3)
+    seen = []
+    with threads(5):
+        assert thread_count() == 5
+        other = threading.Thread(target=lambda: seen.append(thread_count()))
+        other.start()
+        other.join()
+        with threads(7):
+            assert thread_count() == 7
+        assert thread_count() == 5
+    assert seen == [3]
+    assert thread_count() == 3
+
+
+def test_block_restores_after_an_error():
+    with pytest.raises(KeyError), threads(5):
+        raise KeyError
+    assert thread_count() == 1
+
+
+def test_zero_and_none_are_all_cores():
+    for choice in (0, None):
+        with threads(choice):
+            assert thread_count() == module.cores() >= 1
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "two", True])
+def test_other_counts_are_refused(wrong):
+    with pytest.raises(InputError, match="threads was given"):
+        threads(wrong)
+    assert thread_count() == 1
+
+
+def test_environment_is_the_first_choice(monkeypatch, caplog):
+    monkeypatch.setattr(module, "_count", None)
+    monkeypatch.setenv("KINETREE_THREADS", "6")
+    assert thread_count() == 6
+    monkeypatch.setattr(module, "_count", None)
+    monkeypatch.setenv("KINETREE_THREADS", "many")
+    assert thread_count() == module.cores()
+    assert "KINETREE_THREADS" in caplog.text
+
+
+def test_errors_of_pieces_are_raised_when_all_have_ended():
+    done = []
+
+    def fail():
+        raise RuntimeError("piece")
+
+    with pytest.raises(RuntimeError, match="piece"):
+        module.run([fail, *[lambda: done.append(1)] * 5], 3)
+
+
+@pytest.mark.parametrize("size, count", [(1, 4), (64, 4), (65, 4), (1000, 3), (10_000, 8)])
+def test_cut_covers_every_state_once(size, count):
+    pieces = cut(size, count)
+    assert len(pieces) <= count
+    assert [k for part in pieces for k in range(size)[part]] == list(range(size))
