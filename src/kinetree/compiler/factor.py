@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph
-from kinetree.compiler.prune import prune
+from kinetree.compiler.prune import prune, select
 
 SUMS = frozenset({"add", "sub", "neg"})
 
@@ -38,6 +38,7 @@ def factor_once(graph: Graph) -> Graph:
     builder = Builder()
     inner = inner_nodes(graph)
     new: list[int] = []
+    ready: list[int] = []  # for each new node: after which old node it can be computed
     for i, node in enumerate(graph.nodes):
         if node.op == "const":
             new.append(builder.constant(node.value))  # type: ignore[arg-type]
@@ -46,13 +47,18 @@ def factor_once(graph: Graph) -> Graph:
         else:
             grouped = None
             if node.op in SUMS and not inner[i]:
-                grouped = group(list(products(graph, inner, i)))
+                grouped = group(products(graph, inner, i))
             if grouped is not None:
                 new.append(build_sum(builder, grouped, new))
             else:
                 new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
+                ready += [i] * (len(builder.ops) - len(ready))
+        for k in range(len(ready), len(builder.ops)):
+            ready.append(max((ready[arg] for arg in builder.args[k]), default=-1))
     results = [[new[node] for node in result] for result in graph.results]
-    return builder.graph(graph.inputs, graph.outputs, results)
+    rebuilt = builder.graph(graph.inputs, graph.outputs, results)
+    # A sum may reach over half the graph: what is ready of it is not left until its end.
+    return select(rebuilt, sorted(range(len(ready)), key=lambda k: ready[k]))
 
 
 def inner_nodes(graph: Graph) -> list[bool]:
@@ -140,12 +146,17 @@ def without(product: Product, shared: int, negative: bool) -> Product:
 
 
 def build_sum(builder: Builder, terms: list[Product] | tuple[Product, ...], new: list[int]) -> int:
-    """Node of a sum of products, added from left to right."""
+    """Node of a sum of products; what is known first is added first."""
     total = builder.constant(0)
-    for product in terms:
+    for product in sorted(terms, key=latest):
         node = build_product(builder, product, new)
         total = builder.apply("sub" if product.negative else "add", (total, node))
     return total
+
+
+def latest(product: Product) -> int:
+    """The last old node that a product needs."""
+    return max((*product.factors, *map(latest, product.bracket)))
 
 
 def build_product(builder: Builder, product: Product, new: list[int]) -> int:
