@@ -24,19 +24,34 @@ def verified(text: str) -> llvm.ModuleRef:
     return module
 
 
+def machine(target: Target, opt: int = 1) -> llvm.TargetMachine:
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=opt,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+def load(code: bytes, target: Target, names: list[str]) -> llvm.ResourceTracker:
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    return builder.link(llvm.create_lljit_compiler(machine(target), use_jit_link=True), "k")
+
+
 class Compiled:
     """Code of one graph; `states` and `one` take and return arrays."""
 
     def __init__(self, graph: Graph, target: Target, dtype: str = "float64", opt: int = 1) -> None:
         self.graph, self.dtype = graph, np.dtype(dtype)
         self.text = emit(graph, target, dtype, "k")
-        machine = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=opt, jit=True
-        )
-        self._engine = llvm.create_mcjit_compiler(verified(self.text), machine)
-        self._engine.finalize_object()
-        self.states_address = self._engine.get_function_address("k_states")
-        self.one_address = self._engine.get_function_address("k_one")
+        code = machine(target, opt).emit_object(verified(self.text))
+        self._library = load(code, target, ["k_states", "k_one"])
+        self.states_address = self._library["k_states"]
+        self.one_address = self._library["k_one"]
 
     def loop(self, arrays: list[np.ndarray]) -> None:
         """Inputs and outputs of shape (N, *core), with any strides, as they are."""

@@ -3,6 +3,7 @@
 from itertools import accumulate
 
 from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import vector
 from kinetree.compiler.graph import Graph, Port
 
@@ -16,13 +17,14 @@ class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
-        self.graph, self.name = graph, name
+        self.graph, self.name, self.dtype = graph, name, dtype
         self.body = Body(graph, dtype, lanes)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self.angle_slot = {
             i: slot for slot, i in enumerate(i for stage in self.body.stages for i in stage)
         }
+        self.calls: set[int] = set()  # how many vectors of angles go into one call
         self._count = 0
 
     def _address(self, buffer: str, slot: int) -> tuple[str, str]:
@@ -37,7 +39,9 @@ class Block:
 
     def _store(self, value: str, buffer: str, slot: int) -> str:
         line, address = self._address(buffer, slot)
-        return f"{line}\n  store {self.body.type} {value}, ptr {address}, align {self.bytes}"
+        return (
+            f"{line}\n  store volatile {self.body.type} {value}, ptr {address}, align {self.bytes}"
+        )
 
     def load_input(self, i: int) -> str:
         """An element of an input array."""
@@ -70,10 +74,9 @@ class Block:
         lines.append(line)
         line, cosines = self._address("%cosines", first)
         lines.append(line)
-        lines.append(
-            f"  call void @{self.name}_sincos"
-            f"(ptr {source}, ptr {sines}, ptr {cosines}, i64 {len(stage)})"
-        )
+        self.calls.update(shares(len(stage)))
+        pointers = [source, sines, cosines]
+        lines.extend(call_sincos(self.name, self.dtype, self.body.lanes, len(stage), pointers))
         return "\n".join(lines)
 
     def text(self) -> str:

@@ -116,8 +116,8 @@ def emit_table(name: str) -> str:
     return f"@{name}_two_over_pi = internal constant [{count} x i64] [{words}], align 64\n"
 
 
-def emit_careful(name: str, dtype: str, lanes: int) -> str:
-    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c)`: overwrites the lanes beyond LIMIT."""
+def emit_careful(name: str, dtype: str) -> str:
+    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`: redoes angles beyond LIMIT."""
     own = SCALARS[dtype]
     w = Writer()
     f = Floats(w, "float64", 1)
@@ -132,7 +132,7 @@ def emit_careful(name: str, dtype: str, lanes: int) -> str:
     body = "\n".join(w.lines)
     at = f"getelementptr inbounds {own.word}, ptr"
     return f"""\
-define internal void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c) cold noinline {{
+define internal void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
 entry:
   br label %loop
 loop:
@@ -158,7 +158,7 @@ other:
   br label %join
 join:
   %next = add nuw i64 %i, 1
-  %more = icmp ult i64 %next, {lanes}
+  %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %done
 done:
   ret void

@@ -61,18 +61,19 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         )
     lanes = target.lanes(dtype)
     block = Block(graph, name, dtype, lanes)
+    one = One(graph, name, dtype, lanes)
+    bodies = [block.text(), Loop(graph, name, dtype, lanes).text(), one.text()]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if block.angle_slot:
         parts.append(emit_table(name))
-        parts.append(emit_careful(name, dtype, lanes))
-        parts.append(emit_sincos(name, dtype, lanes))
+        parts.append(emit_careful(name, dtype))
+        for count in sorted(block.calls | one.calls):
+            parts.append(emit_sincos(name, dtype, lanes, count))
     for operand in operands(graph.inputs, dtype, lanes):
         parts.append(emit_operand(name, operand, write=False))
     for operand in operands(graph.outputs, dtype, lanes):
         parts.append(emit_operand(name, operand, write=True))
-    parts.append(block.text())
-    parts.append(Loop(graph, name, dtype, lanes).text())
-    parts.append(One(graph, name, dtype, lanes).text())
+    parts.extend(bodies)
     parts.append("\n".join(declarations(dtype, lanes)) + "\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
     return "\n".join(parts)

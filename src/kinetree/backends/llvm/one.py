@@ -1,6 +1,7 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
 
 from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import Writer, vector
 from kinetree.backends.llvm.transpose import join
 from kinetree.compiler.graph import Graph
@@ -28,13 +29,14 @@ class One:
     """
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
-        self.graph, self.name, self.lanes = graph, name, lanes
+        self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
         self.body = Body(graph, dtype, 1)
         self.scalar = self.body.scalar
         self.writer = Writer()
         self.position: dict[int, int] = {}  # angle -> its place among the sines and cosines
         self.used = 0  # places taken
         self.copied = 0
+        self.calls: set[int] = set()  # how many vectors of angles go into one call
 
     def _move(self, verb: str, pointer: str, element: int) -> tuple[str, str]:
         """Statements before a load or store (taken from the writer), and the address."""
@@ -47,7 +49,7 @@ class One:
         return f"{text} ptr {address}, align {self.scalar.size}"
 
     def _store(self, value: str, pointer: str, element: int) -> str:
-        text, address = self._move(f"store {self.scalar.word} {value},", pointer, element)
+        text, address = self._move(f"store volatile {self.scalar.word} {value},", pointer, element)
         return f"{text} ptr {address}, align {self.scalar.size}"
 
     def load_input(self, i: int) -> str:
@@ -86,11 +88,11 @@ class One:
         for k, value in enumerate(vectors):
             kind, size = vector(scalar.word, self.lanes), self.lanes * scalar.size
             w.do(f"store {kind} {value}, ptr {w.at(buffers[0], k, kind)}, align {size}")
-        arguments = ", ".join(f"ptr {b}" for b in buffers)
-        w.do(f"call void @{self.name}_sincos({arguments}, i64 {len(vectors)})")
-        self.used += len(vectors) * self.lanes
         lines.extend(w.lines)
         w.lines = []
+        self.calls.update(shares(len(vectors)))
+        lines.extend(call_sincos(self.name, self.dtype, self.lanes, len(vectors), buffers))
+        self.used += len(vectors) * self.lanes
         return "\n".join(lines)
 
     def _fill(self, source: str, width: int, starts: list[int]) -> list[str]:

@@ -29,6 +29,9 @@ LIMIT = {"float64": 131072.0, "float32": 1073741824.0}
 # adding it rounds to a whole number, which then stands in the lowest bits
 ROUNDER = 1.5 * 2.0**52
 
+# vectors of angles that are evaluated at a time
+GROUP = 4
+
 SIGN = -(2**63)
 MAGNITUDE = 2**63 - 1
 
@@ -130,50 +133,76 @@ def narrow(writer: Writer, dtype: str, lanes: int, x: str) -> str:
     return writer.let(f"fptrunc {vector('double', lanes)} {x} to {vector('float', lanes)}")
 
 
-def emit_sincos(name: str, dtype: str, lanes: int) -> str:
-    """Text of `@{name}_sincos(ptr x, ptr s, ptr c, i64 count)`.
-
-    Reads `count` >= 1 vectors of angles at x and writes their sines to s and cosines to c, all
-    aligned to a vector.
-    """
-    w = Writer()
+def chain(dtype: str, lanes: int, member: int) -> tuple[list[str], str]:
+    """Statements for vector %x{member} of angles, and the mask of those that are too large."""
+    w = Writer(f"v{member}_")
     own, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
-    align = SCALARS[dtype].size * lanes
-    px, ps, pc = (w.at(p, "%i", own.type) for p in ("%x", "%s", "%c"))
-    x = w.let(f"load {own.type}, ptr {px}, align {align}")
-    magnitude = own.on_bits(
-        "and", own.bits(x), own.integer(MAGNITUDE if dtype == "float64" else 2**31 - 1)
-    )
+    size = SCALARS[dtype].size
+    px, ps, pc = (f"%{p}{member}" for p in "xsc")
+    x = w.let(f"load {own.type}, ptr {px}, align {size * lanes}")
+    magnitude = own.on_bits("and", own.bits(x), own.integer(2 ** (8 * size - 1) - 1))
     large = own.on_bits("icmp ugt", magnitude, own.integer(limit_bits(dtype)))
     # zero in the lanes that are done again later: no flag is raised for their sake
     angle = own.select(large, own.number(0.0), own.from_bits(magnitude))
-    wide = widen(w, dtype, lanes, angle)
-    t, low, n = REDUCE[dtype](f, wide)
+    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, angle))
     sine, cosine = EVALUATE[dtype](f, t, low)
     sine, cosine = turn(f, sine, cosine, n, widen(w, dtype, lanes, x))
     for value, pointer in ((sine, ps), (cosine, pc)):
-        w.do(f"store {own.type} {narrow(w, dtype, lanes, value)}, ptr {pointer}, align {align}")
-    some = large
+        value = narrow(w, dtype, lanes, value)
+        w.do(f"store {own.type} {value}, ptr {pointer}, align {size * lanes}")
+    return w.lines, large
+
+
+def emit_sincos(name: str, dtype: str, lanes: int, count: int) -> str:
+    """Text of `@{name}_sincos{count}(ptr x, ptr s, ptr c)`.
+
+    Reads `count` vectors of angles at x and writes their sines to s and cosines to c, all aligned
+    to a vector. The vectors take turns, statement by statement: a chain of operations that wait for
+    each other leaves the processor time for other chains.
+    """
+    chains = [chain(dtype, lanes, member) for member in range(count)]
+    kind = vector(SCALARS[dtype].word, lanes)
+    body = [
+        f"  %{p}{member} = getelementptr inbounds {kind}, ptr %{p}, i64 {member}"
+        for p in "xsc"
+        for member in range(count)
+    ]
+    for together in zip(*(lines for lines, _ in chains), strict=True):
+        body.extend(together)
+    w = Writer("m")
+    masks, some = vector("i1", lanes), chains[0][1]
+    for _, large in chains[1:]:
+        some = w.let(f"or {masks} {some}, {large}")
     if lanes > 1:
-        packed = w.let(f"bitcast {own.masks} {large} to i{lanes}")
+        packed = w.let(f"bitcast {masks} {some} to i{lanes}")
         some = w.let(f"icmp ne i{lanes} {packed}, 0")
-    body = "\n".join(w.lines)
+    text = "\n".join(body + w.lines)
     return f"""\
-define internal void @{name}_sincos(ptr %x, ptr %s, ptr %c, i64 %count) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %join ]
-{body}
-  br i1 {some}, label %beyond, label %join, !prof !0
+define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) {{
+{text}
+  br i1 {some}, label %beyond, label %done, !prof !0
 beyond:
-  call void @{name}_sincos_careful(ptr {px}, ptr {ps}, ptr {pc})
-  br label %join
-join:
-  %next = add nuw i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
+  tail call void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 {count * lanes})
+  br label %done
 done:
   ret void
 }}
 """
+
+
+def shares(count: int) -> list[int]:
+    """How `count` vectors are divided among calls: as evenly as possible, GROUP at most."""
+    calls = -(-count // GROUP)
+    return [count // calls + (k < count % calls) for k in range(calls)]
+
+
+def call_sincos(name: str, dtype: str, lanes: int, count: int, pointers: list[str]) -> list[str]:
+    """Statements that evaluate `count` vectors of angles; pointers to x, s and c."""
+    w = Writer(pointers[1].lstrip("%") + "_")
+    done = 0
+    for share in shares(count):
+        step = done * lanes * SCALARS[dtype].size
+        arguments = ", ".join(f"ptr {w.at(p, step)}" for p in pointers)
+        w.do(f"call void @{name}_sincos{share}({arguments})")
+        done += share
+    return w.lines
