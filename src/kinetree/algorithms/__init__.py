@@ -2,6 +2,7 @@
 
 from kinetree.algorithms.articulated_bodies import forward_dynamics_by_articulated_bodies
 from kinetree.algorithms.closed_form import ClosedForm, closed_form
+from kinetree.algorithms.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.coriolis_matrix import (
     christoffel_symbols,
     coriolis_forces,
@@ -64,6 +65,7 @@ __all__ = [
     "closed_form",
     "coriolis_forces",
     "coriolis_matrix",
+    "difference",
     "force_ellipsoid",
     "forward_dynamics",
     "forward_dynamics_by_articulated_bodies",
@@ -73,6 +75,7 @@ __all__ = [
     "gravity_forces",
     "gravity_forces_by_wrenches",
     "gravity_wrenches",
+    "integrate",
     "inverse_dynamics",
     "kinetic_energy",
     "link_jacobian_rates",
@@ -83,9 +86,11 @@ __all__ = [
     "mass_matrix_by_jacobians",
     "mass_matrix_rate",
     "momentum",
+    "neutral",
     "newton_euler",
     "pose",
     "potential_energy",
+    "random",
     "space_jacobian",
     "space_jacobian_rate",
     "task_space",

@@ -5,7 +5,8 @@
     F  = L^T (G dV - ad_V^T G V + F_tip - F_ext)
     tau = A^T F,   J = L A
 
-Stacks have one block of six rows a link; W holds Ad_ip at (i, parent of i) and is nilpotent.
+Stacks have one block of six rows a link (N links, n degrees of freedom); W holds Ad_ip at
+(i, parent of i) and is nilpotent.
 """
 
 from collections.abc import Sequence
@@ -16,35 +17,43 @@ import numpy as np
 
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import TipWrench, Wrenches, link_wrenches, read_motion, zeros
+from kinetree.algorithms.inputs import (
+    TipWrench,
+    Wrenches,
+    columns,
+    link_adjoints,
+    link_wrenches,
+    read_motion,
+    zeros,
+)
 from kinetree.algorithms.recursion import Recursion, from_screw_form
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
-from kinetree.spatial import Ad, ad, exp_se3
+from kinetree.spatial import ad
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
     """Every stacked matrix by the book's name, and what follows from them."""
 
-    A: Array  # (6n, n)
-    G: Array  # (6n, 6n)
-    W: Array  # (6n, 6n)
-    L: Array  # (6n, 6n)
-    ad_V: Array  # (6n, 6n)
-    ad_Adq: Array  # (6n, 6n)
-    V_base: Array  # (6n,)
-    dV_base: Array  # (6n,) gravity included, as an upward acceleration
-    F_tip: Array  # (6n,) exerted by the tool on the world
-    F_ext: Array  # (6n,) exerted by the world on the links
-    F_rotor: Array  # (6n,) what the rotors need
-    V: Array  # (6n,)
-    dV: Array  # (6n,)
-    F: Array  # (6n,)
+    A: Array  # (6N, n)
+    G: Array  # (6N, 6N)
+    W: Array  # (6N, 6N)
+    L: Array  # (6N, 6N)
+    ad_V: Array  # (6N, 6N)
+    ad_Adq: Array  # (6N, 6N)
+    V_base: Array  # (6N,)
+    dV_base: Array  # (6N,) gravity included, as an upward acceleration
+    F_tip: Array  # (6N,) exerted by the tool on the world
+    F_ext: Array  # (6N,) exerted by the world on the links
+    F_rotor: Array  # (6N,) what the rotors need
+    V: Array  # (6N,)
+    dV: Array  # (6N,)
+    F: Array  # (6N,)
 
     @property
     def J(self) -> Array:
-        """L A: the body Jacobians of all links, (6n, n), with V = J dq."""
+        """L A: the body Jacobians of all links, (6N, n), with V = J dq."""
         return self.L @ self.A
 
     @property
@@ -78,10 +87,10 @@ def closed_form(
     """The stacked matrices of one state; arguments as in `inverse_dynamics`."""
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
     links, parent = model.links, model.parent
-    Ad_ip = [Ad(exp_se3(model.A[i], -x.q[i]) @ model.M_ip[i]) for i in links]
+    Ad_ip = link_adjoints(model, x.q)
     roots = [parent[i] == WORLD for i in links]
 
-    A = diagonal([model.A[i][:, None] for i in links])
+    A = np.concatenate([model.A[i] @ columns(model, i) for i in links])
     G = diagonal(list(model.G))
     W = grid([[Ad_ip[i] if parent[i] == j else 0 for j in links] for i in links])
     L = grid(_inverse_blocks(model, Ad_ip))
@@ -92,7 +101,7 @@ def closed_form(
 
     V = L @ (A @ x.dq + base)
     ad_V = diagonal([ad(V_i) for V_i in V.reshape(-1, 6)])
-    ad_Adq = diagonal([ad(model.A[i] * x.dq[i]) for i in links])
+    ad_Adq = diagonal([ad(model.A[i] @ x.dq_i[i]) for i in links])
     dV = L @ (A @ x.ddq - ad_Adq @ (W @ V + base) + d_base)
     moments = rotor_moments(model, x.dq, x.ddq, dict(enumerate(V.reshape(-1, 6)[:, :3])))
     rotor = np.concatenate([[*moments.get(i, zeros(3)), 0, 0, 0] for i in links])
@@ -112,9 +121,7 @@ def closed_recursion(
     dV_base: Any = None,
 ) -> Recursion:
     """The closed form as the common record; arguments as in `inverse_dynamics`."""
-    form = closed_form(
-        model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base
-    )
+    form = closed_form(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
     x = read_motion(model, q, dq, ddq, dV_base=dV_base)
     V, dV, F = (stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F))
     alpha = {WORLD: x.dV_base[:3], **dict(enumerate(dV[:, :3]))}
@@ -141,14 +148,13 @@ def _inverse_blocks(model: Model, Ad_ip: Sequence[Array]) -> list[list[Any]]:
 
 
 def diagonal(blocks: Sequence[Array]) -> Array:
-    """Block-diagonal matrix."""
+    """Block-diagonal matrix of 6x6 blocks."""
     n = len(blocks)
-    rows = [[block if i == j else 0 for j in range(n)] for i, block in enumerate(blocks)]
-    return grid(rows, blocks[0].shape)
+    return grid([[block if i == j else 0 for j in range(n)] for i, block in enumerate(blocks)])
 
 
-def grid(rows: Sequence[Sequence[Any]], shape: tuple[int, ...] = (6, 6)) -> Array:
-    """Matrix of blocks of one shape; 0 stands for a block of zeros."""
-    zero = np.zeros(shape, int)
+def grid(rows: Sequence[Sequence[Any]]) -> Array:
+    """Matrix of 6x6 blocks; 0 stands for a block of zeros."""
+    zero = np.zeros((6, 6), int)
     full = [[zero if isinstance(block, int) else block for block in row] for row in rows]
     return np.concatenate([np.concatenate(row, 1) for row in full])

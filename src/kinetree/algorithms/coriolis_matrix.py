@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import rates
 from kinetree.algorithms.jacobian import link_jacobian_rates
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
@@ -19,7 +19,7 @@ def coriolis_matrix(model: Model, q: Any, dq: Any) -> Array:
     terms of `_rotor_coriolis`.
     """
     J, dJ = link_jacobian_rates(model, q, dq)
-    dq = joint_vector(model, dq, "dq")
+    dq = rates(model, dq, "dq")
     C = np.zeros((model.n, model.n), int)
     for i in model.links:
         G = model.G[i]
@@ -42,18 +42,18 @@ def body_coriolis(G: Array, V: Array) -> Array:
 
 def _rotor_coriolis(model: Model, rotor: Any, J: Array, dJ: Array, dq: Array) -> Array:
     """Christoffel's C of M = w (e b^T + b e^T), b = J_omega^T s, on the carrier's Jacobian."""
-    e = np.eye(model.n, dtype=int)[rotor.joint]
+    e = np.eye(model.n, dtype=int)[rotor.dof]
     s, w = rotor.s, rotor.inertia * rotor.ratio
     J_omega, db = J[:3], s @ dJ[:3]
     turned = J_omega.T @ skew(s) @ J_omega
     y = -(turned @ dq)  # J^T (omega x s)
-    gyroscopic = (np.outer(y, e) - np.outer(e, y) - turned * dq[rotor.joint]) / 2
+    gyroscopic = (np.outer(y, e) - np.outer(e, y) - turned * dq[rotor.dof]) / 2
     return (np.outer(e, db) + gyroscopic) * w
 
 
 def coriolis_forces(model: Model, q: Any, dq: Any) -> Array:
     """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
-    return coriolis_matrix(model, q, dq) @ joint_vector(model, dq, "dq")
+    return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
 def mass_matrix_rate(model: Model, q: Any, dq: Any) -> Array:
@@ -65,7 +65,7 @@ def mass_matrix_rate(model: Model, q: Any, dq: Any) -> Array:
         rate = rate + half + half.T
     for rotor in model.rotors:
         if rotor.link != WORLD:
-            e = np.eye(model.n, dtype=int)[rotor.joint]
+            e = np.eye(model.n, dtype=int)[rotor.dof]
             db = rotor.s @ dJ[rotor.link][:3]
             rate = rate + (np.outer(e, db) + np.outer(db, e)) * (rotor.inertia * rotor.ratio)
     return rate
@@ -74,8 +74,9 @@ def mass_matrix_rate(model: Model, q: Any, dq: Any) -> Array:
 def christoffel_symbols(model: Model, q: Any) -> Array:
     """Gamma(q), (n, n, n), with C_ij = sum over k of Gamma_ijk dq_k, symmetric in j and k.
 
-    C is linear in dq, so unit rates give the symbols one by one.
+    C is linear in dq, so unit rates give the symbols one by one. (With spherical and free joints,
+    whose rates are no derivatives of coordinates, they are not symmetric.)
     """
     unit = np.eye(model.n, dtype=int)
-    slices = [coriolis_matrix(model, q, unit[k]) for k in model.links]
+    slices = [coriolis_matrix(model, q, unit[k]) for k in range(model.n)]
     return np.array(slices).transpose(1, 2, 0)

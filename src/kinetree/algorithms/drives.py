@@ -7,12 +7,13 @@ carrier's own rotation. Beyond what the carrier's locked inertia accounts for, i
     at the joint:    the torque  I_m r (s . alpha_k + r ddq_i)
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import per_dof, per_link, rates
 from kinetree.arrays import Array
 from kinetree.model import WORLD, JointFriction, Model
 from kinetree.scalars import sign
@@ -44,14 +45,18 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
 
 
 def friction_forces(model: Model, dq: Any) -> Array:
-    """Joint forces that overcome friction, shape (n,), N m or N."""
-    dq = joint_vector(model, dq, "dq")
-    return np.array([friction_force(model.friction[i], dq[i]) for i in model.links])
+    """Joint forces that overcome friction, shape (n,), N m or N; a mimic joint rubs as well."""
+    parts = []
+    for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
+        force = [friction_force(joint.friction, x * joint.scale) * joint.scale for x in own]
+        parts.append(np.array(force))
+    return per_dof(model, parts)
 
 
 def frictionless(model: Model) -> Model:
     """The same robot without joint friction."""
-    return model.replace(friction=tuple(JointFriction() for _ in model.links))
+    joints = tuple(dataclasses.replace(x, friction=JointFriction()) for x in model.joints)
+    return model.replace(joints=joints)
 
 
 def rotor_moments(
@@ -60,20 +65,27 @@ def rotor_moments(
     """Moment that the rotors on each link need, in {i}; omega is the links' angular velocity."""
     moments: dict[int, Array] = {}
     for rotor in model.rotors:
-        i, k, s = rotor.joint, rotor.link, rotor.s
+        d, k, s = rotor.dof, rotor.link, rotor.s
         if k != WORLD:
-            spin = s * ddq[i] + cross(omega[k], s) * dq[i]
+            spin = s * ddq[d] + cross(omega[k], s) * dq[d]
             moments[k] = moments.get(k, 0) + spin * (rotor.inertia * rotor.ratio)
     return moments
 
 
 def rotor_forces(model: Model, ddq: Array, alpha: Mapping[int, Array]) -> Array:
     """Joint forces that accelerate armature and rotors, (n,); alpha as omega, WORLD included."""
-    tau = [model.armature[i] * ddq[i] for i in model.links]
+    own = per_link(model, ddq)
+    tau = list(per_dof(model, [own[i] * armature(model, i) for i in model.links]))
     for rotor in model.rotors:
-        i, r = rotor.joint, rotor.ratio
-        tau[i] = tau[i] + (rotor.s @ alpha[rotor.link] + r * ddq[i]) * (rotor.inertia * r)
+        d, r = rotor.dof, rotor.ratio
+        tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
     return np.array(tau)
+
+
+def armature(model: Model, i: int) -> Any:
+    """Armature of joint i as its degree of freedom sees it (through a mimic joint's scale)."""
+    joint = model.joints[i]
+    return joint.armature * (joint.scale * joint.scale)
 
 
 def _mean(pair: tuple[Any, Any]) -> Any:

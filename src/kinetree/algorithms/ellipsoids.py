@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.forward_kinematics import pose
-from kinetree.algorithms.inputs import joint_vector
 from kinetree.algorithms.jacobian import body_jacobian
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.arrays import Array
@@ -50,7 +49,6 @@ def force_ellipsoid(
 def _turned_jacobian(model: Model, q: Any, frame: str | None, part: str) -> Array:
     if part not in PARTS:
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
-    q = joint_vector(model, q, "q")
     R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]
     return R_sb @ np.asarray(body_jacobian(model, q, frame), float)[PARTS[part]]
 

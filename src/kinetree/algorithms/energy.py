@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.drives import armature
 from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import per_link, rates
 from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
@@ -14,11 +15,14 @@ from kinetree.spatial import Ad, inverse, translation
 
 def kinetic_energy(model: Model, q: Any, dq: Any) -> Any:
     """Sum of V_i^T G_i V_i / 2, with what armature and rotors add, J."""
-    dq = joint_vector(model, dq, "dq")
+    dq = rates(model, dq, "dq")
     V = [J @ dq for J in link_jacobians(model, q)]
-    twice = sum(V[i] @ model.G[i] @ V[i] + model.armature[i] * dq[i] ** 2 for i in model.links)
+    own = per_link(model, dq)
+    twice = sum(
+        V[i] @ model.G[i] @ V[i] + own[i] @ own[i] * armature(model, i) for i in model.links
+    )
     for rotor in model.rotors:
-        spin = rotor.ratio * dq[rotor.joint]
+        spin = rotor.ratio * dq[rotor.dof]
         carried = 0 if rotor.link == WORLD else rotor.s @ V[rotor.link][:3]
         twice = twice + rotor.inertia * spin * (spin + 2 * carried)
     return twice / 2
@@ -52,14 +56,14 @@ def momentum(model: Model, q: Any, dq: Any) -> Array:
 
     The spin of rotors on moving links and on the base is included, armature is not (it is no body).
     """
-    dq = joint_vector(model, dq, "dq")
+    dq = rates(model, dq, "dq")
     T_si, J = forward_kinematics(model, q), link_jacobians(model, q)
     total = np.zeros(6, int)
     for i in model.links:
         total = total + Ad(inverse(T_si[i])).T @ (model.G[i] @ (J[i] @ dq))
     for rotor in model.rotors:
         s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
-        spin = s * (rotor.inertia * rotor.ratio * dq[rotor.joint])
+        spin = s * (rotor.inertia * rotor.ratio * dq[rotor.dof])
         total = total + np.concatenate([spin, np.zeros(3, int)])
     return total
 

@@ -48,7 +48,7 @@ def factor(M: Array, names: Sequence[str]) -> Factor:
 
 
 def solve(M: Factor, b: Array) -> Array:
-    """x of M x = b."""
+    """X of M x = b."""
     x = list(b)
     for i in reversed(range(len(x))):
         for j, l in M.L[i].items():
@@ -69,5 +69,5 @@ def check_pivot(pivot: Any, diagonal: Any, name: str) -> None:
     if isinstance(pivot, int | float) and not pivot > 64 * np.finfo(float).eps * abs(diagonal):
         raise SingularityError(
             f"the inertia seen by {name} is {pivot:.3g} (of {diagonal:.3g} on the diagonal); it "
-            "must be positive. Give the links that it moves mass and inertia, or the joint armature."
+            "must be positive. Give the links that it moves mass, or the joint armature."
         )

@@ -2,20 +2,18 @@
 
 from typing import Any
 
-
 from kinetree.algorithms.factor import Factor, factor, solve
-from kinetree.algorithms.inputs import TipWrench, Wrenches, joint_vector, zeros
+from kinetree.algorithms.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.mass_matrix import mass_matrix, mass_matrix_by_inverse_dynamics
 from kinetree.arrays import Array
 from kinetree.model import Model
 
 
-
 def forward_dynamics(
     model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None, *, F_tip: TipWrench = None
 ) -> Array:
-    """ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
+    """Ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
 
     Args:
         model: the robot.
@@ -26,7 +24,7 @@ def forward_dynamics(
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """
-    tau = joint_vector(model, tau, "tau")
+    tau = rates(model, tau, "tau")
     h = inverse_dynamics(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip)
     return solve(factor_mass_matrix(model, mass_matrix(model, q)), tau - h)
 
@@ -35,11 +33,11 @@ def forward_dynamics_by_inverse_dynamics(
     model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None, *, F_tip: TipWrench = None
 ) -> Array:
     """The book's way: one call for h, n calls for the columns of M, then a solve."""
-    tau = joint_vector(model, tau, "tau")
+    tau = rates(model, tau, "tau")
     h = inverse_dynamics(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip)
     return solve(factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q)), tau - h)
 
 
 def factor_mass_matrix(model: Model, M: Array) -> Factor:
     """M = L^T D L; a joint that moves no inertia is named."""
-    return factor(M, [f"joint {name!r}" for name in model.joint_names])
+    return factor(M, [f"joint {name!r}" for name in model.dof_names])

@@ -4,18 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import coordinates, link_pose
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
-from kinetree.spatial import exp_se3
 
 
 def forward_kinematics(model: Model, q: Any) -> Array:
-    """T_si of every link, shape (n, 4, 4): T_si = T_sp M_pi exp([A_i] q_i)."""
-    q = joint_vector(model, q, "q")
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or what the joint does."""
+    q = coordinates(model, q)
     T_si = {WORLD: np.eye(4, dtype=int)}
     for i in model.links:
-        T_si[i] = T_si[model.parent[i]] @ model.M_pi[i] @ exp_se3(model.A[i], q[i])
+        T_si[i] = T_si[model.parent[i]] @ link_pose(model, i, q)
     return np.array([T_si[i] for i in model.links]).reshape(-1, 4, 4)
 
 

@@ -1,35 +1,89 @@
-"""Joint vectors and wrenches as the caller gives them, checked once, at the door of an algorithm."""
+"""Joint vectors and wrenches as the caller gives them, checked once, at an algorithm's door."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
-from kinetree.errors import ShapeError
-from kinetree.model import WORLD, Model
+from kinetree.arrays import Array, array, is_numeric
+from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import WORLD, Model, joint_pose
 from kinetree.spatial import Ad, inverse
 
 Wrenches = Any | None
 TipWrench = Any | Mapping[str, Any] | None
 
 
-def joint_vector(model: Model, value: Any, name: str) -> Array:
-    """`value` as a joint vector, shape (n,), finite."""
+def zeros(n: int) -> Array:
+    """N exact zeros."""
+    return np.zeros(n, int)
+
+
+def coordinates(model: Model, q: Any) -> Array:
+    """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
+    q = _vector(model, q, "q", model.coordinate_names)
+    if is_numeric(q):
+        for joint in model.joints:
+            if joint.type in (SPHERICAL, FREE):
+                _check_quaternion(q[list(joint.coords[:4])], joint.name)
+    return q
+
+
+def rates(model: Model, value: Any, name: str) -> Array:
+    """`value` as joint rates, accelerations or forces, shape (n,), finite."""
+    return _vector(model, value, name, model.dof_names)
+
+
+def _vector(model: Model, value: Any, name: str, names: Sequence[str]) -> Array:
     x = array(value, (None,), name)
-    if len(x) != model.n:
+    if len(x) != len(names):
         raise ShapeError(
-            f"{name} has {len(x)} entries but {model.name!r} has {model.n} joints: "
-            f"{', '.join(model.joint_names)}. Fixed joints take no entry; "
-            "see model.joint_names for the order."
+            f"{name} has {len(x)} entries but {model.name!r} needs {len(names)}: "
+            f"{', '.join(names)}. Fixed joints take no entry; see model.coordinate_names for the "
+            "order of q and model.dof_names for that of dq, ddq and tau."
         )
     return x
 
 
-def zeros(n: int) -> Array:
-    """n exact zeros."""
-    return np.zeros(n, int)
+def _check_quaternion(quaternion: Array, name: str) -> None:
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1) > 1e-9:
+        raise InputError(
+            f"the quaternion of joint {name!r} in q is {quaternion.tolist()} (w, x, y, z), of "
+            f"length {length:.12g}; expected length 1. Divide it by its length."
+        )
+
+
+def per_link(model: Model, x: Array) -> list[Array]:
+    """The entries of dq, ddq or tau that belong to the joint of each link."""
+    return [x[list(joint.dofs)] for joint in model.joints]
+
+
+def per_dof(model: Model, parts: Sequence[Array]) -> Array:
+    """A vector over the degrees of freedom from parts of each joint; shared ones add up."""
+    total: list[Any] = [0] * model.n
+    for joint, part in zip(model.joints, parts, strict=True):
+        for k, d in enumerate(joint.dofs):
+            total[d] = total[d] + part[k]
+    return np.array(total)
+
+
+def columns(model: Model, i: int) -> Array:
+    """Rows of the identity that pick the degrees of freedom of link i, shape (k, n)."""
+    return np.eye(model.n, dtype=int)[list(model.joints[i].dofs)]
+
+
+def link_pose(model: Model, i: int, q: Array) -> Array:
+    """T_pi, pose of link i in its parent's frame; q is the whole vector."""
+    joint = model.joints[i]
+    return model.M_pi[i] @ joint_pose(joint, q[list(joint.coords)])
+
+
+def link_adjoints(model: Model, q: Array) -> list[Array]:
+    """Ad_ip of every link: twists of the parent seen in {i}."""
+    return [Ad(inverse(link_pose(model, i, q))) for i in model.links]
 
 
 def six_vector(value: Any, name: str) -> Array:
@@ -42,14 +96,14 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
 
     Args:
         model: the robot.
-        F_ext: wrenches onto the links, (n, 6), in the link frames.
+        F_ext: wrenches onto the links, (links, 6), in the link frames.
         F_tip: the book's wrench, exerted BY the tool on the world, (6,), in the tool frame; or a
             mapping from frame names to such wrenches.
     """
     if F_ext is None:
         F = [zeros(6) for _ in model.links]
     else:
-        F = list(array(F_ext, (model.n, 6), "F_ext"))
+        F = list(array(F_ext, (len(model.links), 6), "F_ext"))
     if F_tip is None:
         return F
     tips = F_tip if isinstance(F_tip, Mapping) else {model.tool: F_tip}
@@ -63,14 +117,16 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
 
 @dataclass(frozen=True)
 class Motion:
-    """The checked arguments of inverse dynamics."""
+    """The checked arguments of inverse dynamics; dq_i, ddq_i are those of the joint of link i."""
 
     q: Array
     dq: Array
     ddq: Array
+    dq_i: list[Array]
+    ddq_i: list[Array]
     F_ext: list[Array]
     V_base: Array
-    dV_base: Array
+    dV_base: Array  # gravity included, as an upward acceleration
 
 
 def read_motion(
@@ -84,10 +140,13 @@ def read_motion(
     dV_base: Any = None,
 ) -> Motion:
     """All arguments of inverse dynamics, with gravity turned into an acceleration of the base."""
+    dq, ddq = rates(model, dq, "dq"), rates(model, ddq, "ddq")
     return Motion(
-        q=joint_vector(model, q, "q"),
-        dq=joint_vector(model, dq, "dq"),
-        ddq=joint_vector(model, ddq, "ddq"),
+        q=coordinates(model, q),
+        dq=dq,
+        ddq=ddq,
+        dq_i=per_link(model, dq),
+        ddq_i=per_link(model, ddq),
         F_ext=link_wrenches(model, F_ext, F_tip),
         V_base=six_vector(V_base, "V_base"),
         dV_base=six_vector(dV_base, "dV_base") - model.gravity,

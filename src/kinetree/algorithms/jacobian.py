@@ -5,38 +5,38 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.forward_kinematics import pose
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import columns, coordinates, link_adjoints, per_link, rates
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
-from kinetree.spatial import Ad, ad, exp_se3, inverse
+from kinetree.spatial import Ad, ad, inverse
 
 
 def link_jacobians(model: Model, q: Any) -> Array:
-    """Body Jacobians of all links, (n, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
+    """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
-    J_i = Ad_ip J_p, and A_i in column i.
+    J_i = Ad_ip J_p, and A_i in the columns of joint i.
     """
-    return _recur(model, joint_vector(model, q, "q"), np.zeros(model.n, int))[0]
+    return _recur(model, coordinates(model, q), np.zeros(model.n, int))[0]
 
 
 def link_jacobian_rates(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
-    """J_i and dJ_i/dt of all links, each (n, 6, n).
+    """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
     """
-    return _recur(model, joint_vector(model, q, "q"), joint_vector(model, dq, "dq"))
+    return _recur(model, coordinates(model, q), rates(model, dq, "dq"))
 
 
 def _recur(model: Model, q: Array, dq: Array) -> tuple[Array, Array]:
     J = {WORLD: np.zeros((6, model.n), int)}
     dJ = {WORLD: J[WORLD]}
+    Ad_ip, dq_i = link_adjoints(model, q), per_link(model, dq)
     for i in model.links:
         p, A = model.parent[i], model.A[i]
-        Ad_ip = Ad(exp_se3(A, -q[i]) @ model.M_ip[i])
-        carried = Ad_ip @ J[p]
-        J[i] = carried + np.outer(A, np.eye(model.n, dtype=int)[i])
-        dJ[i] = Ad_ip @ dJ[p] - ad(A * dq[i]) @ carried
-    shape = (model.n, 6, model.n)
+        carried = Ad_ip[i] @ J[p]
+        J[i] = carried + A @ columns(model, i)
+        dJ[i] = Ad_ip[i] @ dJ[p] - ad(A @ dq_i[i]) @ carried
+    shape = (len(model.links), 6, model.n)
     return tuple(np.array([x[i] for i in model.links]).reshape(shape) for x in (J, dJ))  # type: ignore[return-value]
 
 
@@ -54,7 +54,7 @@ def space_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
 
 
 def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
-    """d J_b / dt, (6, n)."""
+    """D J_b / dt, (6, n)."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -62,7 +62,7 @@ def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) 
 
 
 def space_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
-    """d J_s / dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
+    """D J_s / dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
-    V_b = J @ joint_vector(model, dq, "dq")
+    V_b = J @ rates(model, dq, "dq")
     return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)

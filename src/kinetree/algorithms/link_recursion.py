@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
-from kinetree.algorithms.recursion import Recursion, stack
+from kinetree.algorithms.inputs import TipWrench, Wrenches, link_pose, per_dof, read_motion
+from kinetree.algorithms.recursion import Recursion, split, stack
 from kinetree.model import WORLD, Model
-from kinetree.spatial import cross, exp_se3
+from kinetree.spatial import cross
 
 
 def link_recursion(
@@ -24,18 +24,17 @@ def link_recursion(
 ) -> Recursion:
     """Outward for omega, alpha, a_e, a_c; inward for f, n and tau.
 
-    The joint's screw (w, l) in {i} serves every type: a revolute joint through the origin has
-    l = 0, a prismatic one w = 0. R turns vectors of the parent into {i}, p is the origin of {i}
-    seen from the parent.
+    The joint's motion (w, l) = A dq and its rate (dw, dl) = A ddq in {i} serve every type: a
+    revolute joint through the origin has l = 0, a prismatic one w = 0. R turns vectors of the
+    parent into {i}, p is the origin of {i} seen from the parent.
 
-    omega_i = R omega_p + w dq
-    alpha_i = R alpha_p + w ddq + (R omega_p) x w dq
-    a_e,i   = R (a_e,p + alpha_p x p + omega_p x (omega_p x p))
-              + l ddq + 2 (R omega_p) x l dq + w x l dq^2
+    omega_i = R omega_p + w
+    alpha_i = R alpha_p + dw + (R omega_p) x w
+    a_e,i   = R (a_e,p + alpha_p x p + omega_p x (omega_p x p)) + dl + 2 (R omega_p) x l + w x l
     a_c,i   = a_e,i + alpha_i x c + omega_i x (omega_i x c)
     f_i     = m a_c,i - f_ext + sum of f_c
     n_i     = I alpha_i + omega_i x I omega_i + c x m a_c,i - n_ext + sum of (n_c + p_c x f_c)
-    tau_i   = w . n_i + l . f_i
+    tau_i   = A^T (n_i, f_i)
 
     Arguments as in `inverse_dynamics`.
     """
@@ -48,21 +47,18 @@ def link_recursion(
 
     for i in model.links:
         parent = model.parent[i]
-        w, l = model.A[i][:3], model.A[i][3:]
-        T_pi = model.M_pi[i] @ exp_se3(model.A[i], x.q[i])
+        w, l = split(model.A[i] @ x.dq_i[i])
+        dw, dl = split(model.A[i] @ x.ddq_i[i])
+        T_pi = link_pose(model, i, x.q)
         T_si[i] = T_si[parent] @ T_pi
         R, p = T_pi[:3, :3].T, T_pi[:3, 3]
         omega_p, alpha_p = omega[parent], alpha[parent]
         turning = R @ omega_p
-        omega[i] = turning + w * x.dq[i]
-        v[i] = R @ (v[parent] + cross(omega_p, p)) + l * x.dq[i]
-        alpha[i] = R @ alpha_p + w * x.ddq[i] + cross(turning, w) * x.dq[i]
-        a_e[i] = (
-            R @ (a_e[parent] + cross(alpha_p, p) + cross(omega_p, cross(omega_p, p)))
-            + l * x.ddq[i]
-            + cross(turning, l) * (2 * x.dq[i])
-            + cross(w, l) * (x.dq[i] * x.dq[i])
-        )
+        omega[i] = turning + w
+        v[i] = R @ (v[parent] + cross(omega_p, p)) + l
+        alpha[i] = R @ alpha_p + dw + cross(turning, w)
+        a_p = a_e[parent] + cross(alpha_p, p) + cross(omega_p, cross(omega_p, p))
+        a_e[i] = R @ a_p + dl + 2 * cross(turning, l) + cross(w, l)
         c = model.com[i]
         a_c[i] = a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
         R_ip[i], p_pi[i] = R, p
@@ -80,7 +76,7 @@ def link_recursion(
             f[i] = f[i] + f_k
             n[i] = n[i] + R_ip[k].T @ n[k] + cross(p_pi[k], f_k)
 
-    tau = np.array([model.A[i][:3] @ n[i] + model.A[i][3:] @ f[i] for i in model.links])
+    tau = per_dof(model, [model.A[i].T @ np.concatenate([n[i], f[i]]) for i in model.links])
     tau_rotor, tau_friction = rotor_forces(model, x.ddq, alpha), friction_forces(model, x.dq)
     vectors = {
         name: stack(value, model)

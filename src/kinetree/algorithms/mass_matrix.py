@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.inputs import joint_vector, zeros
+from kinetree.algorithms.drives import armature, frictionless
+from kinetree.algorithms.inputs import columns, coordinates, link_adjoints, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
-from kinetree.spatial import Ad, exp_se3
 
 
 def mass_matrix(model: Model, q: Any) -> Array:
@@ -23,10 +22,9 @@ def mass_matrix(model: Model, q: Any) -> Array:
     Everything beyond joint i moves with it as one body; its momentum for unit rate is carried
     inward and meets the axes of the ancestors. Entries of unrelated joints are exact zeros.
     """
-    q = joint_vector(model, q, "q")
-    Ad_ip = [Ad(exp_se3(model.A[i], -q[i]) @ model.M_ip[i]) for i in model.links]
+    Ad_ip = link_adjoints(model, coordinates(model, q))
     G = list(model.G)
-    M: list[list[Any]] = [[0] * model.n for _ in model.links]
+    M: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
     for i in reversed(model.links):
         p = model.parent[i]
         if p != WORLD:
@@ -34,24 +32,34 @@ def mass_matrix(model: Model, q: Any) -> Array:
         F = G[i] @ model.A[i]
         j = i
         while j != WORLD:
-            M[i][j] = M[j][i] = model.A[j] @ F
+            _add_block(M, model, i, j, model.A[j].T @ F)
             F, j = Ad_ip[j].T @ F, model.parent[j]
     return np.array(add_drives(model, M, Ad_ip))
+
+
+def _add_block(M: list[list[Any]], model: Model, i: int, j: int, block: Array) -> None:
+    """Add the block of joints j, i (k_j x k_i) to M, and its mirror image when they differ."""
+    for a, row in enumerate(model.joints[j].dofs):
+        for b, column in enumerate(model.joints[i].dofs):
+            M[row][column] = M[row][column] + block[a][b]
+            if i != j:
+                M[column][row] = M[column][row] + block[a][b]
 
 
 def add_drives(model: Model, M: list[list[Any]], Ad_ip: list[Array]) -> list[list[Any]]:
     """M with armature and rotors; b of a rotor is found by walking from its carrier inward."""
     for i in model.links:
-        M[i][i] = M[i][i] + model.armature[i]
+        for d in model.joints[i].dofs:
+            M[d][d] = M[d][d] + armature(model, i)
     for rotor in model.rotors:
-        i, k = rotor.joint, rotor.link
+        e, k = rotor.dof, rotor.link
         weight = rotor.inertia * rotor.ratio
-        M[i][i] = M[i][i] + weight * rotor.ratio
+        M[e][e] = M[e][e] + weight * rotor.ratio
         F = np.concatenate([rotor.s * weight, zeros(3)])
         while k != WORLD:
-            b = model.A[k] @ F
-            M[i][k] = M[i][k] + b
-            M[k][i] = M[k][i] + b
+            for d, b in zip(model.joints[k].dofs, model.A[k].T @ F, strict=True):
+                M[e][d] = M[e][d] + b
+                M[d][e] = M[d][e] + b
             F, k = Ad_ip[k].T @ F, model.parent[k]
     return M
 
@@ -59,9 +67,12 @@ def add_drives(model: Model, M: list[list[Any]], Ad_ip: list[Array]) -> list[lis
 def mass_matrix_by_jacobians(model: Model, q: Any) -> Array:
     """M(q) = sum of J_i^T G_i J_i over the links."""
     J = link_jacobians(model, q)
-    M = np.diag(model.armature) + sum(J[i].T @ model.G[i] @ J[i] for i in model.links)
+    M = np.zeros((model.n, model.n), int)
+    for i in model.links:
+        pick = columns(model, i)
+        M = M + J[i].T @ model.G[i] @ J[i] + pick.T @ pick * armature(model, i)
     for rotor in model.rotors:
-        e = np.eye(model.n, dtype=int)[rotor.joint]
+        e = np.eye(model.n, dtype=int)[rotor.dof]
         weight = rotor.inertia * rotor.ratio
         M = M + np.outer(e, e) * (weight * rotor.ratio)
         if rotor.link != WORLD:
@@ -74,5 +85,4 @@ def mass_matrix_by_inverse_dynamics(model: Model, q: Any) -> Array:
     """M(q) column by column: joint forces of unit accelerations, without gravity and motion."""
     still = frictionless(model).with_gravity(zeros(3))
     unit = np.eye(model.n, dtype=int)
-    columns = [inverse_dynamics(still, q, zeros(model.n), unit[i]) for i in model.links]
-    return np.array(columns).T
+    return np.array([inverse_dynamics(still, q, zeros(model.n), e) for e in unit]).T

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.inputs import per_dof
 from kinetree.arrays import Array
 from kinetree.model import Model
 from kinetree.spatial import cross
@@ -72,7 +73,7 @@ def from_screw_form(
         a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
         for i, c in enumerate(model.com)
     ]
-    tau = np.array([model.A[i] @ F[i] for i in model.links])
+    tau = per_dof(model, [model.A[i].T @ F[i] for i in model.links])
     return Recursion(
         formulation=formulation,
         frame="link",
@@ -93,3 +94,8 @@ def from_screw_form(
 def stack(x: Mapping[int, Array], model: Model) -> Array:
     """One row a link, of a mapping from link to vector or matrix."""
     return np.array([x[i] for i in model.links])
+
+
+def split(x: Array) -> tuple[Array, Array]:
+    """Angular and linear half of a 6-vector."""
+    return x[:3], x[3:]

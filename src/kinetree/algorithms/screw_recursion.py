@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
+from kinetree.algorithms.inputs import TipWrench, Wrenches, link_pose, read_motion
 from kinetree.algorithms.recursion import Recursion, from_screw_form, stack
 from kinetree.model import WORLD, Model
-from kinetree.spatial import Ad, ad, exp_se3, inverse
+from kinetree.spatial import Ad, ad, inverse
 
 
 def screw_recursion(
@@ -38,11 +38,11 @@ def screw_recursion(
 
     for i in model.links:  # outward: parents before children
         p, A = model.parent[i], model.A[i]
-        T_ip = exp_se3(A, -x.q[i]) @ model.M_ip[i]
-        T_si[i] = T_si[p] @ inverse(T_ip)
-        Ad_ip[i] = Ad(T_ip)
-        V[i] = Ad_ip[i] @ V[p] + A * x.dq[i]
-        dV[i] = Ad_ip[i] @ dV[p] + A * x.ddq[i] + ad(V[i]) @ A * x.dq[i]
+        T_pi = link_pose(model, i, x.q)
+        T_si[i] = T_si[p] @ T_pi
+        Ad_ip[i] = Ad(inverse(T_pi))
+        V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]
+        dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i] + ad(V[i]) @ (A @ x.dq_i[i])
 
     alpha = {i: dV[i][:3] for i in dV}
     moment = rotor_moments(model, x.dq, x.ddq, {i: V[i][:3] for i in V})

@@ -6,8 +6,8 @@ import numpy as np
 
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import TipWrench, Wrenches, read_motion
-from kinetree.algorithms.recursion import Recursion, stack
+from kinetree.algorithms.inputs import TipWrench, Wrenches, per_dof, read_motion
+from kinetree.algorithms.recursion import Recursion, split, stack
 from kinetree.model import WORLD, Model
 from kinetree.spatial import cross
 
@@ -25,18 +25,17 @@ def space_recursion(
 ) -> Recursion:
     """All points and axes are first placed in {s}; then vectors add up without any rotation.
 
-    k and l are the angular and linear part of the joint's screw at the origin P_i of the link,
-    r_i = P_i - P_p the way from the parent's origin:
+    (k, l) is the joint's motion A dq and (dk, dl) its rate A ddq, turned into {s}, at the origin
+    P_i of the link; r_i = P_i - P_p is the way from the parent's origin:
 
-    omega_i = omega_p + k dq
-    v_i     = v_p + omega_p x r_i + l dq
-    alpha_i = alpha_p + k ddq + omega_p x k dq
-    a_e,i   = a_e,p + alpha_p x r_i + omega_p x (omega_p x r_i)
-              + l ddq + 2 omega_p x l dq + k x l dq^2
+    omega_i = omega_p + k
+    v_i     = v_p + omega_p x r_i + l
+    alpha_i = alpha_p + dk + omega_p x k
+    a_e,i   = a_e,p + alpha_p x r_i + omega_p x (omega_p x r_i) + dl + 2 omega_p x l + k x l
     f_i     = m a_c,i - f_ext + sum of f_c
     n_i     = I alpha_i + omega_i x I omega_i + (C_i - P_i) x m a_c,i - n_ext
               + sum of (n_c + r_c x f_c)
-    tau_i   = k . n_i + l . f_i
+    tau_i   = A^T (n_i, f_i), written in {i}
 
     Arguments as in `inverse_dynamics`.
     """
@@ -44,8 +43,6 @@ def space_recursion(
     T_si = forward_kinematics(model, x.q)
     R = {WORLD: np.eye(3, dtype=int), **{i: T_si[i][:3, :3] for i in model.links}}
     P = {WORLD: np.zeros(3, int), **{i: T_si[i][:3, 3] for i in model.links}}
-    k = {i: R[i] @ model.A[i][:3] for i in model.links}
-    l = {i: R[i] @ model.A[i][3:] for i in model.links}
     r = {i: P[i] - P[model.parent[i]] for i in model.links}
     omega, v = {WORLD: x.V_base[:3]}, {WORLD: x.V_base[3:]}
     alpha = {WORLD: x.dV_base[:3]}
@@ -54,17 +51,13 @@ def space_recursion(
 
     for i in model.links:
         p = model.parent[i]
-        omega[i] = omega[p] + k[i] * x.dq[i]
-        v[i] = v[p] + cross(omega[p], r[i]) + l[i] * x.dq[i]
-        alpha[i] = alpha[p] + k[i] * x.ddq[i] + cross(omega[p], k[i]) * x.dq[i]
-        a_e[i] = (
-            a_e[p]
-            + cross(alpha[p], r[i])
-            + cross(omega[p], cross(omega[p], r[i]))
-            + l[i] * x.ddq[i]
-            + cross(omega[p], l[i]) * (2 * x.dq[i])
-            + cross(k[i], l[i]) * (x.dq[i] * x.dq[i])
-        )
+        k, l = (R[i] @ part for part in split(model.A[i] @ x.dq_i[i]))
+        dk, dl = (R[i] @ part for part in split(model.A[i] @ x.ddq_i[i]))
+        omega[i] = omega[p] + k
+        v[i] = v[p] + cross(omega[p], r[i]) + l
+        alpha[i] = alpha[p] + dk + cross(omega[p], k)
+        a_p = a_e[p] + cross(alpha[p], r[i]) + cross(omega[p], cross(omega[p], r[i]))
+        a_e[i] = a_p + dl + 2 * cross(omega[p], l) + cross(k, l)
         to_com = R[i] @ model.com[i]
         a_c[i] = a_e[i] + cross(alpha[i], to_com) + cross(omega[i], cross(omega[i], to_com))
 
@@ -83,7 +76,8 @@ def space_recursion(
             f[i] = f[i] + f[c]
             n[i] = n[i] + n[c] + cross(r[c], f[c])
 
-    tau = np.array([k[i] @ n[i] + l[i] @ f[i] for i in model.links])
+    F = {i: np.concatenate([R[i].T @ n[i], R[i].T @ f[i]]) for i in model.links}
+    tau = per_dof(model, [model.A[i].T @ F[i] for i in model.links])
     tau_rotor = rotor_forces(model, x.ddq, {i: R[i].T @ alpha[i] for i in alpha})
     tau_friction = friction_forces(model, x.dq)
     return Recursion(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.gravity_forces import bias_forces
-from kinetree.algorithms.inputs import joint_vector
+from kinetree.algorithms.inputs import coordinates, rates
 from kinetree.algorithms.jacobian import (
     body_jacobian,
     body_jacobian_rate,
@@ -19,7 +19,7 @@ from kinetree.arrays import Array, array
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 
-COORDINATES = {
+JACOBIANS = {
     "body": (body_jacobian, body_jacobian_rate),
     "space": (space_jacobian, space_jacobian_rate),
 }
@@ -45,7 +45,7 @@ def task_space(
     *,
     V: Any = None,
     frame: str | None = None,
-    coordinates: str = "body",
+    expressed: str = "body",
     rows: Sequence[int] | None = None,
     damping: float = 0,
     tolerance: float = 1e-6,
@@ -59,7 +59,7 @@ def task_space(
         V: the twist of the frame, (k,), from which the rates follow as J_bar V; at rest when
             neither is given.
         frame: name of the frame, the tool when None.
-        coordinates: "body" or "space", the axes and reference point of twist and wrench.
+        expressed: "body" or "space", the axes and reference point of twist and wrench.
         rows: which of the six coordinates (three angular, three linear) make the task; all when
             None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
             generalised inverse on that subspace.
@@ -69,8 +69,8 @@ def task_space(
     Raises:
         SingularityError: J has lost rank, with its smallest singular value.
     """
-    q = joint_vector(model, q, "q")
-    jacobian, rate = _coordinates(coordinates)
+    q = coordinates(model, q)
+    jacobian, rate = _jacobians(expressed)
     rows = list(range(6)) if rows is None else list(rows)
     J = np.asarray(jacobian(model, q, frame), float)[rows]
     k, n = J.shape
@@ -92,16 +92,16 @@ def task_space(
         Lambda = J_plus.T @ M @ J_plus
     Lambda = (Lambda + Lambda.T) / 2
     J_bar = Minv_Jt @ Lambda
-    rates = _rates(model, dq, V, J_bar, k)
-    dJ = np.asarray(rate(model, q, rates, frame), float)[rows]
-    eta = J_bar.T @ bias_forces(model, q, rates) - Lambda @ (dJ @ rates)
+    dq = _rates(model, dq, V, J_bar, k)
+    dJ = np.asarray(rate(model, q, dq, frame), float)[rows]
+    eta = J_bar.T @ bias_forces(model, q, dq) - Lambda @ (dJ @ dq)
     return TaskSpace(J, dJ, Lambda, eta, J_bar, np.eye(n) - J_bar @ J, sigma)
 
 
-def _coordinates(name: str) -> Any:
-    if name not in COORDINATES:
-        raise InputError(f"coordinates is {name!r}; expected {' or '.join(COORDINATES)}.")
-    return COORDINATES[name]
+def _jacobians(expressed: str) -> Any:
+    if expressed not in JACOBIANS:
+        raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
+    return JACOBIANS[expressed]
 
 
 def _rates(model: Model, dq: Any, V: Any, J_bar: Array, k: int) -> Array:
@@ -109,4 +109,4 @@ def _rates(model: Model, dq: Any, V: Any, J_bar: Array, k: int) -> Array:
         raise InputError("give the joint rates dq or the twist V, not both.")
     if V is not None:
         return J_bar @ array(V, (k,), "V")
-    return np.zeros(model.n) if dq is None else joint_vector(model, dq, "dq")
+    return np.zeros(model.n) if dq is None else rates(model, dq, "dq")

@@ -8,20 +8,22 @@ from kinetree.arrays import Array, is_numeric, scalar, unit
 from kinetree.errors import ModelError
 from kinetree.spatial.twist import screw
 
-REVOLUTE, PRISMATIC, HELICAL, FIXED = "revolute", "prismatic", "helical", "fixed"
-JOINT_TYPES = (REVOLUTE, PRISMATIC, HELICAL, FIXED)
+REVOLUTE, PRISMATIC, HELICAL = "revolute", "prismatic", "helical"
+SPHERICAL, PLANAR, FREE, FIXED = "spherical", "planar", "free", "fixed"
+SCREW_TYPES = (REVOLUTE, PRISMATIC, HELICAL)
+JOINT_TYPES = (*SCREW_TYPES, SPHERICAL, PLANAR, FREE, FIXED)
 
 
 def joint_screw(type: str, axis: Any, pitch: Any, point: Any, name: str) -> Array | None:
     """Screw axis A of a joint from its type, axis direction, pitch (m/rad) and a point on the axis.
 
-    All are given in the child's frame; a fixed joint has none.
+    All are given in the child's frame; joints of other types have none.
     """
     if type not in JOINT_TYPES:
         raise ModelError(
             f"joint {name!r} has type {type!r}; expected one of {', '.join(JOINT_TYPES)}."
         )
-    if type == FIXED:
+    if type not in SCREW_TYPES:
         return None
     w = unit(axis, f"axis of joint {name!r}")
     if type == PRISMATIC:

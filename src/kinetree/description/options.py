@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from kinetree.arrays import array
-from kinetree.description.records import Body, Friction, LinkDescription, Limits, Rotor
+from kinetree.description.records import Body, Friction, Limits, LinkDescription, Rotor
 from kinetree.errors import ShapeError
 
 

@@ -78,16 +78,38 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: q = multiplier * q of `joint` + offset."""
+
+    joint: str
+    multiplier: Any = 1
+    offset: Any = 0
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a reader should know about the source; `where` is file:line, or empty."""
+
+    text: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class LinkDescription:
-    """A link: the bodies it consists of, each in the link's frame."""
+    """A link: the bodies it consists of, each in the link's frame; `where` is its file:line."""
 
     name: str
     bodies: tuple[Body, ...] = ()
+    where: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointDescription:
-    """A joint: M_pc is the child's frame seen from the parent's at q = 0, A its screw in the child."""
+    """A joint: M_pc is the child's frame seen from the parent's where the joint is at zero.
+
+    A is the screw axis of a revolute, prismatic or helical joint in the child's frame; other
+    types need none. The joint stands at q + offset (a file may count q from elsewhere).
+    """
 
     name: str
     type: str
@@ -95,10 +117,13 @@ class JointDescription:
     child: str
     M_pc: Array
     A: Array | None = None
+    offset: Any = 0
+    mimic: Mimic | None = None
     friction: Friction = Friction()
     armature: Any = 0
     rotor: Rotor | None = None
     limits: Limits = Limits()
+    where: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +133,17 @@ class FrameDescription:
     name: str
     link: str
     T: Array
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh file of a link, for viewers: its path as the source writes it, its pose and scale."""
+
+    link: str
+    path: str
+    T: Array
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    kind: str = "visual"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,4 +156,6 @@ class RobotDescription:
     frames: tuple[FrameDescription, ...] = ()
     tool: str | None = None
     gravity: Any = (0, 0, -9.81)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()  # what was read differently from what a user may expect
+    warnings: tuple[Note, ...] = ()  # what the source says and dynamics cannot honour
+    meshes: tuple[Mesh, ...] = ()

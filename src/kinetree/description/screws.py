@@ -82,9 +82,7 @@ def describe_transforms(
     if A is None:
         screws = [Ad(inverse(M[i])) @ screws[i] for i in range(n)]
     tool = M[n] if len(M) > n else None
-    return describe_chain(
-        M[:n], screws, bodies_of(G, n), check_parents(parent, n), tool, options
-    )
+    return describe_chain(M[:n], screws, bodies_of(G, n), check_parents(parent, n), tool, options)
 
 
 def describe_chain(

@@ -2,6 +2,17 @@
 
 from kinetree.model.build import build_model
 from kinetree.model.builder import Builder
-from kinetree.model.model import WORLD, Frame, JointFriction, JointRotor, Model
+from kinetree.model.joint import Joint, JointFriction, joint_pose
+from kinetree.model.model import WORLD, Frame, JointRotor, Model
 
-__all__ = ["WORLD", "Builder", "Frame", "JointFriction", "JointRotor", "Model", "build_model"]
+__all__ = [
+    "WORLD",
+    "Builder",
+    "Frame",
+    "Joint",
+    "JointFriction",
+    "JointRotor",
+    "Model",
+    "build_model",
+    "joint_pose",
+]

@@ -13,6 +13,7 @@ from kinetree.description.records import (
     JointDescription,
     Limits,
     LinkDescription,
+    Mimic,
     RobotDescription,
     Rotor,
 )
@@ -40,10 +41,8 @@ class Builder:
         self._frames: list[FrameDescription] = []
         self._tool: str | None = None
 
-    def link(
-        self, name: str, m: Any = None, com: Any = (0, 0, 0), I_com: Any = None
-    ) -> "Builder":
-        """A link with mass m, centre `com` and inertia `I_com` about it; massless when m is None."""
+    def link(self, name: str, m: Any = None, com: Any = (0, 0, 0), I_com: Any = None) -> "Builder":
+        """A link of mass m, centre `com` and inertia `I_com` about it; massless when m is None."""
         bodies = ()
         if m is not None or I_com is not None:
             I = np.zeros((3, 3)) if I_com is None else I_com
@@ -65,13 +64,16 @@ class Builder:
         friction: Friction = Friction(),  # noqa: B008 (frozen)
         armature: Any = 0,
         rotor: Rotor | None = None,
+        mimic: Mimic | None = None,
+        offset: Any = 0,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
     ) -> "Builder":
         """A joint between two links.
 
         Args:
             name: its name.
-            type: "revolute", "prismatic", "helical" or "fixed".
+            type: "revolute", "prismatic", "helical", "spherical", "planar" (in the xy-plane),
+                "free" or "fixed".
             parent: name of the link on the side of the base.
             child: name of the link that it moves.
             at: the child's frame in the parent's at q = 0: a position (3,) or a pose (4, 4).
@@ -81,6 +83,8 @@ class Builder:
             friction: see `Friction`.
             armature: inertia seen by the joint, kg m^2 or kg.
             rotor: see `Rotor`.
+            mimic: see `Mimic`.
+            offset: the joint stands at q + offset.
             limits: see `Limits`.
         """
         self._joints.append(
@@ -94,13 +98,15 @@ class Builder:
                 friction=friction,
                 armature=armature,
                 rotor=rotor,
+                mimic=mimic,
+                offset=offset,
                 limits=limits,
             )
         )
         return self
 
     def frame(self, name: str, link: str, at: Any = (0, 0, 0), *, tool: bool = False) -> "Builder":
-        """A named frame fixed in a link, at a position or pose; `tool` makes it the end-effector."""
+        """A named frame fixed in a link, at a position or pose; `tool`: it is the end-effector."""
         self._frames.append(FrameDescription(name, link, _pose(at, f"'at' of frame {name!r}")))
         if tool:
             self._tool = name

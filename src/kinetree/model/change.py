@@ -1,5 +1,6 @@
 """New models from old ones: other gravity, a payload, another kind of number."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from kinetree.arrays import Array, array
 from kinetree.model.checks import check_link
-from kinetree.model.model import WORLD, Frame, JointFriction, JointRotor, Model
+from kinetree.model.joint import Joint, JointFriction
+from kinetree.model.model import WORLD, Frame, Model
 from kinetree.spatial.inertia import check_body, compose, move_body
 
 
@@ -51,20 +53,30 @@ def astype(model: Model, scalar: Callable[[Any], Any]) -> Model:
         out[:] = entries
         return out.reshape(np.shape(x))
 
-    def pair(x: tuple[Any, Any]) -> tuple[Any, Any]:
-        return scalar(x[0]), scalar(x[1])
+    def joint(x: Joint) -> Joint:
+        friction = JointFriction(
+            (scalar(x.friction.viscous[0]), scalar(x.friction.viscous[1])),
+            (scalar(x.friction.coulomb[0]), scalar(x.friction.coulomb[1])),
+            x.friction.function,
+        )
+        return dataclasses.replace(
+            x,
+            screw=None if x.screw is None else convert(x.screw),
+            scale=x.scale if x.scale == 1 else scalar(x.scale),
+            offset=x.offset if x.offset == 0 else scalar(x.offset),
+            armature=scalar(x.armature),
+            friction=friction,
+        )
 
-    arrays = {k: convert(getattr(model, k)) for k in "M_pi A m com I_com gravity armature".split()}
+    arrays = {key: convert(getattr(model, key)) for key in ("M_pi", "m", "com", "I_com", "gravity")}
     return model.replace(
         **arrays,
+        joints=tuple(joint(x) for x in model.joints),
         base=(scalar(model.base[0]), convert(model.base[1]), convert(model.base[2])),
-        frames={k: Frame(f.link, convert(f.T_if)) for k, f in model.frames.items()},
-        friction=tuple(
-            JointFriction(pair(f.viscous), pair(f.coulomb), f.function) for f in model.friction
-        ),
+        frames={name: Frame(x.link, convert(x.T_if)) for name, x in model.frames.items()},
         rotors=tuple(
-            JointRotor(r.joint, r.link, scalar(r.inertia), scalar(r.ratio), convert(r.s))
-            for r in model.rotors
+            dataclasses.replace(x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=convert(x.s))
+            for x in model.rotors
         ),
     )
 

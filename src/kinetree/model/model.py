@@ -1,35 +1,28 @@
 """Model: the frozen data of a robot, the one input of every algorithm."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.description.records import Limits
+from kinetree.description.records import Note
 from kinetree.errors import NameLookupError
+from kinetree.model.joint import Joint, coordinate_names, rate_names
 from kinetree.spatial.inertia import spatial_inertia
 from kinetree.spatial.se3 import inverse
 
 WORLD = -1
 
 
-@dataclass(frozen=True)
-class JointFriction:
-    """Friction of one joint, coefficients as (positive direction, negative direction)."""
-
-    viscous: tuple[Any, Any] = (0, 0)
-    coulomb: tuple[Any, Any] = (0, 0)
-    function: Callable[[Any], Any] | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class JointRotor:
-    """A rotor driven by joint `joint`, carried by link `link`, spinning about s (unit, in {link})."""
+    """A rotor of joint `joint` on link `link`, spinning at ratio * dq[dof] about s in {link}."""
 
     joint: int
+    dof: int
     link: int
     inertia: Any
     ratio: Any
@@ -46,43 +39,70 @@ class Frame:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Model:
-    """A tree of links; link i hangs on joint i, and parents have smaller numbers.
+    """A tree of links; link i hangs on joints[i], and parents have smaller numbers.
 
-    M_pi: pose of {i} in its parent's frame at q = 0, (n, 4, 4). A: screw axis of joint i in {i},
-    (n, 6). m, com, I_com: mass, centre and inertia about the centre in {i}. gravity: free fall
-    (0, g) in {s}. base: (m, com, I_com) of what is fixed to the world.
+    M_pi: pose of {i} in its parent's frame at q = 0, (links, 4, 4). m, com, I_com: mass, centre and
+    inertia about the centre in {i}. gravity: free fall (0, g) in {s}. base: (m, com, I_com) of
+    what is fixed to the world.
     """
 
     name: str
-    joint_names: tuple[str, ...]
-    joint_types: tuple[str, ...]
+    joints: tuple[Joint, ...]
     link_names: tuple[str, ...]
     base_name: str
     parent: tuple[int, ...]
     M_pi: Array
-    A: Array
     m: Array
     com: Array
     I_com: Array
     gravity: Array
-    armature: Array
-    friction: tuple[JointFriction, ...]
     rotors: tuple[JointRotor, ...]
-    limits: tuple[Limits, ...]
     frames: Mapping[str, Frame]
     tool: str
     base: tuple[Any, Array, Array]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
-    @property
+    @cached_property
     def n(self) -> int:
-        """Number of joints, which is the number of moving links."""
-        return len(self.parent)
+        """Degrees of freedom: the length of dq, ddq and tau."""
+        return sum(len(joint.dofs) for joint in self.joints if joint.follows is None)
+
+    @cached_property
+    def nq(self) -> int:
+        """Coordinates: the length of q, n or more (a quaternion has four for three)."""
+        return sum(len(joint.coords) for joint in self.joints if joint.follows is None)
 
     @property
     def links(self) -> range:
         """Links from the base outward: every parent before its children."""
-        return range(self.n)
+        return range(len(self.joints))
+
+    @cached_property
+    def A(self) -> tuple[Array, ...]:
+        """Twist of link i in {i} for unit rates of its joint, each (6, k)."""
+        return tuple(joint.A for joint in self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that move by themselves, in the order of q and dq."""
+        return tuple(joint.name for joint in self.joints if joint.follows is None)
+
+    @property
+    def joint_types(self) -> tuple[str, ...]:
+        """The types of `joint_names`."""
+        return tuple(joint.type for joint in self.joints if joint.follows is None)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        own = [joint for joint in self.joints if joint.follows is None]
+        return tuple(name for joint in own for name in coordinate_names(joint))
+
+    @cached_property
+    def dof_names(self) -> tuple[str, ...]:
+        """Names of the entries of dq, ddq and tau."""
+        own = [joint for joint in self.joints if joint.follows is None]
+        return tuple(name for joint in own for name in rate_names(joint))
 
     @cached_property
     def children(self) -> dict[int, tuple[int, ...]]:
@@ -94,12 +114,12 @@ class Model:
 
     @cached_property
     def M_ip(self) -> Array:
-        """Pose of the parent's frame in {i} at q = 0, (n, 4, 4)."""
+        """Pose of the parent's frame in {i} at q = 0, (links, 4, 4)."""
         return np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4)
 
     @cached_property
     def G(self) -> Array:
-        """Spatial inertia of link i about the origin of {i}, (n, 6, 6)."""
+        """Spatial inertia of link i about the origin of {i}, (links, 6, 6)."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
         return np.array([spatial_inertia(*body) for body in bodies]).reshape(-1, 6, 6)
 
@@ -121,14 +141,13 @@ class Model:
                 f"{self.name!r} has no frame {name!r}; its frames are {known}."
             ) from None
 
-    def joint(self, name: str) -> int:
-        """Number of the joint of that name."""
-        if name not in self.joint_names:
-            raise NameLookupError(
-                f"{self.name!r} has no joint {name!r}; its joints are "
-                f"{', '.join(self.joint_names)}."
-            )
-        return self.joint_names.index(name)
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        names = ", ".join(joint.name for joint in self.joints)
+        raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
 
     def with_gravity(self, gravity: Any) -> "Model":
         """The same robot under another gravity, 3-vector in {s}, m/s^2."""
@@ -155,11 +174,5 @@ class Model:
         return replace(self, **changes)
 
     def __repr__(self) -> str:
-        joints = ", ".join(
-            f"{name} ({kind})"
-            for name, kind in zip(self.joint_names, self.joint_types, strict=True)
-        )
-        return f"Model({self.name!r}, {self.n} joints: {joints})"
-
-
-FIELDS = tuple(field.name for field in fields(Model))
+        joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)
+        return f"Model({self.name!r}, {self.n} degrees of freedom: {joints})"

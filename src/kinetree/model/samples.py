@@ -1,41 +1,55 @@
 """Random chains and trees, physical by construction, for tests, docs and benchmarks."""
 
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.description.records import Friction, Limits, Rotor
+from kinetree.description.records import Friction, Limits, Mimic, Rotor
 from kinetree.model.builder import Builder
 from kinetree.model.model import Model
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import exp_so3
 
-TYPES = ("revolute", "revolute", "prismatic", "helical")
+SCREWS = ("revolute", "revolute", "prismatic", "helical")
+ALL_TYPES = (*SCREWS, "spherical", "planar", "free")
 
 
 def random_model(
-    seed: int, n: int, *, chain: bool = False, drives: bool = True, fixed: bool = True
+    seed: int,
+    n: int,
+    *,
+    types: Sequence[str] = SCREWS,
+    chain: bool = False,
+    drives: bool = True,
+    fixed: bool = True,
+    mimic: bool = False,
 ) -> Model:
     """A random robot of n joints: all joint types, sizes around 0.3 m, masses around 1 kg.
 
     Args:
         seed: the same seed gives the same robot.
         n: number of moving joints.
+        types: joint types to draw from.
         chain: a chain; otherwise each link hangs on a random earlier one.
         drives: with friction, armature and rotors on random links.
         fixed: with some links that are fixed to others.
+        mimic: with some joints that follow others.
     """
     rng = np.random.default_rng(seed)
     builder = Builder(f"random {seed}", gravity=rng.normal(size=3) * 5)
     builder.link("base", *random_body(rng))
-    names = ["base"]
+    names, movers = ["base"], []
     for i in range(n):
         parent = names[-1] if chain else names[int(rng.integers(len(names)))]
-        name = f"link{i + 1}"
+        name, type = f"link{i + 1}", types[int(rng.integers(len(types)))]
+        screw = type in SCREWS
+        follows = mimic and screw and movers and rng.random() < 0.3
         builder.link(name, *random_body(rng))
         builder.joint(
             f"joint{i + 1}",
-            TYPES[int(rng.integers(len(TYPES)))],
+            type,
             parent,
             name,
             at=random_pose(rng),
@@ -43,9 +57,11 @@ def random_model(
             point=rng.normal(size=3) * 0.2,
             pitch=float(rng.normal() * 0.1),
             limits=Limits(-2.0, 2.0, 5.0, 100.0),
-            **(_random_drive(rng, names) if drives else {}),
+            mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
+            **(_random_drive(rng, names, screw) if drives else {}),
         )
         names.append(name)
+        movers += [f"joint{i + 1}"] if screw else []
         if fixed and rng.random() < 0.2:
             builder.link(f"{name}_tip", *random_body(rng))
             builder.joint(f"{name}_weld", "fixed", name, f"{name}_tip", at=random_pose(rng))
@@ -60,9 +76,7 @@ def random_body(rng: np.random.Generator) -> tuple[float, Array, Array]:
     m = float(masses.sum())
     com = masses @ points / m
     d = points - com
-    I = sum(
-        mass * (x @ x * np.eye(3) - np.outer(x, x)) for mass, x in zip(masses, d, strict=True)
-    )
+    I = sum(mass * (x @ x * np.eye(3) - np.outer(x, x)) for mass, x in zip(masses, d, strict=True))
     return m, com, np.asarray(I)
 
 
@@ -79,9 +93,9 @@ def random_pose(rng: np.random.Generator) -> Array:
     return pose(exp_so3(rng.normal(size=3)), rng.normal(size=3) * 0.3)
 
 
-def _random_drive(rng: np.random.Generator, names: list[str]) -> dict[str, object]:
+def _random_drive(rng: np.random.Generator, names: list[str], rotors: bool) -> dict[str, Any]:
     rotor = None
-    if rng.random() < 0.5:
+    if rotors and rng.random() < 0.5:
         carrier = None if rng.random() < 0.5 else str(rng.choice(names))
         axis = None if rng.random() < 0.5 else random_direction(rng)
         rotor = Rotor(float(rng.uniform(1e-5, 1e-3)), float(rng.uniform(-20, 20)), axis, carrier)

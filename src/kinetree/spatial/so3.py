@@ -20,7 +20,7 @@ def unskew(W: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """a x b."""
+    """The cross product."""
     return np.array(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     )
@@ -91,8 +91,19 @@ def from_quaternion(q: Any, name: str = "quaternion") -> Array:
                 "in the order (w, x, y, z). Divide it by its length if only its direction matters."
             )
         q = q / length
-    w, v = q[0], q[1:]
-    return np.outer(v, v) * 2 + np.eye(3, dtype=int) * (w * w - v @ v) + skew(v) * (2 * w)
+    return quaternion_rotation(q)
+
+
+def quaternion_rotation(q: Array) -> Array:
+    """Rotation of a quaternion (w, x, y, z) that is known to have length 1."""
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def rpy(roll: Any, pitch: Any, yaw: Any) -> Array:

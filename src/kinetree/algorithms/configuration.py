@@ -1,0 +1,116 @@
+"""Positions of joints as a space of their own: q moves along tangent vectors of length n.
+
+Joints of one degree of freedom add. Quaternions and poses are multiplied from the right by the
+exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.inputs import coordinates, rates
+from kinetree.arrays import Array
+from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.model import Joint, Model, joint_pose
+from kinetree.spatial import exp_twist, inverse, log_se3
+
+
+def neutral(model: Model) -> Array:
+    """The position in which every joint stands at zero; quaternions are (1, 0, 0, 0)."""
+    q = np.zeros(model.nq)
+    for joint in _own(model):
+        if joint.type in (SPHERICAL, FREE):
+            q[joint.coords[0]] = 1
+        elif joint.type != PLANAR:
+            q[joint.coords[0]] = -joint.offset if joint.offset else 0
+    return q
+
+
+def random(model: Model, rng: np.random.Generator) -> Array:
+    """A random position: within the limits (half a turn or half a metre where there are none)."""
+    q = np.zeros(model.nq)
+    for joint in _own(model):
+        own = list(joint.coords)
+        if joint.type in (SPHERICAL, FREE):
+            q[own[:4]] = _random_quaternion(rng)
+            q[own[4:]] = rng.uniform(-1, 1, len(own) - 4)
+        elif joint.type == PLANAR:
+            q[own] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
+        else:
+            reach = 0.5 if joint.type == "prismatic" else np.pi
+            low, high = joint.limits.lower, joint.limits.upper
+            low = low if np.isfinite(low) else min(-reach, high - reach)
+            high = high if np.isfinite(high) else max(reach, low + reach)
+            q[own] = rng.uniform(low, high)
+    return q
+
+
+def integrate(model: Model, q: Any, v: Any) -> Array:
+    """The position reached from q, (nq,), along the tangent vector v, (n,)."""
+    q, v = coordinates(model, q), rates(model, v, "v")
+    out = np.array(q, copy=True)
+    for joint in _own(model):
+        own, step = list(joint.coords), v[list(joint.dofs)]
+        if joint.type == SPHERICAL:
+            out[own] = _normal(_multiply(q[own], _exp_quaternion(step)))
+        elif joint.type == FREE:
+            T = joint_pose(joint, q[own]) @ exp_twist(step)
+            out[own[:4]] = _normal(_multiply(q[own[:4]], _exp_quaternion(step[:3])))
+            out[own[4:]] = T[:3, 3]
+        elif joint.type == PLANAR:
+            T = joint_pose(joint, q[own]) @ exp_twist([0, 0, step[0], step[1], step[2], 0])
+            out[own] = [q[own[0]] + step[0], T[0, 3], T[1, 3]]
+        else:
+            out[own] = q[own] + step
+    return out
+
+
+def difference(model: Model, q0: Any, q1: Any) -> Array:
+    """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way."""
+    q0, q1 = coordinates(model, q0), coordinates(model, q1)
+    v = np.zeros(model.n)
+    for joint in _own(model):
+        own, dofs = list(joint.coords), list(joint.dofs)
+        if joint.type in (SPHERICAL, FREE):
+            step = log_se3(inverse(joint_pose(joint, q0[own])) @ joint_pose(joint, q1[own]))
+            v[dofs] = step[: len(dofs)]
+        elif joint.type == PLANAR:
+            v[dofs] = _planar_difference(joint, q0[own], q1[own])
+        else:
+            v[dofs] = q1[own] - q0[own]
+    return v
+
+
+def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
+    """Turns are counted, so the angle's difference is taken as it is."""
+    theta = q1[0] - q0[0]
+    p = (inverse(joint_pose(joint, q0)) @ joint_pose(joint, q1))[:2, 3]
+    half = theta / 2
+    a = half / np.tan(half) if half != 0 else 1.0
+    return np.array([theta, a * p[0] + half * p[1], a * p[1] - half * p[0]])
+
+
+def _own(model: Model) -> list[Joint]:
+    return [joint for joint in model.joints if joint.follows is None]
+
+
+def _random_quaternion(rng: np.random.Generator) -> Array:
+    x = rng.normal(size=4)
+    return x / np.linalg.norm(x)
+
+
+def _exp_quaternion(w: Array) -> Array:
+    """Unit quaternion of a rotation vector, exact near zero."""
+    half = float(np.linalg.norm(w)) / 2
+    scale = np.sin(half) / (2 * half) if half > 0 else 0.5
+    return np.array([np.cos(half), *(w * scale)])
+
+
+def _multiply(a: Array, b: Array) -> Array:
+    w, v = a[0], a[1:]
+    u, x = b[0], b[1:]
+    return np.array([w * u - v @ x, *(w * x + u * v + np.cross(v, x))])
+
+
+def _normal(q: Array) -> Array:
+    return q / np.linalg.norm(q)

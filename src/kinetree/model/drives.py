@@ -1,0 +1,131 @@
+"""Joints and rotors of the model from their descriptions: numbering, mimic, friction, checks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, is_numeric, scalar, unit
+from kinetree.description.joints import SCREW_TYPES
+from kinetree.description.records import JointDescription, Limits
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.joint import COORDINATES, RATES, Joint, JointFriction
+from kinetree.model.model import JointRotor
+from kinetree.spatial.se3 import inverse
+from kinetree.spatial.twist import check_screw
+
+
+def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
+    """One joint a moving link; q and dq are numbered in order, mimic joints share numbers."""
+    numbers: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    nq = n = 0
+    for joint in described:
+        if joint.mimic is None:
+            size, rates = len(COORDINATES.get(joint.type, "1")), len(RATES.get(joint.type, "1"))
+            numbers[joint.name] = tuple(range(nq, nq + size)), tuple(range(n, n + rates))
+            nq, n = nq + size, n + rates
+    by_name = {joint.name: joint for joint in described}
+    return tuple(_joint(joint, by_name, numbers) for joint in described)
+
+
+def _joint(joint: JointDescription, by_name: Mapping[str, JointDescription], numbers: Any) -> Joint:
+    source, scale, offset = resolve_mimic(joint, by_name)
+    coords, dofs = numbers[source]
+    own = scalar(joint.offset, f"offset of joint {joint.name!r}")
+    return Joint(
+        name=joint.name,
+        type=joint.type,
+        coords=coords,
+        dofs=dofs,
+        screw=_screw(joint) if joint.type in SCREW_TYPES else None,
+        scale=scale,
+        offset=own if joint.mimic is None else offset + own,
+        armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
+        friction=JointFriction(
+            joint.friction.pair("viscous", joint.name),
+            joint.friction.pair("coulomb", joint.name),
+            joint.friction.function,
+        ),
+        limits=joint.limits if joint.mimic is None else Limits(),
+        follows=None if joint.mimic is None else source,
+    )
+
+
+def resolve_mimic(
+    joint: JointDescription, by_name: Mapping[str, JointDescription]
+) -> tuple[str, Any, Any]:
+    """The joint at the end of a chain of mimic joints, with the scale and offset on the way."""
+    scale, offset, trail = 1, 0, [joint.name]
+    while joint.mimic is not None:
+        mimic = joint.mimic
+        target = by_name.get(mimic.joint)
+        if target is None:
+            raise NameLookupError(
+                f"joint {joint.name!r} mimics {mimic.joint!r}, which is no moving joint; "
+                f"the moving joints are {', '.join(by_name)}."
+            )
+        if target.name in trail:
+            raise ModelError(
+                f"the joints {' -> '.join([*trail, target.name])} mimic each other in a circle; "
+                "one of them must move by itself."
+            )
+        if joint.type not in SCREW_TYPES or target.type not in SCREW_TYPES:
+            raise ModelError(
+                f"joint {joint.name!r} ({joint.type}) mimics {target.name!r} ({target.type}); "
+                "both must have one degree of freedom."
+            )
+        multiplier = scalar(mimic.multiplier, f"mimic multiplier of joint {joint.name!r}")
+        offset = offset + scale * scalar(mimic.offset, f"mimic offset of joint {joint.name!r}")
+        scale = scale * multiplier
+        trail.append(target.name)
+        joint = target
+    return joint.name, scale, offset
+
+
+def build_rotors(
+    described: Sequence[JointDescription],
+    joints: Sequence[Joint],
+    places: Mapping[str, tuple[int, Array]],
+    home: Callable[[int], Array],
+) -> tuple[JointRotor, ...]:
+    """The rotors; `places` says where every described link is, `home` the poses at q = 0."""
+    rotors = []
+    for i, joint in enumerate(described):
+        rotor = joint.rotor
+        if rotor is None:
+            continue
+        if joint.type not in SCREW_TYPES:
+            raise ModelError(
+                f"joint {joint.name!r} of type {joint.type!r} has a rotor; only a joint of one "
+                "degree of freedom can drive one."
+            )
+        carrier = joint.parent if rotor.link is None else rotor.link
+        if carrier not in places:
+            raise NameLookupError(
+                f"rotor of joint {joint.name!r} is mounted on {carrier!r}, which is no link; "
+                f"the links are {', '.join(places)}."
+            )
+        link, T = places[carrier]
+        inertia = _not_negative(rotor.inertia, f"rotor inertia of joint {joint.name!r}")
+        ratio = scalar(rotor.ratio, f"gear ratio of joint {joint.name!r}")
+        if rotor.axis is None:
+            screw = _screw(joint)
+            direction = screw[:3] if np.any(screw[:3] != 0) else screw[3:]
+            s = (inverse(home(link)) @ home(i))[:3, :3] @ direction
+        else:
+            s = T[:3, :3] @ unit(rotor.axis, f"rotor axis of joint {joint.name!r}")
+        rotors.append(JointRotor(i, joints[i].dofs[0], link, inertia, ratio * joints[i].scale, s))
+    return tuple(rotors)
+
+
+def _screw(joint: JointDescription) -> Array:
+    if joint.A is None:
+        raise InputError(f"joint {joint.name!r} of type {joint.type!r} has no screw axis.")
+    return check_screw(joint.A, f"screw axis of joint {joint.name!r}")
+
+
+def _not_negative(value: Any, name: str) -> Any:
+    value = scalar(value, name)
+    if is_numeric(np.asarray(value)) and value < 0:
+        raise InputError(f"{name} is {value}; expected >= 0.")
+    return value

@@ -1,0 +1,97 @@
+"""Joint: how a link moves in its parent, and the drive that moves it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.description.joints import FREE, PLANAR, SCREW_TYPES, SPHERICAL
+from kinetree.description.records import Limits
+from kinetree.spatial.se3 import exp_se3, pose
+from kinetree.spatial.so3 import quaternion_rotation, rotation
+
+# names of the coordinates q and of the rates dq, angular first
+COORDINATES = {
+    SPHERICAL: ("qw", "qx", "qy", "qz"),
+    PLANAR: ("theta", "x", "y"),
+    FREE: ("qw", "qx", "qy", "qz", "x", "y", "z"),
+}
+RATES = {
+    SPHERICAL: ("wx", "wy", "wz"),
+    PLANAR: ("wz", "vx", "vy"),
+    FREE: ("wx", "wy", "wz", "vx", "vy", "vz"),
+}
+SUBSPACES = {SPHERICAL: (0, 1, 2), PLANAR: (2, 3, 4), FREE: (0, 1, 2, 3, 4, 5)}
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction of one joint, coefficients as (positive direction, negative direction)."""
+
+    viscous: tuple[Any, Any] = (0, 0)
+    coulomb: tuple[Any, Any] = (0, 0)
+    function: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The joint of one link.
+
+    coords, dofs: which entries of q and of dq are its own. A: the link's twist in {i} for unit
+    rates, (6, k). A joint of one degree of freedom stands at scale * q + offset along `screw`;
+    a mimic joint shares coords and dofs with the joint that it follows, at another scale.
+    """
+
+    name: str
+    type: str
+    coords: tuple[int, ...]
+    dofs: tuple[int, ...]
+    screw: Array | None = None
+    scale: Any = 1
+    offset: Any = 0
+    armature: Any = 0
+    friction: JointFriction = JointFriction()
+    limits: Limits = Limits()
+    follows: str | None = None
+
+    @property
+    def A(self) -> Array:
+        """Twist of the link in its own frame for unit rates, (6, k), constant."""
+        if self.screw is None:
+            return np.eye(6, dtype=int)[:, list(SUBSPACES[self.type])]
+        A = self.screw if _is_one(self.scale) else self.screw * self.scale
+        return A[:, None]
+
+
+def joint_pose(joint: Joint, q: Array) -> Array:
+    """Pose of the link relative to where it is at zero, from the joint's own coordinates."""
+    if joint.type in SCREW_TYPES:
+        angle = q[0] if _is_one(joint.scale) else q[0] * joint.scale
+        return exp_se3(joint.screw, angle if _is_zero(joint.offset) else angle + joint.offset)
+    if joint.type == SPHERICAL:
+        return pose(quaternion_rotation(q), np.zeros(3, int))
+    if joint.type == FREE:
+        return pose(quaternion_rotation(q[:4]), q[4:])
+    return pose(rotation(np.eye(3, dtype=int)[2], q[0]), np.array([q[1], q[2], 0]))
+
+
+def coordinate_names(joint: Joint) -> list[str]:
+    """Names of the joint's entries in q."""
+    parts = COORDINATES.get(joint.type)
+    return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
+
+
+def rate_names(joint: Joint) -> list[str]:
+    """Names of the joint's entries in dq, ddq and tau."""
+    parts = RATES.get(joint.type)
+    return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
+
+
+def _is_one(x: Any) -> bool:
+    return isinstance(x, int | float) and x == 1
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, int | float) and x == 0

@@ -1,0 +1,128 @@
+"""Robots that every course meets: double pendulum, cart-pole, SCARA, Puma 560."""
+
+from math import inf, pi
+
+import numpy as np
+
+from kinetree.description import Friction, Limits
+from kinetree.model import Builder
+from kinetree.robot import Robot
+from kinetree.spatial import box, rod
+
+
+def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) -> Robot:
+    """Two point masses on massless rods, hanging along -z and swinging about y."""
+    builder = Builder("double pendulum").link("base")
+    builder.link("upper", m1, (0, 0, -l1)).link("lower", m2, (0, 0, -l2))
+    builder.joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
+    builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, -l1), axis=(0, 1, 0))
+    builder.frame("tip", "lower", (0, 0, -l2), tool=True)
+    return Robot(builder.build())
+
+
+def cart_pole(
+    m_cart: float = 1, m_pole: float = 0.1, length: float = 0.5, friction: float = 0
+) -> Robot:
+    """A cart on a rail along x with a uniform pole of the given length, upright at q = 0."""
+    builder = Builder("cart-pole").link("rail").link("cart", m_cart, (0, 0, 0))
+    builder.link("pole", m_pole, (0, 0, length / 2), rod(m_pole, length))
+    builder.joint(
+        "slide", "prismatic", "rail", "cart", axis=(1, 0, 0), friction=Friction(viscous=friction)
+    )
+    builder.joint("hinge", "revolute", "cart", "pole", axis=(0, 1, 0))
+    builder.frame("tip", "pole", (0, 0, length), tool=True)
+    return Robot(builder.build())
+
+
+def scara() -> Robot:
+    """A four-joint SCARA of the size of table-top models: two arms, a quill, a wrist turn."""
+    builder = Builder("SCARA").link("base")
+    builder.link("inner", 4.0, (0.1125, 0, 0), box(4.0, 0.225, 0.1, 0.08))
+    builder.link("outer", 3.0, (0.0875, 0, 0), box(3.0, 0.175, 0.09, 0.07))
+    builder.link("quill", 0.5, (0, 0, -0.05), rod(0.5, 0.2))
+    builder.link("wrist", 0.3, (0, 0, -0.02), box(0.3, 0.05, 0.05, 0.04))
+    builder.joint("j1", "revolute", "base", "inner", limits=Limits(-2.2, 2.2, 7.5, 120))
+    builder.joint(
+        "j2", "revolute", "inner", "outer", at=(0.225, 0, 0), limits=Limits(-2.5, 2.5, 12, 60)
+    )
+    builder.joint(
+        "j3", "prismatic", "outer", "quill", at=(0.175, 0, 0), limits=Limits(-0.15, 0, 1.1, 200)
+    )
+    builder.joint("j4", "revolute", "quill", "wrist", at=(0, 0, -0.1), limits=Limits(-6, 6, 30, 5))
+    builder.frame("flange", "wrist", (0, 0, -0.04), tool=True)
+    return Robot(builder.build())
+
+
+# a, alpha, d, theta of the standard Denavit-Hartenberg table; m and rad
+PUMA_DH = [
+    (0, pi / 2, 0, 0),
+    (0.4318, 0, 0, 0),
+    (0.0203, -pi / 2, 0.15005, 0),
+    (0, pi / 2, 0.4318, 0),
+    (0, -pi / 2, 0, 0),
+    (0, 0, 0, 0),
+]
+PUMA_MASS = [0, 17.4, 4.8, 0.82, 0.34, 0.09]
+PUMA_COM = [
+    (0, 0, 0),
+    (-0.3638, 0.006, 0.2275),
+    (-0.0203, -0.0141, 0.070),
+    (0, 0.019, 0),
+    (0, 0, 0),
+    (0, 0, 0.032),
+]
+PUMA_INERTIA = [
+    (0, 0.35, 0),
+    (0.13, 0.524, 0.539),
+    (0.066, 0.086, 0.0125),
+    (1.8e-3, 1.3e-3, 1.8e-3),
+    (0.3e-3, 0.4e-3, 0.3e-3),
+    (0.15e-3, 0.15e-3, 0.04e-3),
+]
+PUMA_MOTOR_INERTIA = [200e-6, 200e-6, 200e-6, 33e-6, 33e-6, 33e-6]
+PUMA_GEAR = [-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686]
+PUMA_VISCOUS = [1.48e-3, 0.817e-3, 1.38e-3, 71.2e-6, 82.6e-6, 36.7e-6]
+PUMA_COULOMB = [
+    (0.395, 0.435),
+    (0.126, 0.071),
+    (0.132, 0.105),
+    (11.2e-3, 16.9e-3),
+    (9.26e-3, 14.5e-3),
+    (3.96e-3, 10.5e-3),
+]
+PUMA_RANGE_DEG = [(-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), (-266, 266)]
+PUMA_EFFORT = [97.6, 186.4, 89.4, 24.2, 20.1, 21.3]
+
+
+def puma_560() -> Robot:
+    """The Unimation Puma 560 with the parameters collected by Corke and Armstrong-Helouvry.
+
+    Motor inertia and friction are published at the motor and referred to the joints here by the
+    gear ratios; the first link is known by its inertia about the joint axis alone.
+    """
+    gear = np.array(PUMA_GEAR)
+    friction = [
+        Friction(b * r * r, _coulomb(pair, r))
+        for b, pair, r in zip(PUMA_VISCOUS, PUMA_COULOMB, PUMA_GEAR, strict=True)
+    ]
+    limits = [
+        Limits(np.radians(low), np.radians(high), inf, effort)
+        for (low, high), effort in zip(PUMA_RANGE_DEG, PUMA_EFFORT, strict=True)
+    ]
+    return Robot.from_dh(
+        PUMA_DH,
+        m=PUMA_MASS,
+        com=PUMA_COM,
+        I_com=[np.diag(diagonal) for diagonal in PUMA_INERTIA],
+        armature=list(np.array(PUMA_MOTOR_INERTIA) * gear**2),
+        friction=friction,
+        limits=limits,
+        name="Puma 560",
+        unphysical="allow",
+    )
+
+
+def _coulomb(motor: tuple[float, float], ratio: float) -> tuple[float, float]:
+    """Joint friction in both directions; a negative ratio turns the motor the other way."""
+    forward, backward = (abs(ratio) * value for value in motor)
+    return (forward, backward) if ratio > 0 else (backward, forward)
