@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import sys
 import weakref
@@ -12,8 +13,9 @@ import pytest
 from kinetree.backends import engine
 from kinetree.backends.explain import ArgumentError
 from kinetree.backends.kernel import Kernel
+from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import GraphError, InputError, ShapeError
 
 
 def test_attributes_describe_the_kernel(arm, arm_graph):
@@ -150,6 +152,20 @@ def test_objects_and_complex_numbers_are_refused(arm, states):
         arm(q.astype(complex), dq, ddq)
     with pytest.raises(TypeError):
         arm(["a", "b", "c"], dq, ddq)
+
+
+def test_kernels_introduce_themselves(arm):
+    assert str(inspect.signature(arm)) == "(q, dq, ddq, *, out=None, **options)"
+    assert arm.__name__ == "arm_torques"
+
+
+def test_graphs_that_numpy_cannot_hold_are_refused():
+    empty = Graph((), (Port("q", (0,)),), (Port("tau", (0,)),), ((),))
+    with pytest.raises(GraphError, match=r"q of nothing has shape \(0,\)"):
+        Kernel(empty, "nothing")
+    constant = Graph((Node("const", value=1.0),), (), (Port("y", ()),), ((0,),))
+    with pytest.raises(GraphError, match="has no inputs"):
+        Kernel(constant)
 
 
 def test_unknown_number_types_are_refused(arm_graph):

@@ -13,7 +13,7 @@ from kinetree.backends import cache, engine
 from kinetree.compiler.graph import Graph
 
 # the modules of this folder that decide what code is made; all of llvm/ does
-MAKERS = ("arrays_abi.py", "engine.py", "fastcall.py", "programs.py")
+MAKERS = ("arrays_abi.py", "engine.py", "fastcall.py", "programs.py", "quiet.py")
 
 
 def graph_text(graph: Graph) -> str:

@@ -5,6 +5,7 @@ Python, goes through a real NumPy gufunc (dispatch.py).
 """
 
 import functools
+import inspect
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from kinetree.backends import engine, interpreted, vectorcall
 from kinetree.backends.dispatch import Dispatch, core_signature
 from kinetree.backends.programs import Programs
 from kinetree.compiler.graph import Graph
-from kinetree.errors import CompileError, InputError
+from kinetree.errors import CompileError, GraphError, InputError
 
 DTYPES = ("float64", "float32")
 
@@ -43,6 +44,7 @@ class Kernel:
     ) -> None:
         if not dtypes or not set(dtypes) <= set(DTYPES):
             raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
+        check_ports(graph, name)
         self._given = (graph, name, doc, tuple(dtypes))
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
@@ -77,6 +79,18 @@ class Kernel:
     def name(self) -> str:
         """Name in messages and of the gufunc."""
         return self._given[1]
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `help` and editors show."""
+        kinds = inspect.Parameter
+        names = [kinds(p.name, kinds.POSITIONAL_OR_KEYWORD) for p in self.graph.inputs]
+        out = kinds("out", kinds.KEYWORD_ONLY, default=None)
+        return inspect.Signature([*names, out, kinds("options", kinds.VAR_KEYWORD)])
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -118,6 +132,18 @@ class Kernel:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # nothing in a kernel ever changes
+
+
+def check_ports(graph: Graph, name: str) -> None:
+    """NumPy knows no gufunc without inputs and no core dimension of size 0."""
+    if not graph.inputs or not graph.outputs:
+        raise GraphError(f"{name} has no {'outputs' if graph.inputs else 'inputs'}; one is needed.")
+    for port in (*graph.inputs, *graph.outputs):
+        if 0 in port.shape:
+            raise GraphError(
+                f"{port.name} of {name} has shape {port.shape}; expected at least one number. "
+                "A quantity of nothing needs no kernel."
+            )
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from kinetree.backends import cache, cache_folder, engine
 from kinetree.backends.fastcall import emit_call
 from kinetree.backends.fingerprint import code_key
 from kinetree.backends.gufunc import Loop
+from kinetree.backends.quiet import emit_quiet
 from kinetree.compiler.graph import Graph
 
 # names in the object code; the user's name stays out of it, so that equal graphs share an entry
@@ -23,10 +24,11 @@ class Programs:
         self._codes: dict[str, engine.Code] = {}
 
     def text(self, dtype: str) -> str:
-        """The module as text of LLVM IR: loop over states, one state, and (float64) its call."""
+        """The module as text of LLVM IR: loops over states, one state, and (float64) its call."""
         from kinetree.backends.llvm import emit
 
         text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
+        text += emit_quiet(self.target.triple, SYMBOL)
         return text + emit_call(self.graph, SYMBOL) if dtype == "float64" else text
 
     def assembly(self, dtype: str) -> str:
@@ -46,13 +48,13 @@ class Programs:
         if code is None:
             code = engine.assemble(self.text(dtype), target)
             cache.store(key, code)
-        parts = ("states", "one", "call") if dtype == "float64" else ("states", "one")
+        parts = ("quiet", "call") if dtype == "float64" else ("quiet",)
         return engine.load(code, target, [f"{SYMBOL}_{part}" for part in parts])
 
     def loop(self, dtype: str) -> Loop:
         """The inner loop over states."""
         code = self.code(dtype)
-        return Loop(dtype, code.address(f"{SYMBOL}_states"), code)
+        return Loop(dtype, code.address(f"{SYMBOL}_quiet"), code)
 
     def entry(self) -> int:
         """Address of the call of a single state."""

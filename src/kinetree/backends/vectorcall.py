@@ -81,7 +81,7 @@ _kept: list[object] = []
 def hand_down(kind: type) -> type:
     """Let a subclass be called as directly as its base: CPython 3.11 does not inherit the flag."""
     flags = ctypes.c_ulong.from_address(id(kind) + TYPE_FLAGS)
-    if flags.value == kind.__flags__:
+    if flags.value == kind.__flags__ and not flags.value & HAVE_VECTORCALL:
         flags.value |= HAVE_VECTORCALL
     return kind
 
