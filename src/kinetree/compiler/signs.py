@@ -2,7 +2,8 @@
 
 Tracing pulls every negation outward. What is left at the outputs (and under square roots) is handed
 down here: -(a - b) is b - a, and a product hands its sign to a factor that can take it. A node can
-change its sign only if nothing else uses it.
+change its sign only if nothing else uses it; a value whose negation is computed anyway can be
+replaced by it.
 """
 
 from dataclasses import replace
@@ -13,64 +14,76 @@ from kinetree.compiler.prune import prune, share, with_args
 ODD = frozenset({"mul", "div", "sin", "sign"})  # odd in each argument: one of them may be negated
 LEVELS = 50  # how deep to look for a place that takes a sign
 
+Plan = dict[int, int | None]  # node to negate -> which argument takes its sign; None: they swap
+
 
 def resolve_signs(graph: Graph) -> Graph:
-    """The graph with as few negations as single-use nodes can absorb."""
-    if not any(node.op == "neg" for node in graph.nodes):
-        return graph
+    """The graph with as few negations as can be had without other changes."""
+    negated = [node.args[0] for node in graph.nodes if node.op == "neg"]
     uses = graph.uses()
-    flipped: dict[int, int | None] = {}  # node -> which argument takes its sign; None: it does
-    for node in graph.nodes:
-        if node.op == "neg":
-            plan = sink(graph, uses, node.args[0])
-            flipped.update(plan if plan is not None else {})
-    return prune(share(rewrite(graph, flipped)))
+    flipped: Plan = {}
+    kept: set[int] = set()  # what stays under a negation
+    for i in negated:
+        plan = sink(graph, uses, i, kept=set())
+        kept |= {i} if plan is None else set()
+        flipped.update(plan or {})
+    needed: set[int] = set()  # negations that another one now relies on
+    for i in negated:
+        if i in kept and i not in needed:
+            kept.remove(i)
+            plan = sink(graph, uses, i, kept)
+            kept |= {i} if plan is None else set()
+            flipped.update(plan or {})
+            needed |= {graph.nodes[n].args[k] for n, k in (plan or {}).items() if k is not None}
+    return prune(share(rewrite(graph, flipped))) if negated else graph
 
 
 def sink(
-    graph: Graph, uses: list[int], i: int, levels: int = LEVELS
-) -> dict[int, int | None] | None:
-    """How node i and those below it change so that its value is negated; None if that costs."""
+    graph: Graph, uses: list[int], i: int, kept: set[int], levels: int = LEVELS
+) -> Plan | None:
+    """How node i and those below it change so that its value is negated; None if that costs.
+
+    Args:
+        graph: the graph.
+        uses: how often each node is used.
+        i: the node.
+        kept: nodes whose negations are computed anyway.
+        levels: how deep to look.
+    """
     node = graph.nodes[i]
-    if node.op == "const":
+    if node.op == "const" or i in kept:
         return {}
     if uses[i] > 1 or levels == 0:
         return None
-    if node.op in ("neg", "sub"):
+    if node.op == "sub":
         return {i: None}
     if node.op == "add" or node.op in ODD:
         for k, arg in enumerate(node.args):
-            plan = sink(graph, uses, arg, levels - 1)
+            plan = sink(graph, uses, arg, kept, levels - 1)
             if plan is not None:
                 return {i: k, **plan}
     return None
 
 
-def rewrite(graph: Graph, flipped: dict[int, int | None]) -> Graph:
+def rewrite(graph: Graph, flipped: Plan) -> Graph:
     """The graph with the planned nodes negated and their negations gone."""
     nodes: list[Node] = []
     place: list[int] = []  # where each old node went
-    constants: dict[float, int] = {}
 
     def append(node: Node) -> int:
         nodes.append(node)
         return len(nodes) - 1
 
     def negative(arg: int) -> int:
-        """The negation of an old node that is a constant or was planned to be flipped."""
+        """The negation of an old node, which is a constant, flipped, or negated elsewhere too."""
         old = graph.nodes[arg]
-        if old.op != "const":
-            return place[arg]
-        value = -float(old.value)  # type: ignore[arg-type]
-        if value not in constants:
-            constants[value] = append(Node("const", value=value))
-        return constants[value]
+        if old.op == "const":
+            return append(Node("const", value=-float(old.value)))  # type: ignore[arg-type]
+        return place[arg] if arg in flipped else append(Node("neg", (place[arg],)))
 
     for i, node in enumerate(graph.nodes):
         args = tuple([place[arg] for arg in node.args])
-        if node.op == "neg" and i in flipped:
-            place.append(args[0])
-        elif node.op == "neg" and can_negate(graph, flipped, node.args[0]):
+        if node.op == "neg":
             place.append(negative(node.args[0]))
         elif i not in flipped:
             place.append(append(with_args(node, args)))
@@ -87,8 +100,3 @@ def rewrite(graph: Graph, flipped: dict[int, int | None]) -> Graph:
                 place.append(append(Node(node.op, args)))
     results = tuple(tuple(place[node] for node in result) for result in graph.results)
     return replace(graph, nodes=tuple(nodes), results=results)
-
-
-def can_negate(graph: Graph, flipped: dict[int, int | None], i: int) -> bool:
-    """Whether the negation of node i was planned."""
-    return i in flipped or graph.nodes[i].op == "const"

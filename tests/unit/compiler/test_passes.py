@@ -94,9 +94,19 @@ def test_signs_sink_where_they_are_free(function, lines):
     assert body(resolve_signs(traced(function)))[:-1] == lines
 
 
+def test_a_negation_that_is_computed_anyway_is_used():
+    graph = traced(lambda a, b, c, d, e: np.array([-a, -a - b, -(a * c), -(a + e)]))
+    assert body(resolve_signs(graph))[:-1] == [
+        "%0 = -v[0]",
+        "%1 = %0 - v[1]",
+        "%2 = %0 * v[2]",
+        "%3 = %0 - v[4]",
+    ]
+
+
 def test_a_sign_does_not_sink_into_a_value_used_elsewhere():
     graph = traced(lambda a, b, c, d, e: np.array([-(a - b), a - b, c * (b - a)]))
-    assert resolve_signs(graph).count()["neg"] == 2
+    assert resolve_signs(graph).count()["neg"] == 1
     assert resolve_signs(traced(lambda a, b, c, d, e: np.array(-7.0))).nodes == (
         Node("const", value=-7.0),
     )

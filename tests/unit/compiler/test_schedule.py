@@ -7,6 +7,7 @@ from hypothesis import given
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
 from kinetree.compiler.graph import Port
+from kinetree.compiler.optimise import optimise
 from kinetree.compiler.prune import prune
 from kinetree.compiler.schedule import live_values, schedule
 from kinetree.compiler.text import text
@@ -57,3 +58,21 @@ def test_the_needier_argument_is_computed_first():
 
     graph = schedule(trace(function, [Port("x", (6,))]))
     assert max(live_values(graph)) == 2, text(graph)
+
+
+def test_what_is_ready_of_a_factored_sum_does_not_wait_for_its_end():
+    n = 40
+    V, C = Port("v", (n, 4)), Port("c", (n,))
+
+    def there_and_back(v, c):
+        s = np.sin(v)
+        own = [x[0] * x[1] + x[0] * x[2] + x[3] for x in s]
+        total, totals = c[0] * 0, []
+        for k in reversed(range(n)):
+            total = own[k] + c[k] * total + c[0] * c[k] * total
+            totals.append(total)
+        return np.array(totals)
+
+    graph = optimise(trace(there_and_back, (V, C)))
+    assert graph.operations < trace(there_and_back, (V, C)).operations
+    assert max(live_values(graph)) <= n + 4  # one number for each step of the way, not four
