@@ -151,6 +151,17 @@ def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch):
     assert target == host_target()
 
 
+def test_sealed_nonsense_is_compiled_again(folder, compiled, caplog):
+    """A right hash over code that LLVM does not take."""
+    Kernel(scale(3.0))
+    (path,) = entries(folder)
+    path.write_bytes(cache.seal(path.stem, b"nonsense"))
+    assert Kernel(scale(3.0))(2.0) == 6.0
+    assert len(compiled) == 2 and "compiles again" in caplog.text
+    assert Kernel(scale(3.0))(2.0) == 6.0
+    assert len(compiled) == 2
+
+
 def test_an_empty_file_and_a_folder_in_its_place(folder, compiled):
     Kernel(scale(3.0))
     (path,) = entries(folder)

@@ -1,7 +1,10 @@
 """Compile, load, let go."""
 
 import gc
+import subprocess
+import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +57,22 @@ def test_a_thousand_kernels_come_and_go(monkeypatch):
     gc.collect()
     assert len(living) == 0
     assert resident() - before < 16 << 20
+
+
+def test_eight_threads_make_kernels_at_once(monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+
+    def make(k):
+        return Kernel(scale(float(k)))(np.arange(3.0))[2]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(make, range(40))) == [2.0 * k for k in range(40)]
+
+
+def test_importing_kernels_imports_no_llvm():
+    code = "import sys, kinetree.backends.kernel; print('llvmlite' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_refused_text_is_reported():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kinetree.backends import threads as module
+from kinetree.backends.kernel import Kernel
 from kinetree.backends.split import cut
 from kinetree.backends.threads import thread_count, threads
 from kinetree.errors import InputError
@@ -72,6 +73,17 @@ def test_number_types(eager, states, runs):
         assert got.dtype == expected.dtype == np.dtype(result)
         assert got.tobytes() == expected.tobytes()
     assert len(runs) == 4
+
+
+def test_kernels_without_float32_return_float64(arm_graph, states, runs):
+    kernel = Kernel(arm_graph, dtypes=("float64",))
+    dispatch = kernel._general.__self__
+    dispatch._least = dispatch._states = 1
+    arrays = [array.astype("f4") for array in states(900, 3)]
+    with threads(2):
+        result = kernel(*arrays)
+    assert result.dtype == np.float64 and len(runs) == 1
+    assert result.tobytes() == kernel(*arrays).tobytes()
 
 
 def test_several_outputs(pair, states, runs):

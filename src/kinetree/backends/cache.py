@@ -57,7 +57,8 @@ def load(key: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as problem:
-        log.warning("kinetree does not use %s: %s", path, problem)
+        level = logging.WARNING if isinstance(problem, PermissionError) else logging.INFO
+        log.log(level, "kinetree does not use %s: %s", path, problem)
         return None
     code = unseal(key, data)
     if code is None:

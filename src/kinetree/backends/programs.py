@@ -1,11 +1,16 @@
 """The machine code of one graph: emitted, compiled or taken from the cache when first needed."""
 
+import logging
+
 from kinetree.backends import cache, cache_folder, engine
 from kinetree.backends.fastcall import emit_call
 from kinetree.backends.fingerprint import code_key
 from kinetree.backends.gufunc import Loop
 from kinetree.backends.quiet import emit_quiet
 from kinetree.compiler.graph import Graph
+from kinetree.errors import CompileError
+
+log = logging.getLogger(__name__)
 
 # names in the object code; the user's name stays out of it, so that equal graphs share an entry
 SYMBOL = "kernel"
@@ -43,13 +48,18 @@ class Programs:
 
     def _load(self, dtype: str) -> engine.Code:
         target = self.target
-        key = code_key(self.graph, target, dtype) if cache_folder.enabled() else ""
-        code = cache.load(key)
-        if code is None:
-            code = engine.assemble(self.text(dtype), target)
-            cache.store(key, code)
         parts = ("quiet", "call") if dtype == "float64" else ("quiet",)
-        return engine.load(code, target, [f"{SYMBOL}_{part}" for part in parts])
+        names = [f"{SYMBOL}_{part}" for part in parts]
+        key = code_key(self.graph, target, dtype) if cache_folder.enabled() else ""
+        stored = cache.load(key)
+        if stored is not None:
+            try:
+                return engine.load(stored, target, names)
+            except CompileError as problem:
+                log.warning("kinetree compiles again what its cache had: %s", problem)
+        code = engine.assemble(self.text(dtype), target)
+        cache.store(key, code)
+        return engine.load(code, target, names)
 
     def loop(self, dtype: str) -> Loop:
         """The inner loop over states."""

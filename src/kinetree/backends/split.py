@@ -50,7 +50,7 @@ class Batch:
 
     def call(self, gufunc: np.ufunc, count: int) -> Any:
         """What `gufunc(*arrays, out=out)` returns, computed on `count` threads."""
-        outs = self.outs or [np.empty(self.shape + p.shape, self.kind) for p in self.graph.outputs]
+        outs = self.outs or self.new_outputs(gufunc)
         axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))
 
         def piece(part: slice) -> Any:
@@ -64,11 +64,12 @@ class Batch:
         threads.run([piece(part) for part in cut(self.shape[axis], count * PIECES)], count)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
-    @property
-    def kind(self) -> np.dtype[Any]:
-        """The dtype in which NumPy would compute and return."""
-        narrow = all(np.can_cast(array.dtype, np.float32) for array in self.arrays)
-        return np.dtype(np.float32 if narrow else np.float64)
+    def new_outputs(self, gufunc: np.ufunc) -> list[Array]:
+        """New arrays for the results, of the dtypes that NumPy would choose."""
+        ports = self.graph.outputs
+        given = [array.dtype for array in self.arrays]
+        kinds = gufunc.resolve_dtypes((*given, *[None] * len(ports)))[len(given) :]
+        return [np.empty(self.shape + p.shape, kind) for p, kind in zip(ports, kinds, strict=True)]
 
     def take(self, array: Array, leading: tuple[int, ...], axis: int, part: slice) -> Array:
         """The part of `array` along an axis of the batch; all of it where it is broadcast."""
