@@ -9,7 +9,7 @@ ones. Run with `python tools/sincos_coefficients.py` (needs mpmath; takes about 
 
 from collections.abc import Callable
 
-import mpmath as mp
+import mpmath as mp  # noqa: TID253 (a tool, not a part of the package)
 
 mp.mp.dps = 60
 # a little more than pi/4: rounding may pick the multiple of pi/2 next to the nearest one
@@ -77,13 +77,15 @@ def minimax(target: Function, weight: Function, terms: int) -> tuple[list[float]
         coefficients: list = []
         for _ in range(12):
             coefficients = fixed + solve(f, w, z, points, fixed, terms)[:-1]
-            error = [(mp.polyval(coefficients[::-1], x) - y) * v for x, y, v in zip(z, f, w)]
+            error = [
+                (mp.polyval(coefficients[::-1], x) - y) * v for x, y, v in zip(z, f, w, strict=True)
+            ]
             peaks = extrema(error, count)
             if len(peaks) < count or peaks == points:
                 break
             points = peaks
         fixed.append(mp.mpf(float(coefficients[len(fixed)])))
-    worst = max(abs((mp.polyval(fixed[::-1], x) - y) * v) for x, y, v in zip(z, f, w))
+    worst = max(abs((mp.polyval(fixed[::-1], x) - y) * v) for x, y, v in zip(z, f, w, strict=True))
     return [float(c) for c in fixed], worst
 
 

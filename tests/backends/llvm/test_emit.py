@@ -32,7 +32,10 @@ def test_every_operation_means_what_the_interpreter_says(dtype: str) -> None:
     tolerance = 2 * np.finfo(dtype).eps
     for lanes in LANES[dtype]:
         code = Compiled(graph, host(lanes, lanes), dtype)
-        for found in (code.states(*inputs)[0], np.array([code.one(*s)[0] for s in zip(*inputs)])):
+        for found in (
+            code.states(*inputs)[0],
+            np.array([code.one(*s)[0] for s in zip(*inputs, strict=True)]),
+        ):
             exact = np.delete(np.arange(found.shape[1]), trigonometric)
             assert same_bits(found[:, exact], expected[:, exact])
             np.testing.assert_allclose(

@@ -117,7 +117,11 @@ def emit_table(name: str) -> str:
 
 
 def emit_careful(name: str, dtype: str) -> str:
-    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`: redoes angles beyond LIMIT."""
+    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`.
+
+    Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
+    over what stands at s and c.
+    """
     own = SCALARS[dtype]
     w = Writer()
     f = Floats(w, "float64", 1)

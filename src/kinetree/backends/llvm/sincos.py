@@ -142,9 +142,9 @@ def chain(dtype: str, lanes: int, member: int) -> tuple[list[str], str]:
     x = w.let(f"load {own.type}, ptr {px}, align {size * lanes}")
     magnitude = own.on_bits("and", own.bits(x), own.integer(2 ** (8 * size - 1) - 1))
     large = own.on_bits("icmp ugt", magnitude, own.integer(limit_bits(dtype)))
+    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, own.from_bits(magnitude)))
     # zero in the lanes that are done again later: no flag is raised for their sake
-    angle = own.select(large, own.number(0.0), own.from_bits(magnitude))
-    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, angle))
+    t = f.select(large, f.number(0.0), t)
     sine, cosine = EVALUATE[dtype](f, t, low)
     sine, cosine = turn(f, sine, cosine, n, widen(w, dtype, lanes, x))
     for value, pointer in ((sine, ps), (cosine, pc)):
@@ -178,7 +178,7 @@ def emit_sincos(name: str, dtype: str, lanes: int, count: int) -> str:
         some = w.let(f"icmp ne i{lanes} {packed}, 0")
     text = "\n".join(body + w.lines)
     return f"""\
-define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) {{
+define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) "stackrealign" {{
 {text}
   br i1 {some}, label %beyond, label %done, !prof !0
 beyond:

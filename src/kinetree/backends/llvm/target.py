@@ -60,7 +60,7 @@ def family(features: frozenset[str]) -> tuple[str, int]:
 
 
 def host_target() -> Target:
-    """This machine, as LLVM sees it. Needs llvmlite."""
+    """The machine at hand, as LLVM sees it. Needs llvmlite."""
     import llvmlite.binding as llvm
 
     found = llvm.get_host_cpu_features()

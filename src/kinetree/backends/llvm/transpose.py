@@ -1,7 +1,7 @@
 """Rows of states <-> vectors across states, in registers.
 
-A block of `lanes` states is `lanes` rows in memory. `width` neighbouring columns are taken together:
-row `width k + a` fills segment k of register a, and transposing every segment by itself leaves
+A block of `lanes` states is `lanes` rows in memory. `width` neighbouring columns are taken at a
+time: row `width k + a` fills segment k of register a, and transposing every segment by itself leaves
 column a of all rows in register a. Memory is touched in runs of `width` numbers only.
 """
 

@@ -1,0 +1,76 @@
+import re
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import pytest
+from llvm_graphs import chain
+from llvm_harness import HOST, machine, verified
+
+from kinetree.backends.llvm import Target, emit, host_target
+from kinetree.backends.llvm.target import family
+from kinetree.errors import InputError
+
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+
+ELSEWHERE = [
+    Target("neon", 2, 4, "cortex-a76", "+neon", "aarch64-unknown-linux-gnu"),
+    Target("neon", 2, 4, "apple-m1", "", "arm64-apple-darwin23"),
+    Target("avx2", 4, 8, "haswell", "", "x86_64-pc-windows-msvc"),
+    Target("avx512", 8, 16, "skylake-avx512", "", "x86_64-unknown-linux-gnu"),
+    Target("sse2", 2, 4, "x86-64", "", "x86_64-unknown-linux-gnu"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("target", ELSEWHERE, ids=lambda t: f"{t.name}-{t.triple}")
+def test_code_for_other_machines_needs_no_library(target: Target, dtype: str) -> None:
+    module = verified(emit(chain(), target, dtype, "k"))
+    text = machine(target).emit_assembly(module)
+    called = set(re.findall(r"(?m)^\s+(?:callq?|bl)\s+_?(\w+)", text))
+    assert any(name.startswith("k_sincos") for name in called)
+    foreign = {name for name in called if not name.startswith("k_")}
+    # a processor without fused multiply-add takes it from the mathematics library
+    assert foreign <= ({"fma", "fmaf"} if target.name == "sse2" else set())
+
+
+def test_the_host_is_one_of_the_families() -> None:
+    assert host_target() == HOST
+    assert HOST.lanes64 in (1, 2, 4, 8)
+    assert HOST.cpu
+    assert HOST.triple
+    assert HOST.lanes("float64") == HOST.lanes64
+    assert HOST.lanes("float32") == HOST.lanes32
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ({"sse2", "avx2", "fma", "avx512f", "avx512dq", "avx512vl"}, ("avx512", 8)),
+        ({"sse2", "avx2", "fma", "avx512f"}, ("avx2", 4)),
+        ({"sse2", "avx2"}, ("sse2", 2)),
+        ({"neon"}, ("neon", 2)),
+        (set(), ("scalar", 1)),
+    ],
+)
+def test_the_widest_complete_family_is_chosen(features: set[str], expected: tuple) -> None:
+    assert family(frozenset(features)) == expected
+
+
+def test_lanes_that_no_vector_has_are_refused() -> None:
+    with pytest.raises(InputError, match="lanes64 = 3"):
+        Target("odd", 3, 4)
+    with pytest.raises(InputError, match="lanes32 = 0"):
+        HOST.with_lanes(2, 0)
+
+
+def test_emitting_does_not_import_llvmlite() -> None:
+    code = (
+        "import sys; from kinetree.backends.llvm import Target, emit;"
+        "from kinetree.compiler.graph import *;"
+        "g = Graph((Node('input', (), (0, 0)), Node('sin', (0,))), (Port('x', (1,)),),"
+        " (Port('y', (1,)),), ((1,),));"
+        "emit(g, Target('t', 4, 8)); assert 'llvmlite' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
