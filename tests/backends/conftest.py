@@ -1,11 +1,15 @@
 """Small graphs and their kernels, with a cache folder that belongs to the test run."""
 
+import weakref
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from kinetree import scalars
+from kinetree.backends import engine
 from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 
@@ -29,6 +33,17 @@ def matrix_and_energy(q, dq):
 def line(a, b, c):
     """The smallest kernel: numbers only."""
     return a * b + c
+
+
+@pytest.fixture(scope="session")
+def scale():
+    """The graph of y = factor x, for any factor."""
+
+    def graph(factor: float) -> Graph:
+        nodes = (Node("input", value=(0, 0)), Node("const", value=factor), Node("mul", (0, 1)))
+        return Graph(nodes, (Port("x", ()),), (Port("y", ()),), ((2,),))
+
+    return graph
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +74,43 @@ def own_cache(cache_home, monkeypatch):
     monkeypatch.setenv("KINETREE_CACHE_DIR", str(cache_home))
     monkeypatch.delenv("KINETREE_CACHE", raising=False)
     monkeypatch.delenv("KINETREE_CACHE_SIZE", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty cache of its own, not made yet."""
+    path = tmp_path / "cache"
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(path))
+    return path
+
+
+@pytest.fixture
+def compiled(monkeypatch) -> list[str]:
+    """The texts that had to be compiled."""
+    texts = []
+    assemble = engine.assemble
+
+    def watched(text, target):
+        texts.append(text)
+        return assemble(text, target)
+
+    monkeypatch.setattr(engine, "assemble", watched)
+    return texts
+
+
+@pytest.fixture
+def living(monkeypatch) -> weakref.WeakSet:
+    """The machine code that was loaded and is still in memory."""
+    codes = weakref.WeakSet()
+    load = engine.load
+
+    def watched(*given):
+        code = load(*given)
+        codes.add(code)
+        return code
+
+    monkeypatch.setattr(engine, "load", watched)
+    return codes
 
 
 @pytest.fixture

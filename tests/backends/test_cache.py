@@ -2,7 +2,6 @@
 
 import os
 import random
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -15,39 +14,6 @@ from kinetree.backends.fingerprint import code_key, graph_text
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import host_target
 from kinetree.compiler.graph import Graph, Node, Port
-
-posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
-unprivileged = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
-)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty cache of its own."""
-    path = tmp_path / "cache"
-    monkeypatch.setenv("KINETREE_CACHE_DIR", str(path))
-    return path
-
-
-@pytest.fixture
-def compiled(monkeypatch) -> list[str]:
-    """The texts that had to be compiled."""
-    texts = []
-    assemble = engine.assemble
-
-    def watched(text, target):
-        texts.append(text)
-        return assemble(text, target)
-
-    monkeypatch.setattr(engine, "assemble", watched)
-    return texts
-
-
-def scale(factor: float) -> Graph:
-    """The graph of y = factor x."""
-    nodes = (Node("input", value=(0, 0)), Node("const", value=factor), Node("mul", (0, 1)))
-    return Graph(nodes, (Port("x", ()),), (Port("y", ()),), ((2,),))
 
 
 def entries(folder: Path) -> list[Path]:
@@ -63,7 +29,7 @@ def test_second_kernel_is_loaded_not_compiled(folder, compiled, arm_graph, state
     assert first.tobytes() == second.tobytes()
 
 
-def test_every_ingredient_changes_the_key(arm_graph, monkeypatch):
+def test_every_ingredient_changes_the_key(arm_graph, monkeypatch, scale):
     target = host_target()
     keys = {
         code_key(arm_graph, target, "float64"),
@@ -126,7 +92,7 @@ def damage(data: bytes, dice: random.Random) -> bytes:
     return broken if broken != data else data[:-1]
 
 
-def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch):
+def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch, scale):
     graph, target = scale(3.0), host_target()
     kernel = Kernel(graph)
     (path,) = entries(folder)
@@ -151,7 +117,7 @@ def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch):
     assert target == host_target()
 
 
-def test_sealed_nonsense_is_compiled_again(folder, compiled, caplog):
+def test_sealed_nonsense_is_compiled_again(folder, compiled, caplog, scale):
     """A right hash over code that LLVM does not take."""
     Kernel(scale(3.0))
     (path,) = entries(folder)
@@ -162,7 +128,7 @@ def test_sealed_nonsense_is_compiled_again(folder, compiled, caplog):
     assert len(compiled) == 2
 
 
-def test_an_empty_file_and_a_folder_in_its_place(folder, compiled):
+def test_an_empty_file_and_a_folder_in_its_place(folder, compiled, scale):
     Kernel(scale(3.0))
     (path,) = entries(folder)
     path.write_bytes(b"")
@@ -173,73 +139,8 @@ def test_an_empty_file_and_a_folder_in_its_place(folder, compiled):
     assert len(compiled) == 3
 
 
-@posix
-def test_only_the_owner_can_read_the_cache(folder):
-    old = os.umask(0)
-    try:
-        cache.store(cache.make_key(["x"]), b"code")
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE(entries(folder)[0].stat().st_mode) == 0o600
-
-
-@posix
-def test_what_others_may_write_is_not_loaded(folder, caplog):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
-    (path,) = entries(folder)
-    path.chmod(0o620)
-    assert cache.load(key) is None
-    assert "may be written by others" in caplog.text
-    path.chmod(0o600)
-    assert cache.load(key) == b"code"
-    folder.chmod(0o777)
-    assert cache.load(key) is None
-    cache.store(cache.make_key(["y"]), b"more")
-    assert len(entries(folder)) == 1
-
-
-@posix
-def test_what_belongs_to_others_is_not_loaded(folder, monkeypatch, caplog):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert cache.load(key) is None
-    assert f"belongs to user {mine}" in caplog.text
-
-
-@posix
-def test_links_are_not_followed(folder, tmp_path):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
-    (path,) = entries(folder)
-    moved = path.rename(tmp_path / "elsewhere")
-    path.symlink_to(moved)
-    assert cache.load(key) is None
-
-
-def test_a_folder_that_cannot_be_made_is_no_failure(tmp_path, monkeypatch, compiled):
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert len(compiled) == 2
-
-
-@posix
-@unprivileged
-def test_a_read_only_folder_is_no_failure(folder, compiled):
-    folder.mkdir(mode=0o700)
-    folder.chmod(0o500)
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert len(compiled) == 1 and entries(folder) == []
-    folder.chmod(0o700)
-
-
 @pytest.mark.parametrize("call", ["mkstemp", "replace", "utime", "listdir", "stat"])
-def test_trouble_with_the_disk_is_no_failure(folder, monkeypatch, compiled, call):
+def test_trouble_with_the_disk_is_no_failure(folder, monkeypatch, compiled, call, scale):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -259,26 +160,6 @@ def test_nothing_stays_behind_when_writing_fails(folder, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-def test_without_a_home_there_is_no_cache(monkeypatch, compiled):
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
-
-    for name in ("KINETREE_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert len(compiled) == 1
-
-
-@pytest.mark.parametrize("word", ["0", "off", "No", " false "])
-def test_off_switch(folder, monkeypatch, compiled, word):
-    monkeypatch.setenv("KINETREE_CACHE", word)
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert Kernel(scale(3.0))(2.0) == 6.0
-    assert len(compiled) == 2 and not folder.exists()
-    assert not cache.info().enabled
-
-
 def test_the_least_recently_used_entry_goes_first(folder, monkeypatch):
     size = len(cache.seal("x", bytes(1000)))
     monkeypatch.setenv("KINETREE_CACHE_SIZE", str(3 * size))
@@ -290,21 +171,6 @@ def test_the_least_recently_used_entry_goes_first(folder, monkeypatch):
     cache.store(keys[3], bytes(1000))
     assert [cache.load(key) is not None for key in keys] == [True, False, True, True]
     assert cache.info().size <= cache.info().limit
-
-
-@pytest.mark.parametrize(
-    "text, size",
-    [("1000", 1000), ("2K", 2048), ("1.5M", 3 << 19), ("1g", 1 << 30), ("5MB", 5 << 20)],
-)
-def test_sizes_have_units(monkeypatch, text, size):
-    monkeypatch.setenv("KINETREE_CACHE_SIZE", text)
-    assert cache_folder.limit() == size
-
-
-def test_a_size_that_is_none_is_reported(monkeypatch, caplog):
-    monkeypatch.setenv("KINETREE_CACHE_SIZE", "plenty")
-    assert cache_folder.limit() == cache_folder.DEFAULT_LIMIT
-    assert "KINETREE_CACHE_SIZE" in caplog.text
 
 
 def test_rubbish_of_killed_processes_is_removed(folder):
@@ -328,17 +194,6 @@ def test_info_and_clear(folder):
     assert cache.info().size == 3 * len(cache.seal("x", b"code"))
     assert cache.clear() == 3
     assert cache.info().entries == 0 and stranger.exists()
-
-
-def test_default_folder_is_the_system_s(monkeypatch, tmp_path):
-    monkeypatch.delenv("KINETREE_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    places = {"linux": "xdg", "darwin": "Library/Caches", "win32": "local"}
-    for platform, place in places.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache_folder.folder() == tmp_path / place / "kinetree"
 
 
 SHARING = """

@@ -3,7 +3,6 @@
 import gc
 import subprocess
 import sys
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 from kinetree.backends import arrays_abi, engine, vectorcall
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import host_target
-from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.errors import CompileError
 
 EMPTY = "define void @nothing() {\n  ret void\n}\n"
@@ -25,23 +23,8 @@ def resident() -> int:
     return int(statm.read_text().split()[1]) * 4096 if statm.exists() else 0
 
 
-def scale(factor: float) -> Graph:
-    """The graph of y = factor x."""
-    nodes = (Node("input", value=(0, 0)), Node("const", value=factor), Node("mul", (0, 1)))
-    return Graph(nodes, (Port("x", ()),), (Port("y", ()),), ((2,),))
-
-
-def test_a_thousand_kernels_come_and_go(monkeypatch):
+def test_a_thousand_kernels_come_and_go(monkeypatch, living, scale):
     monkeypatch.setenv("KINETREE_CACHE", "0")
-    living = weakref.WeakSet()
-    load = engine.load
-
-    def watched(*given):
-        code = load(*given)
-        living.add(code)
-        return code
-
-    monkeypatch.setattr(engine, "load", watched)
 
     def cycle(k):
         kernel = Kernel(scale(float(k)), dtypes=("float64",))
@@ -59,7 +42,7 @@ def test_a_thousand_kernels_come_and_go(monkeypatch):
     assert resident() - before < 16 << 20
 
 
-def test_eight_threads_make_kernels_at_once(monkeypatch):
+def test_eight_threads_make_kernels_at_once(monkeypatch, scale):
     monkeypatch.setenv("KINETREE_CACHE", "0")
 
     def make(k):
@@ -118,6 +101,10 @@ def test_unfamiliar_array_structs_are_noticed(monkeypatch, offset):
     assert arrays_abi.trusted.__wrapped__()
     monkeypatch.setattr(arrays_abi, offset, arrays_abi.TYPE)
     assert not arrays_abi.trusted.__wrapped__()
+
+
+def test_python_calls_the_entry_directly(arm):
+    assert type(arm).__flags__ & vectorcall.HAVE_VECTORCALL
 
 
 def test_an_object_without_entry_refuses_calls():

@@ -45,13 +45,14 @@ class Kernel:
         if not dtypes or not set(dtypes) <= set(DTYPES):
             raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
         check_ports(graph, name)
-        self._given = (graph, name, doc, tuple(dtypes))
+        dtypes = tuple(dtype for dtype in DTYPES if dtype in dtypes)
+        self._given = (graph, name, doc, dtypes)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
         interpret = functools.partial(interpreted.interpreted_loop, graph)
         loop = self._programs.loop if self._programs else interpret
-        self._general = Dispatch(graph, name, self.__doc__, tuple(dtypes), loop).call
+        self._general = Dispatch(graph, name, self.__doc__, dtypes, loop).call
         if self._direct:
             self._code = self._compiled.code("float64")
             vectorcall.set_entry(self, self._compiled.entry(), self._general)

@@ -138,11 +138,13 @@ def start_helpers(work: Callable[[], None], count: int) -> list[Future[None]]:
         return []
     if _pool is None or _pool_size < count:
         _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="kinetree"), count
+    started = []
     try:
-        return [_pool.submit(work) for _ in range(count)]
+        for _ in range(count):
+            started.append(_pool.submit(work))
     except RuntimeError as problem:
-        log.debug("kinetree works in one thread: %s", problem)
-        return []
+        log.debug("kinetree works with %d threads: %s", 1 + len(started), problem)
+    return started
 
 
 def forget_pool() -> None:
