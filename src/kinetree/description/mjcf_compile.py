@@ -1,0 +1,102 @@
+"""MuJoCo's compiler: text in, compiled constants out, its complaints put in the user's terms."""
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from kinetree.description.mjcf_checks import owner
+from kinetree.description.mjcf_nodes import Node, with_ancestors, write
+from kinetree.errors import ParseError, KinetreeError
+
+_LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process
+
+# A word in MuJoCo's message -> the way out.
+HINTS = {
+    "mjMINVAL": "Give the body an <inertial> or a geom that has mass.",
+    "balanceinertia": "Correct the moments, or set balanceinertia of <compiler>.",
+    "euler sequence": "Set eulerseq of <compiler> to three of x y z (turning) or X Y Z (fixed).",
+    "type": "The joint types are hinge, slide, ball and free.",
+    "default class": "Classes are declared in <default>.",
+    "free joint": "Move the body to <worldbody>, or use slide and ball joints.",
+    "Schema violation": "See the XML reference of MuJoCo for what the element may contain.",
+}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled model and what leads back from it to the file.
+
+    spec, model: MuJoCo's own objects. nodes: what was compiled, node k from line k + 1.
+    messages: what MuJoCo warned about.
+    """
+
+    mujoco: Any
+    spec: Any
+    model: Any
+    nodes: Sequence[Node]
+    messages: tuple[str, ...]
+
+    def node_of(self, element: Any) -> Node | None:
+        """The node an element of the spec was read from."""
+        line = re.match(r"line (\d+)", element.info or "")
+        k = int(line.group(1)) - 1 if line else -1
+        return self.nodes[k] if 0 <= k < len(self.nodes) else None
+
+
+def import_mujoco() -> Any:
+    """The mujoco package, which is optional."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise _MissingPackage(
+            "MJCF files are read with MuJoCo's own compiler, and the package mujoco is not "
+            f"installed ({error}). Install it with: pip install 'kinetree[mjcf]'."
+        ) from None
+    return mujoco
+
+
+def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = None) -> Compiled:
+    """Compile a prepared document; `assets` are the only files MuJoCo can open."""
+    mujoco = import_mujoco()
+    text = write(nodes)
+    with _LOCK, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            spec = mujoco.MjSpec.from_string(text, assets=dict(assets or {}))
+            model = spec.compile()
+        except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+            raise ParseError(_in_user_terms(str(error), nodes)) from None
+        except (MemoryError, RuntimeError, TypeError, UnicodeError) as error:
+            raise ParseError(f"{nodes[0].file}: MuJoCo cannot compile the file: {error}.") from None
+    messages = tuple(str(warning.message).strip() for warning in caught)
+    return Compiled(mujoco, spec, model, nodes, messages)
+
+
+def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
+    """MuJoCo's message with its line of the compiled text replaced by the element and its origin.
+
+    MuJoCo writes: what is wrong, then "Element 'tag', line 3" or "Element name 'x', id 2, line 3".
+    """
+    reason = re.split(r"\n?\s*Element (?:name )?'", message)[0].strip()
+    reason = re.sub(r"^(?:XML |Schema )?Error: (?:Error: )?", "", reason).rstrip(".")
+    hint = next((f" {hint}" for word, hint in HINTS.items() if word in reason), "")
+    line = re.findall(r"[Ll]ine (?:number=)?(\d+)", message)
+    k = int(line[-1]) - 1 if line else -1
+    if not 0 <= k < len(nodes):
+        named = re.search(r"Element name '([^']+)'", message)
+        about = f" {named.group(1)!r}" if named else ""
+        return f"{nodes[0].file}: MuJoCo refuses the file{about}: {reason}.{hint}"
+    around: list[Node] = []
+    for i, (_, path) in enumerate(with_ancestors(nodes)):
+        if i == k:
+            around = list(path)
+            break
+    node = nodes[k]
+    return f"{node.where}: MuJoCo refuses {owner(node, around)}: {reason}.{hint}"
+
+
+class _MissingPackage(KinetreeError, ImportError):
+    """An optional package that is needed and not there."""

@@ -1,0 +1,137 @@
+"""The document as MuJoCo gets it: nothing in it names a file, and what only draws is gone.
+
+A mesh that lies in a file becomes a tetrahedron written into the document, of the same name, so
+that whatever refers to the mesh still finds it. Whether a body's inertia depends on such a
+stand-in is decided later, by compiling with two different ones (mjcf_meshes.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from kinetree.description.mjcf_nodes import Node, subtree, with_ancestors
+
+# Sections and elements that never enter dynamics, and attributes that point to them.
+DROPPED = frozenset({"visual", "statistic", "size", "custom", "extension", "layer", "lengthrange"})
+DROPPED_ASSETS = frozenset({"texture", "skin"})
+DROPPED_ATTRIBUTES = frozenset({"texture", "usethread", "meshdir", "texturedir", "assetdir"})
+
+# A folder or a file, for any element that may carry one.
+TETRAHEDRON = ((0, 0, 0), (1000, 0, 0), (0, 1000, 0), (0, 0, 1000))
+OTHER_SHAPE = ((0, 0, 0), (1500, 0, 0), (0, 1700, 0), (300, 200, 1900))
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh asset that lies outside the document: its node, its name, its path as MuJoCo reads it.
+
+    The path is None for a mesh that a plugin generates.
+    """
+
+    node: Node
+    name: str
+    path: str | None
+
+
+def mesh_files(nodes: Sequence[Node]) -> dict[str, MeshFile]:
+    """Mesh assets that need a file or a plugin, by name."""
+    found: dict[str, MeshFile] = {}
+    settings: dict[str, str] = {}
+    for node in nodes:
+        if node.tag == "compiler":
+            settings |= node.attributes
+    folder = settings.get("meshdir", settings.get("assetdir", ""))
+    for k, node in enumerate(nodes):
+        if not _is_outside_mesh(nodes, k):
+            continue
+        name, path = _mesh_name(node), node.attributes.get("file")
+        if path is not None:
+            path = path.replace("\\", "/")
+            if settings.get("strippath") == "true":
+                path = PurePosixPath(path).name
+            path = str(PurePosixPath(folder.replace("\\", "/")) / path)
+        found[name] = MeshFile(node, name, path)
+    return found
+
+
+def prepare(
+    nodes: Sequence[Node],
+    shape: Sequence[tuple[int, int, int]] = TETRAHEDRON,
+    present: Mapping[str, str] | None = None,
+) -> list[Node]:
+    """Nodes without files, plugins and appearance.
+
+    Args:
+        nodes: the expanded document.
+        shape: corners of the stand-in for meshes.
+        present: names of meshes whose data are at hand -> the name under which MuJoCo gets them.
+    """
+    present = present or {}
+    has_plugin = any(node.tag == "plugin" for node in nodes)
+    result: list[Node] = []
+    skip_until = 0
+    for k, (node, around) in enumerate(with_ancestors(nodes)):
+        if k < skip_until:
+            continue
+        if _is_dropped(node, around) or (has_plugin and node.tag == "keyframe"):
+            skip_until = subtree(nodes, k).stop
+            continue
+        if node.tag == "mesh" and _is_outside_mesh(nodes, k):
+            result.append(_stand_in(node, shape, present))
+            skip_until = subtree(nodes, k).stop
+            continue
+        result.append(_cleaned(node, around))
+    return result
+
+
+def _is_outside_mesh(nodes: Sequence[Node], k: int) -> bool:
+    if nodes[k].tag != "mesh":
+        return False
+    inside = subtree(nodes, k)
+    return "file" in nodes[k].attributes or any(nodes[i].tag == "plugin" for i in inside)
+
+
+def _is_dropped(node: Node, around: Sequence[Node]) -> bool:
+    outer = around[-1].tag if around else ""
+    if node.tag == "texture" or (node.tag in DROPPED_ASSETS and outer in ("asset", "deformable")):
+        return True
+    if node.tag == "plugin" and outer != "actuator":
+        return True
+    return node.tag in DROPPED or (node.tag == "config" and outer == "plugin")
+
+
+def _stand_in(
+    node: Node, shape: Sequence[tuple[int, int, int]], present: Mapping[str, str]
+) -> Node:
+    name = _mesh_name(node)
+    kept = ("class", "scale", "refpos", "refquat", "inertia", "maxhullvert")
+    attributes = {"name": name} | {k: v for k, v in node.attributes.items() if k in kept}
+    if name in present:
+        return replace(node, attributes=attributes | {"file": present[name]})
+    corners = " ".join(str(x) for corner in shape for x in corner)
+    return replace(node, attributes=attributes | {"vertex": corners, "inertia": "convex"})
+
+
+def _cleaned(node: Node, around: Sequence[Node]) -> Node:
+    """The node without what points to dropped elements or to files."""
+    tag = node.tag
+    attributes = {k: v for k, v in node.attributes.items() if k not in DROPPED_ATTRIBUTES}
+    if tag == "compiler":
+        attributes.pop("strippath", None)
+    if tag == "plugin":  # of an actuator: it keeps its place and its transmission
+        tag = "general"
+        attributes = {k: v for k, v in attributes.items() if k not in ("plugin", "instance")}
+    if tag == "geom" and attributes.get("type") == "sdf":
+        attributes["type"] = "mesh"
+    if tag == "hfield" and around and around[-1].tag == "asset":
+        kept = {k: v for k, v in attributes.items() if k in ("name", "size")}
+        if "file" in attributes:
+            kept.setdefault("name", PurePosixPath(attributes["file"]).stem)
+        attributes = kept | {"nrow": "2", "ncol": "2"}
+    return replace(node, tag=tag, attributes=attributes)
+
+
+def _mesh_name(node: Node) -> str:
+    """MuJoCo names a mesh without name after its file, without folder and extension."""
+    file = node.attributes.get("file", "").replace("\\", "/")
+    return node.attributes.get("name", PurePosixPath(file).stem)
