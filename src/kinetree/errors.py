@@ -9,6 +9,10 @@ class InputError(KinetreeError, ValueError):
     """A value that cannot be used: NaN, a zero axis, a matrix that is no rotation."""
 
 
+class ParseError(InputError):
+    """A file or text that cannot be read as what it claims to be; says file, line and column."""
+
+
 class ShapeError(InputError):
     """An array of the wrong shape or length."""
 

@@ -1,0 +1,108 @@
+"""Bytes and text of a description file: bounded, regular files only, every encoding explicit."""
+
+import codecs
+import os
+import re
+import stat
+
+from kinetree.errors import InputError, ParseError
+
+MAX_SIZE = 64 * 2**20
+DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([^"'>]{1,60})["']""")
+BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins like that of UTF-16
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Encodings that extend ASCII, so that the declaration itself can be read. Python knows many more,
+# some of which are no text encodings and some of which take quadratic time.
+ENCODINGS = frozenset(
+    ["utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "gbk", "gb2312", "gb18030", "big5"]
+    + ["shift_jis", "euc-jp", "euc-kr", "koi8-r", "koi8-u", "macintosh", "cp437", "cp850"]
+    + [f"iso-8859-{k}" for k in range(1, 17) if k != 12]
+    + [f"{family}{k}" for family in ("windows-", "cp") for k in range(1250, 1259)]
+)
+
+
+class MissingFileError(ParseError, FileNotFoundError):
+    """There is no file of that name."""
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
+    """Content of a regular file of at most `limit` bytes.
+
+    Directories, pipes and devices are refused before they are opened, since reading them may
+    never end.
+    """
+    try:
+        place = os.fspath(path)
+        info = os.stat(place)
+        if stat.S_ISDIR(info.st_mode):
+            raise ParseError(f"{place} is a folder; expected the path of one file in it.")
+        if not stat.S_ISREG(info.st_mode):
+            raise ParseError(f"{place} is a pipe or a device; expected a regular file.")
+        with open(place, "rb") as file:
+            data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise MissingFileError(
+            f"there is no file {os.fspath(path)!r}, seen from the folder {os.getcwd()!r}; "
+            "check the spelling, or give an absolute path."
+        ) from None
+    except OSError as error:
+        raise ParseError(f"{os.fspath(path)!r} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        if isinstance(error, ParseError):
+            raise
+        raise ParseError(f"{path!r} is no path of a file: {error}.") from None
+    except TypeError:
+        raise InputError(f"path is {type(path).__name__}; expected str or os.PathLike.") from None
+    if len(data) > limit:
+        raise ParseError(
+            f"{place} is larger than {limit} bytes, the limit for a description; "
+            "meshes belong in files of their own."
+        )
+    return data
+
+
+def decode(data: bytes, file: str) -> str:
+    """Text of an XML file, by its byte order mark, its declared encoding, or as UTF-8."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decoded(data[len(mark) :], encoding, file)
+    head = data[:4]
+    if head in (b"<\0?\0", b"\0<\0?"):
+        return _decoded(data, "utf-16-le" if head[0] else "utf-16-be", file)
+    if b"\0" in data[:4096]:
+        raise ParseError(f"{file}:1:1: this is a binary file, no XML text: it holds zero bytes.")
+    declared = DECLARED.match(data)
+    return _decoded(data, "utf-8" if declared is None else _known(declared[1], file), file)
+
+
+def _known(name: bytes, file: str) -> str:
+    encoding = name.decode("ascii", "replace").strip().lower()
+    if encoding.startswith(("utf-16", "utf-32", "ucs-")):
+        raise ParseError(
+            f"{file}:1:1: the XML declaration says encoding {encoding!r}, but the bytes are not; "
+            "correct the declaration (most likely to 'utf-8')."
+        )
+    if encoding not in ENCODINGS:
+        raise ParseError(
+            f"{file}:1:1: the XML declaration says encoding {encoding!r}, which is not known; "
+            "save the file as UTF-8 and declare encoding='utf-8'."
+        )
+    return encoding
+
+
+def _decoded(data: bytes, encoding: str, file: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise ParseError(
+            f"{file}:{line}:{column}: byte 0x{data[error.start]:02x} is not {encoding} text; "
+            "save the file as UTF-8, or declare its encoding in the first line, such as "
+            "<?xml version='1.0' encoding='latin-1'?>."
+        ) from None

@@ -1,0 +1,158 @@
+"""URDF -> records: faithful to the file, every liberty taken is noted with its line."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kinetree.description.joints import FIXED
+from kinetree.description.records import (
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    Mesh,
+    RobotDescription,
+)
+from kinetree.description.source import decode, read_bytes
+from kinetree.description.urdf_findings import Findings
+from kinetree.description.urdf_joints import read_joint
+from kinetree.description.urdf_links import read_link
+from kinetree.description.urdf_meshes import read_meshes
+from kinetree.description.urdf_poses import read_frame
+from kinetree.description.urdf_transmissions import add_rotors
+from kinetree.description.urdf_tree import add_world, check_mimics, check_tree
+from kinetree.description.urdf_values import XACRO_HINT, show
+from kinetree.description.urdf_vocabulary import check_words
+from kinetree.description.xacro import expand_xacro
+from kinetree.description.xml import Element, clip, parse_xml
+from kinetree.errors import InputError, ParseError
+
+OTHER_ROOTS = {
+    "mujoco": "this is MJCF; read it with read_mjcf, or rename it to .xml",
+    "mujocoinclude": "this is a part of an MJCF model; read the file that includes it",
+    "sdf": "this is SDF, which is not read; export the robot as URDF",
+    "gazebo": "this is SDF, which is not read; export the robot as URDF",
+    "world": "this is SDF, which is not read; export the robot as URDF",
+    "COLLADA": "this is a Collada mesh; give the URDF that uses it",
+    "html": "this is a web page; download the raw file instead",
+    "package": "this is the package.xml of a ROS package; give the URDF in it",
+    "launch": "this is a ROS launch file; give the URDF that it loads",
+}
+
+
+def read_urdf(
+    path: str | os.PathLike[str],
+    *,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+) -> RobotDescription:
+    """The robot of a URDF file, or of a .xacro file (with the extra `kinetree[xacro]`).
+
+    No other file is opened for a URDF: meshes are kept as paths, see `find_mesh`.
+
+    Args:
+        path: the file.
+        package_paths: folders with ROS packages, for $(find ...) in xacro files.
+
+    Raises:
+        ParseError: the file is no URDF; the message has file:line:column and the way out.
+    """
+    data = read_bytes(path)
+    file = Path(path).name
+    if file.endswith(".xacro"):
+        return read_urdf_text(expand_xacro(path, package_paths), name=f"{file} (expanded)")
+    return read_urdf_text(data, name=file)
+
+
+def read_urdf_text(text: str | bytes, *, name: str = "robot.urdf") -> RobotDescription:
+    """The robot of a URDF text; `name` stands for the file in messages."""
+    if not isinstance(text, str | bytes):
+        raise InputError(f"text is {type(text).__name__}; expected str or bytes.")
+    text = decode(text, name) if isinstance(text, bytes) else text
+    root = parse_xml(text, name)
+    findings = Findings()
+    if text.lstrip("\ufeff")[:1].isspace() and "<?xml" in text[:4096]:
+        findings.warn(root, "blank lines before the XML declaration are skipped.")
+    return _robot(root, findings)
+
+
+def _robot(root: Element, findings: Findings) -> RobotDescription:
+    _check_root(root)
+    name = root.attributes.get("name", "").strip()
+    if not name:
+        name = "robot"
+        findings.warn(root, "<robot> has no name; it is called 'robot'.")
+    check_words(root, f"robot {show(name)}", findings)
+    links = [read_link(element, findings) for element in root.all("link")]
+    joints = [read_joint(element, findings) for element in root.all("joint")]
+    links, world = add_world(links, joints)
+    findings.warnings += world
+    check_tree(links, joints, root.place)
+    idle, warnings = check_mimics(joints)
+    findings.warnings += warnings
+    joints = [replace(joint, mimic=None) if joint.name in idle else joint for joint in joints]
+    joints = add_rotors(root.all("transmission"), joints, findings)
+    _note_massless(root, links, joints, findings)
+    frames = _frames(root, links, findings)
+    meshes = tuple(_meshes(root, findings))
+    return RobotDescription(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        frames=tuple(frames),
+        notes=findings.all_notes(),
+        warnings=findings.all_warnings(),
+        meshes=meshes,
+    )
+
+
+def _check_root(root: Element) -> None:
+    if root.tag == "robot":
+        return
+    known = OTHER_ROOTS.get(root.tag) or OTHER_ROOTS.get(root.tag.lower())
+    if root.tag.lower() == "robot":
+        known = "URDF is case sensitive, write it in lower case"
+    elif root.tag.startswith("xacro:"):
+        known = XACRO_HINT
+    hint = known or "is it a URDF file?"
+    raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <robot>; {hint}.")
+
+
+def _note_massless(
+    root: Element,
+    links: list[LinkDescription],
+    joints: list[JointDescription],
+    findings: Findings,
+) -> None:
+    moving = {joint.child for joint in joints if joint.type != FIXED}
+    empty = {link.name for link in links if not link.bodies}
+    for element in root.all("link"):
+        name = element.attributes["name"]
+        if name in moving and name in empty:
+            findings.note(element, f"link {show(name)} moves but has no <inertial>: massless.")
+
+
+def _frames(
+    root: Element, links: list[LinkDescription], findings: Findings
+) -> list[FrameDescription]:
+    """Frames on links that exist, under names that are free; others are warned about."""
+    names = {link.name for link in links}
+    taken, frames = set(names), []
+    for element in root.all("frame"):
+        frame = read_frame(element, findings)
+        owner = f"frame {show(frame.name)}"
+        if frame.link not in names:
+            findings.warn(element, f"{owner} is fixed to {show(frame.link)}, which is no link.")
+        elif frame.name in taken:
+            findings.warn(element, f"{owner} has the name of another frame or link; skipped.")
+        else:
+            frames.append(frame)
+            taken.add(frame.name)
+    return frames
+
+
+def _meshes(root: Element, findings: Findings) -> list[Mesh]:
+    return [
+        mesh
+        for element in root.all("link")
+        for mesh in read_meshes(element, element.attributes["name"], findings)
+    ]

@@ -1,0 +1,67 @@
+"""Limits of the joints of a URDF. They never change the dynamics, so doubts are warnings."""
+
+import math
+from math import inf
+
+from kinetree.description.records import Limits
+from kinetree.description.urdf_findings import Findings
+from kinetree.description.urdf_poses import only
+from kinetree.description.urdf_values import number, show
+from kinetree.description.urdf_vocabulary import check_words
+from kinetree.description.xml import Element
+
+TWO_TURNS = 4 * math.pi + 0.01  # rad; more is rare, and mostly degrees
+ENDLESS = 1e4  # rad; nobody writes that many degrees, it means "no limit"
+LIMITED = ("revolute", "prismatic")
+
+
+def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Limits:
+    """Limits of a joint of URDF type `word`; infinite where the file sets none.
+
+    By the rules of URDF a limit that gives one of lower and upper, or neither, leaves the others
+    at zero.
+    """
+    limit = only(joint, "limit", owner, findings)
+    if word not in (*LIMITED, "continuous"):
+        return Limits()
+    if limit is None:
+        if word in LIMITED:
+            findings.warn(joint, f"{owner} is {word} but has no <limit>; taken as unlimited.")
+        return Limits()
+    check_words(limit, owner, findings)
+    keys = ("lower", "upper", "velocity", "effort")
+    given = {key: _limit(limit, key, owner) for key in keys if key in limit.attributes}
+    for key in ("velocity", "effort"):
+        if given.get(key, 0) < 0:
+            text = f"{owner}: {key} limit {given.pop(key):g} is negative; taken as unlimited."
+            findings.warn(limit, text)
+    if word == "continuous":
+        if any(given.pop(key, 0) for key in ("lower", "upper")):
+            findings.note(limit, f"{owner} is continuous; its lower and upper limits are ignored.")
+        return Limits(**given)
+    lower, upper = _range(limit, word, given, owner, findings)
+    return Limits(lower, upper, given.get("velocity", inf), given.get("effort", inf))
+
+
+def _limit(limit: Element, key: str, owner: str) -> float:
+    return number(limit, key, owner, largest=inf)
+
+
+def _range(
+    limit: Element, word: str, given: dict[str, float], owner: str, findings: Findings
+) -> tuple[float, float]:
+    """(lower, upper), and what is odd about them."""
+    absent = [key for key in ("lower", "upper") if key not in given]
+    lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+    if absent:
+        text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF"
+        findings.note(limit, f"{owner}: {text}.")
+    if lower > upper:
+        text = f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored."
+        findings.warn(limit, f"{owner}: {text}")
+        return -inf, inf
+    largest = max(abs(lower), abs(upper))
+    if word == "revolute" and TWO_TURNS < largest < ENDLESS:
+        text = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond two turns"
+        findings.warn(limit, f"{owner}: {text}; angles are in radians, are these degrees?")
+    return lower, upper
