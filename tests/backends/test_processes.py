@@ -2,16 +2,19 @@
 
 import multiprocessing
 import os
+import threading
 import warnings
 
 import numpy as np
 import pytest
 
-from kinetree.backends.threads import threads
+from kinetree.backends.threads import run, threads
 
 
 def answer(kernel, arrays):
-    """Run in the other process."""
+    """Run in the other process: a batch on two threads that are really there, and one state."""
+    meeting = threading.Barrier(2, timeout=20)
+    run([meeting.wait] * 2, 2)
     dispatch = kernel._general.__self__
     dispatch._least = dispatch._states = 1
     with threads(2):
