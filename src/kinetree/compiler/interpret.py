@@ -14,6 +14,7 @@ import numpy as np
 from kinetree import scalars
 from kinetree.compiler import fma as rounded_once
 from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.schedule import last_uses
 from kinetree.errors import ShapeError
 
 Meaning = dict[str, Callable[..., Any]]
@@ -66,8 +67,11 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     meaning = ANY_KIND if generic else FLOATS
     constant = exact_constant(inputs) if generic else dtype.type
     values: list[Any] = []
+    last = last_uses(graph)
+    for root in graph.roots():
+        last[root] = len(graph.nodes)
     with np.errstate(all="ignore"):  # NaN and infinity are answers here, as in compiled code
-        for node in graph.nodes:
+        for i, node in enumerate(graph.nodes):
             if node.op == "const":
                 values.append(constant(node.value))  # type: ignore[arg-type]
             elif node.op == "input":
@@ -75,6 +79,9 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
                 values.append(inputs[port][..., element])
             else:
                 values.append(meaning[node.op](*[values[arg] for arg in node.args]))
+                for arg in node.args:
+                    if last[arg] == i:
+                        values[arg] = None  # a million states would fill the memory
     return tuple(
         gather(port, [values[node] for node in result], batch, dtype)
         for port, result in zip(graph.outputs, graph.results, strict=True)

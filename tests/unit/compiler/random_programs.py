@@ -37,11 +37,12 @@ STEPS = {
     "rsub": lambda x, y, c, given: y - x,
     "mul": lambda x, y, c, given: x * y,
     "neg": lambda x, y, c, given: -x,
-    "div": lambda x, y, c, given: x / (y * y + 1),
     "const_add": lambda x, y, c, given: c + x,
     "const_sub": lambda x, y, c, given: c - x,
     "const_mul": lambda x, y, c, given: x * c,
-    # Functions only of what is given: a sine of something huge would amplify roundings.
+    # Functions only of what is given: a sine of something huge would amplify roundings, and a
+    # quotient of two constants would not fold exactly.
+    "div": lambda x, y, c, given: x / (given * given + 1),
     "sin": lambda x, y, c, given: scalars.sin(-given) * x,
     "cos": lambda x, y, c, given: scalars.cos(c * given) + x,
     "sqrt": lambda x, y, c, given: scalars.sqrt(given * given + 1) - x,
