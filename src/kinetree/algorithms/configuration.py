@@ -12,7 +12,8 @@ from kinetree.algorithms.inputs import coordinates, rates
 from kinetree.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
-from kinetree.spatial import exp_twist, inverse, log_se3
+from kinetree.scalars import cos, sin, sqrt
+from kinetree.spatial import cross, exp_twist, inverse, log_se3
 
 
 def neutral(model: Model) -> Array:
@@ -48,7 +49,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
 def integrate(model: Model, q: Any, v: Any) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,)."""
     q, v = coordinates(model, q), rates(model, v, "v")
-    out = np.array(q, copy=True)
+    out = q.astype(np.result_type(q, v))  # a copy
     for joint in _own(model):
         own, step = list(joint.coords), v[list(joint.dofs)]
         if joint.type == SPHERICAL:
@@ -101,16 +102,15 @@ def _random_quaternion(rng: np.random.Generator) -> Array:
 
 def _exp_quaternion(w: Array) -> Array:
     """Unit quaternion of a rotation vector, exact near zero."""
-    half = float(np.linalg.norm(w)) / 2
-    scale = np.sin(half) / (2 * half) if half > 0 else 0.5
-    return np.array([np.cos(half), *(w * scale)])
+    half = sqrt(w @ w) / 2
+    return np.array([cos(half), *(w / 2 if half == 0 else w * (sin(half) / (2 * half)))])
 
 
 def _multiply(a: Array, b: Array) -> Array:
     w, v = a[0], a[1:]
     u, x = b[0], b[1:]
-    return np.array([w * u - v @ x, *(w * x + u * v + np.cross(v, x))])
+    return np.array([w * u - v @ x, *(w * x + u * v + cross(v, x))])
 
 
 def _normal(q: Array) -> Array:
-    return q / np.linalg.norm(q)
+    return q / sqrt(q @ q)
