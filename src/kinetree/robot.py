@@ -1,21 +1,64 @@
-"""Robot: the front door. It holds a model and hands out what can be computed of it."""
+"""Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
-from kinetree.description import (
-    describe_dh,
-    describe_points,
-    describe_screws,
-    describe_transforms,
-)
+from kinetree import algorithms
+from kinetree.algorithms.ellipsoids import Ellipsoid
+from kinetree.algorithms.recursion import Recursion
+from kinetree.algorithms.task_space import TaskSpace
+from kinetree.arrays import Array
+from kinetree.backends.kernel import Kernel
+from kinetree.compile import QUANTITIES, compile_kernel
+from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
 from kinetree.model import Model, build_model
 
 
+class Compiled:
+    """An attribute of Robot that is a kernel: compiled on first use, then kept in the robot."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = QUANTITIES[name].doc
+
+    @overload
+    def __get__(self, robot: None, kind: type) -> "Compiled": ...
+    @overload
+    def __get__(self, robot: "Robot", kind: type) -> Kernel: ...
+    def __get__(self, robot: "Robot | None", kind: type) -> "Kernel | Compiled":
+        if robot is None:
+            return self
+        kernel = compile_kernel(robot.model, self.name)
+        robot.__dict__[self.name] = kernel
+        return kernel
+
+
 class Robot:
-    """A robot: its frozen `model` and the quantities of its dynamics."""
+    """A robot: its frozen `model` and the quantities of its dynamics.
+
+    Quantities are kernels compiled for this robot: they broadcast over leading axes, take `out=`,
+    and accept one state as well as a million. `kinetree.algorithms` has the textbook form.
+    """
+
+    inverse_dynamics = Compiled("inverse_dynamics")
+    forward_dynamics = Compiled("forward_dynamics")
+    mass_matrix = Compiled("mass_matrix")
+    mass_matrix_rate = Compiled("mass_matrix_rate")
+    coriolis_matrix = Compiled("coriolis_matrix")
+    coriolis_forces = Compiled("coriolis_forces")
+    gravity_forces = Compiled("gravity_forces")
+    bias_forces = Compiled("bias_forces")
+    friction_forces = Compiled("friction_forces")
+    kinetic_energy = Compiled("kinetic_energy")
+    potential_energy = Compiled("potential_energy")
+    center_of_mass = Compiled("center_of_mass")
+    momentum = Compiled("momentum")
+    centroidal_momentum = Compiled("centroidal_momentum")
+    link_poses = Compiled("link_poses")
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._framed: dict[tuple[str, str | None], Kernel] = {}
 
     @classmethod
     def from_screws(
@@ -40,3 +83,87 @@ class Robot:
     ) -> "Robot":
         """From points and axes at q = 0; see `kinetree.description.describe_points`."""
         return cls(build_model(describe_points(P, C, k, **rest), unphysical=unphysical))
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.model.name
+
+    @property
+    def n(self) -> int:
+        """Degrees of freedom."""
+        return self.model.n
+
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+    ) -> Kernel:
+        """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
+        return compile_kernel(self.model, quantity, frame=frame, wrenches=wrenches, free=free)
+
+    def pose(self, q: Any, frame: str | None = None) -> Array:
+        """T_sb of a frame, the tool when None, (..., 4, 4)."""
+        return self._of_frame("pose", frame)(q)
+
+    def body_jacobian(self, q: Any, frame: str | None = None) -> Array:
+        """J_b of a frame, (..., 6, n): its twist in its own axes is J_b dq."""
+        return self._of_frame("body_jacobian", frame)(q)
+
+    def space_jacobian(self, q: Any, frame: str | None = None) -> Array:
+        """J_s of a frame, (..., 6, n): its twist in {s} is J_s dq."""
+        return self._of_frame("space_jacobian", frame)(q)
+
+    def body_jacobian_rate(self, q: Any, dq: Any, frame: str | None = None) -> Array:
+        """dJ_b/dt, (..., 6, n)."""
+        return self._of_frame("body_jacobian_rate", frame)(q, dq)
+
+    def space_jacobian_rate(self, q: Any, dq: Any, frame: str | None = None) -> Array:
+        """dJ_s/dt, (..., 6, n)."""
+        return self._of_frame("space_jacobian_rate", frame)(q, dq)
+
+    def task_space(self, q: Any, dq: Any = None, **options: Any) -> TaskSpace:
+        """Lambda, eta and the rest at one state; see `kinetree.algorithms.task_space`."""
+        return algorithms.task_space(self.model, q, dq, **options)
+
+    def mass_ellipsoid(self, q: Any, frame: str | None = None, *, part: str = "linear") -> Ellipsoid:
+        """Effective masses at a frame; see `kinetree.algorithms.mass_ellipsoid`."""
+        return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
+
+    def force_ellipsoid(
+        self, q: Any, frame: str | None = None, *, part: str = "linear"
+    ) -> Ellipsoid:
+        """Forces held by joint forces of unit norm; see `kinetree.algorithms.force_ellipsoid`."""
+        return algorithms.force_ellipsoid(self.model, q, frame, part=part)
+
+    def newton_euler(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Recursion:
+        """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
+        return algorithms.newton_euler(self.model, q, dq, ddq, *args, **options)
+
+    def with_gravity(self, gravity: Any) -> "Robot":
+        """The same robot under another gravity, 3-vector in {s}, m/s^2."""
+        return Robot(self.model.with_gravity(gravity))
+
+    def with_payload(
+        self, m: Any, com: Any = (0, 0, 0), I_com: Any = None, frame: str | None = None
+    ) -> "Robot":
+        """The same robot with a body fixed to a frame, the tool when None."""
+        return Robot(self.model.with_payload(m, com, I_com, frame))
+
+    def _of_frame(self, quantity: str, frame: str | None) -> Kernel:
+        key = (quantity, frame)
+        if key not in self._framed:
+            self._framed[key] = compile_kernel(self.model, quantity, frame=frame)
+        return self._framed[key]
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        return {"model": self.model}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__init__(state["model"])
+
+    def __repr__(self) -> str:
+        return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"

@@ -6,17 +6,20 @@ Python, goes through a real NumPy gufunc (dispatch.py).
 
 import functools
 import inspect
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from kinetree.backends import engine, interpreted, vectorcall
 from kinetree.backends.dispatch import Dispatch, core_signature
+from kinetree.backends.overload import Overload
 from kinetree.backends.programs import Programs
 from kinetree.compiler.graph import Graph
 from kinetree.errors import CompileError, GraphError, InputError
 
 DTYPES = ("float64", "float32")
+More = tuple[str, Callable[[], "Kernel"]]
 
 
 class Kernel:
@@ -27,12 +30,18 @@ class Kernel:
         name: the name in messages and of the gufunc.
         doc: documentation string.
         dtypes: number types to offer; float32 is compiled when first asked for.
+        more: the name of a further argument, and what makes the kernel that takes it as well.
     """
 
     _direct = False
 
     def __new__(
-        cls, graph: Graph, name: str = "kernel", doc: str = "", dtypes: tuple[str, ...] = DTYPES
+        cls,
+        graph: Graph,
+        name: str = "kernel",
+        doc: str = "",
+        dtypes: tuple[str, ...] = DTYPES,
+        more: More | None = None,
     ) -> Self:
         """A kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
         if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
@@ -40,19 +49,27 @@ class Kernel:
         return object.__new__(cls)
 
     def __init__(
-        self, graph: Graph, name: str = "kernel", doc: str = "", dtypes: tuple[str, ...] = DTYPES
+        self,
+        graph: Graph,
+        name: str = "kernel",
+        doc: str = "",
+        dtypes: tuple[str, ...] = DTYPES,
+        more: More | None = None,
     ) -> None:
         if not dtypes or not set(dtypes) <= set(DTYPES):
             raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
         check_ports(graph, name)
         dtypes = tuple(dtype for dtype in DTYPES if dtype in dtypes)
-        self._given = (graph, name, doc, dtypes)
+        self._given = (graph, name, doc, dtypes, more)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
         interpret = functools.partial(interpreted.interpreted_loop, graph)
         loop = self._programs.loop if self._programs else interpret
-        self._general = Dispatch(graph, name, self.__doc__, dtypes, loop).call
+        self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop)
+        self._general = self._dispatch.call
+        if more is not None:
+            self._general = Overload(self._general, len(graph.inputs), *more).call
         if self._direct:
             self._code = self._compiled.code("float64")
             vectorcall.set_entry(self, self._compiled.entry(), self._general)
@@ -64,7 +81,7 @@ class Kernel:
     @property
     def gufunc(self) -> np.ufunc:
         """The real NumPy gufunc, with all its loops."""
-        return self._general.__self__.gufunc
+        return self._dispatch.gufunc
 
     @property
     def signature(self) -> str:

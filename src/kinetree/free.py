@@ -1,0 +1,65 @@
+"""Robot data left free: arguments of a kernel instead of constants in it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.compiler.graph import Port
+from kinetree.errors import InputError
+from kinetree.model import JointFriction, Model
+
+# name -> shape after the number of links (or alone, for gravity) and letters of its dimensions
+FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+    "mass": ((), ("l",)),
+    "com": ((3,), ("l", "3")),
+    "inertia": ((3, 3), ("l", "3", "3")),
+    "gravity": ((3,), ("3",)),
+    "friction": ((4,), ("l", "4")),
+}
+
+
+def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
+    """The further arguments of a kernel."""
+    ports = []
+    for name in free:
+        if name not in FREE:
+            raise InputError(f"{name!r} cannot be left free; choose from {', '.join(FREE)}.")
+        shape, dims = FREE[name]
+        ports.append(Port(name, shape if name == "gravity" else (len(model.links), *shape), dims))
+    return ports
+
+
+def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Model:
+    """The model with its free data replaced by `values`, in the order of `free`."""
+    for name, x in zip(free, values, strict=True):
+        if name == "mass":
+            model = model.replace(m=x)
+        elif name == "com":
+            model = model.replace(com=x)
+        elif name == "inertia":
+            model = model.replace(I_com=x)
+        elif name == "gravity":
+            model = model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
+        else:
+            joints = [
+                replace(joint, friction=JointFriction((f[0], f[1]), (f[2], f[3])))
+                for joint, f in zip(model.joints, x, strict=True)
+            ]
+            model = model.replace(joints=tuple(joints))
+    return model
+
+
+def free_values(model: Model, name: str) -> Array:
+    """What the model itself has for a free argument, in its shape."""
+    if name == "friction":
+        pairs = [(*joint.friction.viscous, *joint.friction.coulomb) for joint in model.joints]
+        return np.array(pairs, float).reshape(-1, 4)
+    found = {
+        "mass": model.m,
+        "com": model.com,
+        "inertia": model.I_com,
+        "gravity": model.gravity[3:],
+    }
+    return np.asarray(found[name], float)
