@@ -36,8 +36,8 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     Directories, pipes and devices are refused before they are opened, since reading them may
     never end.
     """
+    place = path_text(path)
     try:
-        place = os.fspath(path)
         info = os.stat(place)
         if stat.S_ISDIR(info.st_mode):
             raise ParseError(f"{place} is a folder; expected the path of one file in it.")
@@ -47,23 +47,29 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
             data = file.read(limit + 1)
     except FileNotFoundError:
         raise MissingFileError(
-            f"there is no file {os.fspath(path)!r}, seen from the folder {os.getcwd()!r}; "
+            f"there is no file {place[:200]!r}, seen from the folder {os.getcwd()!r}; "
             "check the spelling, or give an absolute path."
         ) from None
     except OSError as error:
-        raise ParseError(f"{os.fspath(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        if isinstance(error, ParseError):
-            raise
-        raise ParseError(f"{path!r} is no path of a file: {error}.") from None
-    except TypeError:
-        raise InputError(f"path is {type(path).__name__}; expected str or os.PathLike.") from None
+        hint = " It looks like XML: read it as text." if place.lstrip().startswith("<") else ""
+        raise ParseError(f"{place[:200]!r} cannot be read: {error.strerror}.{hint}") from None
     if len(data) > limit:
         raise ParseError(
             f"{place} is larger than {limit} bytes, the limit for a description; "
             "meshes belong in files of their own."
         )
     return data
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """The path as a text that the system can be asked about."""
+    try:
+        place = os.fsdecode(path)
+    except TypeError:
+        raise InputError(f"path is {type(path).__name__}; expected str or os.PathLike.") from None
+    if "\0" in place:
+        raise InputError(f"path {place[:200]!r} holds a zero character; no file has such a name.")
+    return place
 
 
 def decode(data: bytes, file: str) -> str:

@@ -13,14 +13,15 @@ from kinetree.description.records import (
     Mesh,
     RobotDescription,
 )
-from kinetree.description.source import decode, read_bytes
+from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_joints import read_joint
 from kinetree.description.urdf_links import read_link
 from kinetree.description.urdf_meshes import read_meshes
+from kinetree.description.urdf_mimics import check_mimics
 from kinetree.description.urdf_poses import read_frame
 from kinetree.description.urdf_transmissions import add_rotors
-from kinetree.description.urdf_tree import add_world, check_mimics, check_tree
+from kinetree.description.urdf_tree import add_world, check_tree
 from kinetree.description.urdf_values import XACRO_HINT, show
 from kinetree.description.urdf_vocabulary import check_words
 from kinetree.description.xacro import expand_xacro
@@ -32,6 +33,7 @@ OTHER_ROOTS = {
     "mujocoinclude": "this is a part of an MJCF model; read the file that includes it",
     "sdf": "this is SDF, which is not read; export the robot as URDF",
     "gazebo": "this is SDF, which is not read; export the robot as URDF",
+    "model": "this is SDF, which is not read; export the robot as URDF",
     "world": "this is SDF, which is not read; export the robot as URDF",
     "COLLADA": "this is a Collada mesh; give the URDF that uses it",
     "html": "this is a web page; download the raw file instead",
@@ -57,7 +59,7 @@ def read_urdf(
         ParseError: the file is no URDF; the message has file:line:column and the way out.
     """
     data = read_bytes(path)
-    file = Path(path).name
+    file = Path(path_text(path)).name
     if file.endswith(".xacro"):
         return read_urdf_text(expand_xacro(path, package_paths), name=f"{file} (expanded)")
     return read_urdf_text(data, name=file)

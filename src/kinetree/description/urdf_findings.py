@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from kinetree.description.records import Note
 from kinetree.description.xml import Element
 
+MAX_KINDS = 100
+
 
 @dataclass
 class Findings:
@@ -23,12 +25,21 @@ class Findings:
         """Add a warning at the line of an element."""
         self.warnings.append(Note(text, element.where))
 
+    @property
+    def is_full(self) -> bool:
+        """True when so much was found that the rest is not told apart."""
+        return len(self.counts) + len(self.shared) >= MAX_KINDS
+
     def warn_together(self, element: Element, text: str, owner: str) -> None:
         """Add an owner to a warning that many may share and that is given once."""
+        if self.is_full and text not in self.shared:
+            text = "there is more that is not read."
         self.shared.setdefault(text, []).append(Note(owner, element.where))
 
     def count(self, element: Element, text: str) -> None:
         """Count something that is noted once however often it occurs."""
+        if self.is_full and text not in self.counts:
+            text = "there is more that is not read"
         number, where = self.counts.get(text, (0, element.where))
         self.counts[text] = number + 1, where
 

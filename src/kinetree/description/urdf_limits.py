@@ -5,7 +5,7 @@ from math import inf
 
 from kinetree.description.records import Limits
 from kinetree.description.urdf_findings import Findings
-from kinetree.description.urdf_poses import only
+from kinetree.description.urdf_poses import FAR, only
 from kinetree.description.urdf_values import number, show
 from kinetree.description.urdf_vocabulary import check_words
 from kinetree.description.xml import Element
@@ -55,7 +55,7 @@ def _range(
     lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
     if absent:
         text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF"
-        findings.note(limit, f"{owner}: {text}.")
+        findings.warn(limit, f"{owner}: {text}.")
     if lower > upper:
         text = f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored."
         findings.warn(limit, f"{owner}: {text}")
@@ -64,4 +64,7 @@ def _range(
     if word == "revolute" and TWO_TURNS < largest < ENDLESS:
         text = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond two turns"
         findings.warn(limit, f"{owner}: {text}; angles are in radians, are these degrees?")
+    if word == "prismatic" and FAR < largest < ENDLESS:
+        text = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond {FAR:g} m"
+        findings.warn(limit, f"{owner}: {text}; lengths are in metres, are these millimetres?")
     return lower, upper

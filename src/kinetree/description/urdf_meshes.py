@@ -25,7 +25,7 @@ def read_meshes(element: Element, link: str, findings: Findings) -> list[Mesh]:
                 x, y, z = numbers(mesh, "scale", 3, owner, (1.0, 1.0, 1.0))
                 path = mesh.attributes.get("filename", "")
             except ParseError as error:
-                findings.warn(mesh, f"mesh is skipped: {error}")
+                findings.note(mesh, f"a mesh is skipped, dynamics do not need it: {error}")
                 continue
             if path:
                 meshes.append(Mesh(link, path, T, (x, y, z), shape.tag))
@@ -55,8 +55,10 @@ def find_mesh(
     elif scheme in ("package", "model"):
         above = Path(folder).resolve()
         roots = [*map(Path, package_paths), above, *above.parents]
-        package, _, inside = rest.partition("/")
-        candidates = [root / rest for root in roots]
+        package, _, inside = rest.lstrip("/").partition("/")
+        if ".." in inside.split("/"):
+            return None  # out of the package
+        candidates = [root / package / inside for root in roots]
         candidates += [root / inside for root in roots if root.name == package]
     else:
         return None

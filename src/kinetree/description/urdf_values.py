@@ -32,7 +32,7 @@ def name_of(element: Element, attribute: str, owner: str) -> str:
     """A required attribute that names a link, a joint or the like."""
     value = element.attributes.get(attribute)
     if value is None:
-        raise fault(element, owner, f"<{element.tag}> has no attribute {attribute!r}.")
+        raise _absent(element, attribute, owner)
     if not value.strip():
         raise fault(element, owner, f"<{element.tag} {attribute}={value!r}> is an empty name.")
     if len(value) > MAX_NAME:
@@ -42,6 +42,12 @@ def name_of(element: Element, attribute: str, owner: str) -> str:
         text = f"{attribute} is {show(value)}, an unexpanded xacro expression; {XACRO_HINT}."
         raise fault(element, owner, text)
     return value
+
+
+def _absent(element: Element, attribute: str, owner: str) -> ParseError:
+    found = clip(", ".join(element.attributes)) or "none"
+    text = f"<{element.tag}> has no attribute {attribute!r}; found {found}. Add it."
+    return fault(element, owner, text)
 
 
 def number(
@@ -70,7 +76,7 @@ def numbers(
     if value is None:
         if default is not None:
             return default
-        raise fault(element, owner, f"<{element.tag}> has no attribute {attribute!r}.")
+        raise _absent(element, attribute, owner)
     what = f"<{element.tag}> {attribute}={show(value)}"
     return parse_numbers(value, count, what, element, owner, largest)
 

@@ -65,15 +65,29 @@ def check_words(element: Element, owner: str, findings: Findings) -> None:
     for child in element.children:
         if child.tag not in known.children and child.tag not in known.others:
             _unknown_child(child, element, owner, known, findings)
-    for attribute in element.attributes:
-        if attribute in known.attributes or ":" in attribute or attribute == "xmlns":
-            continue
-        text = f"attribute {show(attribute)} of <{element.tag}> is not read"
-        near = _near(attribute, known.attributes)
-        if known.matters or near:
-            findings.warn_together(element, f"{text}{near or '.'}", owner)
-        else:
-            findings.count(element, text)
+    _unknown_attributes(element, owner, known, findings)
+    if element.text.strip():
+        text = f"text {show(element.text.strip())} in <{element.tag}> is not read."
+        findings.warn_together(element, text, owner)
+
+
+def _unknown_attributes(element: Element, owner: str, known: Known, findings: Findings) -> None:
+    """One warning or note for all attributes of an element that are not read."""
+    unknown = [
+        key
+        for key in element.attributes
+        if key not in known.attributes and ":" not in key and key != "xmlns"
+    ]
+    if not unknown:
+        return
+    words, verb = ("attribute", "is") if len(unknown) == 1 else ("attributes", "are")
+    names = ", ".join(map(show, unknown[:6]))
+    text = f"{words} {names} of <{element.tag}> {verb} not read"
+    near = "" if findings.is_full else _near(unknown[0], known.attributes)
+    if known.matters or near:
+        findings.warn_together(element, f"{text}{near or '.'}", owner)
+    else:
+        findings.count(element, text)
 
 
 def _unknown_child(
@@ -90,7 +104,7 @@ def _unknown_child(
     if _defines(child):
         text = f"<{tag}> is not of URDF but holds links or joints, which would be lost; "
         raise fault(child, owner, f"{text}move them directly under <robot>.")
-    near = _near(local, known.children)
+    near = "" if findings.is_full else _near(local, known.children)
     misplaced = child.tag in VOCABULARY
     if near or misplaced or (known.matters and not prefix) or _sounds_like_tree(local):
         text = f"<{tag}> in <{element.tag}> is not read"

@@ -71,7 +71,7 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     try:
         builder.parser.Parse(body, True)
     except expat.ExpatError as error:
-        raise _explain(error, builder) from None
+        raise _explain(error, builder, body) from None
     except UnicodeEncodeError as error:
         raise ParseError(f"{file}: the text holds a lone surrogate: {error.reason}.") from None
     assert builder.root is not None  # expat has refused a document without an element
@@ -119,9 +119,12 @@ class _Builder:
         self, name: str, system: str | None, public: str | None, internal: bool
     ) -> None:
         line, column = self.position()
+        way_out = "delete it"
+        if name.lower() == "html":
+            way_out = "this is a web page, download the raw file instead"
         raise ParseError(
             f"{self.file}:{line}:{column}: the file has a document type (<!DOCTYPE>), which could "
-            "define entities or read other files and is refused; delete it."
+            f"define entities or read other files and is refused; {way_out}."
         )
 
     def check_bounds(self, element: Element) -> None:
@@ -164,6 +167,7 @@ def _check_start(body: str, file: str) -> None:
 
 
 HINTS = {
+    expat.errors.XML_ERROR_INVALID_TOKEN: "in attributes write & as &amp; and < as &lt;",
     expat.errors.XML_ERROR_UNDEFINED_ENTITY: "write a plain & as &amp;",
     expat.errors.XML_ERROR_TAG_MISMATCH: "every element is closed by its own name",
     expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "give each attribute once",
@@ -171,10 +175,13 @@ HINTS = {
 }
 
 
-def _explain(error: expat.ExpatError, builder: _Builder) -> ParseError:
+def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseError:
     line, column = error.lineno + builder.lines_skipped, error.offset + 1
     what = expat.ErrorString(error.code) or "not well-formed"
     hint = HINTS.get(what, "")
+    before = body.encode("utf-8", "replace")[: builder.parser.ErrorByteIndex]
+    if before.rfind(b"<!--") > before.rfind(b"-->"):
+        hint = "a comment may not hold '--', and ends with '-->'"
     if builder.stack:
         last = builder.stack[-1]
         hint = f"the open element is <{clip(last.tag)}> of line {last.line}" + (
