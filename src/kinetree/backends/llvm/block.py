@@ -85,7 +85,7 @@ class Block:
         angles = len(self.angle_slot)
         lines = [
             f"define internal void @{self.name}_block"
-            "(ptr noalias readonly %in, ptr noalias writeonly %out) noinline {"
+            '(ptr noalias readonly %in, ptr noalias writeonly %out) noinline "stackrealign" {'
         ]
         for buffer in ("%angles", "%sines", "%cosines") if angles else ():
             lines.append(f"  {buffer} = alloca [{angles} x {kind}], align {self.bytes}")

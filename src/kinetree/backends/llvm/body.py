@@ -29,6 +29,10 @@ STATEMENTS: dict[str, str] = {
     "  %n{i} = select {B} %u{i}, {T} {a}, {T} %t{i}",
 }
 
+# nodes after which a new basic block begins: what LLVM does within a block takes a time that grows
+# with the square of its length, and the code is the same
+PART = 1000
+
 
 def angle_stages(graph: Graph) -> list[list[int]]:
     """Nodes whose sine or cosine is taken: stage k needs sines and cosines of stages before k."""
@@ -123,7 +127,9 @@ class Body:
     ) -> Iterable[str]:
         """All statements. A result is stored as soon as it is known."""
         places = uses(self.graph)
-        for item in order(self.graph, self.stages):
+        for count, item in enumerate(order(self.graph, self.stages), 1):
+            if count % PART == 0:
+                yield f"  br label %part{count}\npart{count}:"
             if isinstance(item, list):
                 yield angles(item)
                 continue

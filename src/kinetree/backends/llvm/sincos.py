@@ -178,7 +178,8 @@ def emit_sincos(name: str, dtype: str, lanes: int, count: int) -> str:
         some = w.let(f"icmp ne i{lanes} {packed}, 0")
     text = "\n".join(body + w.lines)
     return f"""\
-define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) "stackrealign" {{
+define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) \
+"stackrealign" {{
 {text}
   br i1 {some}, label %beyond, label %done, !prof !0
 beyond:

@@ -1,8 +1,8 @@
 """Rows of states <-> vectors across states, in registers.
 
 A block of `lanes` states is `lanes` rows in memory. `width` neighbouring columns are taken at a
-time: row `width k + a` fills segment k of register a, and transposing every segment by itself leaves
-column a of all rows in register a. Memory is touched in runs of `width` numbers only.
+time: row `width k + a` fills segment k of register a, and transposing every segment by itself
+leaves column a of all rows in register a. Memory is touched in runs of `width` numbers only.
 """
 
 from kinetree.backends.llvm.text import Scalar, Writer, vector
