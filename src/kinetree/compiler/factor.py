@@ -26,17 +26,29 @@ class Product:
 
 def factor(graph: Graph) -> Graph:
     """The graph with common factors taken out of its sums; never with more operations."""
-    while True:
-        candidate = prune(factor_once(graph))
-        if candidate.operations >= graph.operations:
-            return candidate if candidate.operations == graph.operations else graph
-        graph = candidate
+    while brackets := grouped_sums(graph):
+        factored = prune(rebuild(graph, brackets))
+        if factored.operations >= graph.operations:
+            break
+        graph = factored
+    return graph
 
 
-def factor_once(graph: Graph) -> Graph:
-    """One sweep over all sums."""
-    builder = Builder()
+def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
+    """The sums that have common factors, with these taken out."""
     inner = inner_nodes(graph)
+    found: dict[int, list[Product]] = {}
+    for i, node in enumerate(graph.nodes):
+        if node.op in SUMS and not inner[i]:
+            grouped = group(products(graph, inner, i))
+            if grouped is not None:
+                found[i] = grouped
+    return found
+
+
+def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
+    """The graph with some of its sums replaced."""
+    builder = Builder()
     new: list[int] = []
     ready: list[int] = []  # for each new node: after which old node it can be computed
     for i, node in enumerate(graph.nodes):
@@ -44,15 +56,11 @@ def factor_once(graph: Graph) -> Graph:
             new.append(builder.constant(node.value))  # type: ignore[arg-type]
         elif node.op == "input":
             new.append(builder.input(*node.value))  # type: ignore[misc]
+        elif i in brackets:
+            new.append(build_sum(builder, brackets[i], new))
         else:
-            grouped = None
-            if node.op in SUMS and not inner[i]:
-                grouped = group(products(graph, inner, i))
-            if grouped is not None:
-                new.append(build_sum(builder, grouped, new))
-            else:
-                new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
-                ready += [i] * (len(builder.ops) - len(ready))
+            new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
+            ready += [i] * (len(builder.ops) - len(ready))
         for k in range(len(ready), len(builder.ops)):
             ready.append(max((ready[arg] for arg in builder.args[k]), default=-1))
     results = [[new[node] for node in result] for result in graph.results]

@@ -14,7 +14,6 @@ import numpy as np
 from kinetree import scalars
 from kinetree.compiler import fma as rounded_once
 from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.schedule import last_uses
 from kinetree.errors import ShapeError
 
 Meaning = dict[str, Callable[..., Any]]
@@ -67,9 +66,8 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     meaning = ANY_KIND if generic else FLOATS
     constant = exact_constant(inputs) if generic else dtype.type
     values: list[Any] = []
-    last = last_uses(graph)
-    for root in graph.roots():
-        last[root] = len(graph.nodes)
+    last = {arg: i for i, node in enumerate(graph.nodes) for arg in node.args}
+    last |= dict.fromkeys(graph.roots(), len(graph.nodes))
     with np.errstate(all="ignore"):  # NaN and infinity are answers here, as in compiled code
         for i, node in enumerate(graph.nodes):
             if node.op == "const":

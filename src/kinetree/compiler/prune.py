@@ -19,14 +19,15 @@ def prune(graph: Graph) -> Graph:
 
 def share(graph: Graph) -> Graph:
     """The graph with equal nodes merged; for passes that may make different nodes equal."""
-    seen: dict[tuple[Node, str], int] = {}
+    seen: dict[tuple[str, tuple[int, ...], object], int] = {}
     order: list[int] = []
     first: list[int] = []  # the first node that equals each node
     nodes: list[Node] = []
     for i, node in enumerate(graph.nodes):
         node = with_args(node, tuple([first[arg] for arg in node.args]))
         nodes.append(node)
-        first.append(seen.setdefault((node, repr(node.value)), i))  # repr: -0.0 is not 0.0
+        value = repr(node.value) if node.op == "const" else node.value  # -0.0 is not 0.0
+        first.append(seen.setdefault((node.op, node.args, value), i))
         if first[i] == i:
             order.append(i)
     results = tuple(tuple(first[node] for node in result) for result in graph.results)
