@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from kinetree.description.mjcf_nodes import Node, with_ancestors
+from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 
 # Attributes that hold names or words: "inf" and "nan" are lawful there.
@@ -22,13 +23,14 @@ ODD_NUMBER = re.compile(r"[+-]?(?:nan(?:\(.*\))?|inf(?:inity)?|0x[0-9a-f.p+-]*)"
 # What makes MuJoCo allocate or repeat: (tag, attribute, largest value).
 SIZES = (
     ("replicate", "count", 1000),
+    ("mesh", "params", 200),
     ("user", "dim", 1000),
     ("contact", "num", 1000),
-    ("numeric", "size", 1000),
     ("*", "nsample", 10_000),
     ("*", "actdim", 1000),
 )
-MAX_COPIES = 10_000  # of one element, through replicates inside replicates
+MAX_COPIES = 200_000  # elements once every replicate is written out
+MAX_JOINTS = 2_000  # of them that are joints
 
 # Elements whose motion is no tree of rigid bodies, or whose content lies in another model.
 REFUSED = {
@@ -41,6 +43,7 @@ REFUSED = {
 
 def check_nodes(nodes: Sequence[Node]) -> None:
     """Raise unless every node can be handed to MuJoCo."""
+    copies = joints = 0
     for node, around in with_ancestors(nodes):
         if node.tag in REFUSED and not _is_reference(node, around):
             raise ParseError(
@@ -52,13 +55,20 @@ def check_nodes(nodes: Sequence[Node]) -> None:
             if attribute not in WORDS:
                 _check_numbers(node, around, attribute, value)
         _check_sizes(node, around)
+        times = _copies(around)
+        copies, joints = copies + times, joints + times * (node.tag in ("joint", "freejoint"))
+        if copies > MAX_COPIES or joints > MAX_JOINTS:
+            raise ParseError(
+                f"{node.where}: with every <replicate> written out the model has more than "
+                f"{MAX_COPIES} elements or {MAX_JOINTS} joints."
+            )
 
 
 def owner(node: Node, around: Sequence[Node]) -> str:
     """The element as a user would name it: itself, and the nearest named body it belongs to."""
     for outer in reversed(around):
         if outer.tag == "body" and "name" in outer.attributes:
-            return f"{node} of body {outer.attributes['name']!r}"
+            return f"{node} of body {clip(outer.attributes['name'])!r}"
     return str(node)
 
 
@@ -75,7 +85,7 @@ def _check_numbers(node: Node, around: Sequence[Node], attribute: str, value: st
             if attribute.endswith("range") and "inf" in token.lower():
                 continue  # no limit on that side
             raise ParseError(
-                f"{node.where}: {attribute} of {owner(node, around)} is {_short(value)!r}; "
+                f"{node.where}: {attribute} of {owner(node, around)} is {clip(value)!r}; "
                 f"expected finite decimal numbers, found {token!r}."
             )
 
@@ -83,22 +93,21 @@ def _check_numbers(node: Node, around: Sequence[Node], attribute: str, value: st
 def _check_sizes(node: Node, around: Sequence[Node]) -> None:
     for tag, attribute, most in SIZES:
         if tag in ("*", node.tag) and attribute in node.attributes:
-            count = _integer(node.attributes[attribute])
-            if count > most:
+            value = node.attributes[attribute]
+            if any(_integer(token) > most for token in value.split()):
                 raise ParseError(
-                    f"{node.where}: {attribute} of {owner(node, around)} is "
-                    f"{_short(node.attributes[attribute])}; expected at most {most}."
+                    f"{node.where}: {attribute} of {owner(node, around)} is {clip(value)!r}; "
+                    f"expected at most {most}."
                 )
-    if node.tag == "replicate":
-        copies = _integer(node.attributes.get("count", "1"))
-        for outer in around:
-            if outer.tag == "replicate":
-                copies *= max(1, _integer(outer.attributes.get("count", "1")))
-        if copies > MAX_COPIES:
-            raise ParseError(
-                f"{node.where}: replicates inside each other make {copies} copies; expected at "
-                f"most {MAX_COPIES}."
-            )
+
+
+def _copies(around: Sequence[Node]) -> int:
+    """How often an element appears, through replicates inside replicates."""
+    times = 1
+    for outer in around:
+        if outer.tag == "replicate":
+            times *= max(1, _integer(outer.attributes.get("count", "1")))
+    return times
 
 
 def _integer(text: str) -> int:
@@ -107,7 +116,3 @@ def _integer(text: str) -> int:
         return int(min(float(text), 1e18))
     except (ValueError, OverflowError):
         return 0
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,7 +9,8 @@ from typing import Any
 
 from kinetree.description.mjcf_checks import owner
 from kinetree.description.mjcf_nodes import Node, with_ancestors, write
-from kinetree.errors import ParseError, KinetreeError
+from kinetree.description.xml import clip
+from kinetree.errors import KinetreeError, ParseError
 
 _LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process
 
@@ -18,7 +19,8 @@ HINTS = {
     "mjMINVAL": "Give the body an <inertial> or a geom that has mass.",
     "balanceinertia": "Correct the moments, or set balanceinertia of <compiler>.",
     "euler sequence": "Set eulerseq of <compiler> to three of x y z (turning) or X Y Z (fixed).",
-    "type": "The joint types are hinge, slide, ball and free.",
+    "invalid keyword": "Joints are of type hinge, slide, ball or free; for other words see the XML "
+    "reference of MuJoCo.",
     "default class": "Classes are declared in <default>.",
     "free joint": "Move the body to <worldbody>, or use slide and ball joints.",
     "Schema violation": "See the XML reference of MuJoCo for what the element may contain.",
@@ -66,6 +68,8 @@ def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = No
         warnings.simplefilter("always")
         try:
             spec = mujoco.MjSpec.from_string(text, assets=dict(assets or {}))
+            # Length ranges of muscles are found by simulation, and no dynamics needs them.
+            spec.compiler.LRopt.mode = int(mujoco.mjtLRMode.mjLRMODE_NONE)
             model = spec.compile()
         except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ParseError(_in_user_terms(str(error), nodes)) from None
@@ -82,6 +86,7 @@ def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
     """
     reason = re.split(r"\n?\s*Element (?:name )?'", message)[0].strip()
     reason = re.sub(r"^(?:XML |Schema )?Error: (?:Error: )?", "", reason).rstrip(".")
+    reason = clip(reason, 500)
     hint = next((f" {hint}" for word, hint in HINTS.items() if word in reason), "")
     line = re.findall(r"[Ll]ine (?:number=)?(\d+)", message)
     k = int(line[-1]) - 1 if line else -1

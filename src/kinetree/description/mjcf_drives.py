@@ -102,8 +102,8 @@ def _limits(model: Any, j: int, effort: float) -> Limits:
 def _reflected(model: Any, key: str) -> list[float]:
     """Armature or damping of the motors seen at each joint, through the gear: ratio^2 times."""
     result = [0.0] * model.njnt
-    values = getattr(model, key, None)  # older versions have no such data
-    for a in range(0 if values is None else len(values)):
+    values = getattr(model, key, ())  # older versions have no such data
+    for a in range(len(values)):
         if on_joint(model, a):
             result[int(model.actuator_trnid[a, 0])] += float(
                 model.actuator_gear[a, 0]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kinetree.description.mjcf_nodes import BOUNDS, Node, parse
 from kinetree.description.source import MAX_SIZE, read_bytes
+from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 
 MAX_FILES = 256
@@ -50,7 +51,9 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
     whether or not a file is there, so that a model cannot probe the disk.
     """
     if not name or "\0" in name:
-        raise ParseError(f"{node.where}: {node} names the file {name!r}; expected a file name.")
+        raise ParseError(
+            f"{node.where}: {node} names the file {clip(name, 200)!r}; expected a file name."
+        )
     leads_out = False
     for folder in (files.folder, near.parent):
         try:
@@ -63,7 +66,7 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
             continue
     if leads_out:
         raise ParseError(
-            f"{node.where}: {node} names the file {name!r}, which lies outside the model's folder; "
+            f"{node.where}: {node} names the file {clip(name, 200)!r}, which lies outside the model's folder; "
             "expected a file in that folder or below it. If the model is to be trusted, pass the "
             "other folder in folders=."
         )
@@ -108,11 +111,13 @@ def _include(node: Node, origin: Path, files: Files) -> tuple[Path, list[Node]]:
     name = node.attributes.get("file", "")
     path = find(name, origin, files, node)
     if path is None:
-        raise ParseError(f"{node.where}: <include> names the file {name!r}, which does not exist.")
+        raise ParseError(
+            f"{node.where}: <include> names the file {clip(name, 200)!r}, which does not exist."
+        )
     real = path.resolve()
     if real in files.opened:
         raise ParseError(
-            f"{node.where}: the file {name!r} is already included; MJCF includes a file only once, "
+            f"{node.where}: the file {clip(name, 200)!r} is already included; MJCF includes a file only once, "
             "and never itself."
         )
     files.opened.add(real)
@@ -120,7 +125,7 @@ def _include(node: Node, origin: Path, files: Files) -> tuple[Path, list[Node]]:
         raise ParseError(f"{node.where}: the model includes more than {MAX_FILES} files.")
     content = parse(read_asset(path, files, node), name)
     if len(content) == 1:
-        raise ParseError(f"{node.where}: the included file {name!r} is empty.")
+        raise ParseError(f"{node.where}: the included file {clip(name, 200)!r} is empty.")
     return path, content
 
 

@@ -6,7 +6,7 @@ defaults, groups or explicit inertias has to be known here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from kinetree.description.source import decode
-from kinetree.description.xml import Bounds, parse_xml
+from kinetree.description.xml import Bounds, clip, parse_xml
 from kinetree.errors import ParseError
 
 # MuJoCo's own reader accepts 500 levels; a mesh written into the file is one long attribute.
@@ -34,7 +34,8 @@ class Node:
 
     def __str__(self) -> str:
         name = self.attributes.get("name", self.attributes.get("class"))
-        return f"<{self.tag}>" if name is None else f"<{self.tag}> {name!r}"
+        tag = f"<{clip(self.tag)}>"
+        return tag if name is None else f"{tag} {clip(name)!r}"
 
 
 def parse(data: bytes, file: str) -> list[Node]:

@@ -30,7 +30,7 @@ def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
                 f"static body {bodies[b]!r} takes its mass from a mesh that is not there: massless"
             )
         )
-    notes += [Note(f"MuJoCo warns: {message}") for message in compiled.messages]
+    notes += [Note(f"MuJoCo warns: {m}") for m in compiled.messages if "deprecated" not in m]
     plugins = [node for node in nodes if node.tag == "plugin"]
     if plugins:
         names = [n.attributes.get("plugin", n.attributes.get("instance", "?")) for n in plugins]
@@ -42,8 +42,8 @@ def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
 
 def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
     """What was read differently from what a user may expect, and changes nothing."""
-    notes = []
     model = compiled.model
+    notes = [Note(f"MuJoCo says: {m}") for m in compiled.messages if "deprecated" in m]
     for node in nodes:
         if node.tag == "replicate":
             count = node.attributes.get("count", "1")

@@ -106,6 +106,8 @@ def _stand_in(
     name = _mesh_name(node)
     kept = ("class", "scale", "refpos", "refquat", "inertia", "maxhullvert")
     attributes = {"name": name} | {k: v for k, v in node.attributes.items() if k in kept}
+    if "class" in attributes:
+        attributes["class"] = _class_name(attributes["class"])
     if name in present:
         return replace(node, attributes=attributes | {"file": present[name]})
     corners = " ".join(str(x) for corner in shape for x in corner)
@@ -116,6 +118,9 @@ def _cleaned(node: Node, around: Sequence[Node]) -> Node:
     """The node without what points to dropped elements or to files."""
     tag = node.tag
     attributes = {k: v for k, v in node.attributes.items() if k not in DROPPED_ATTRIBUTES}
+    for key in ("class", "childclass"):
+        if key in attributes:
+            attributes[key] = _class_name(attributes[key])
     if tag == "compiler":
         attributes.pop("strippath", None)
     if tag == "plugin":  # of an actuator: it keeps its place and its transmission
@@ -129,6 +134,11 @@ def _cleaned(node: Node, around: Sequence[Node]) -> Node:
             kept.setdefault("name", PurePosixPath(attributes["file"]).stem)
         attributes = kept | {"nrow": "2", "ncol": "2"}
     return replace(node, tag=tag, attributes=attributes)
+
+
+def _class_name(name: str) -> str:
+    """A class name without percent signs: MuJoCo prints an unknown one as a format string."""
+    return name.replace("%", "\ufe6a")
 
 
 def _mesh_name(node: Node) -> str:

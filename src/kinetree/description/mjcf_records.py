@@ -150,10 +150,12 @@ def meshes(meshed: MeshedModel) -> tuple[Mesh, ...]:
 
 def places(compiled: Compiled) -> tuple[dict[int, str], dict[int, str]]:
     """file:line of bodies and of joints, by their number."""
-    return tuple(  # pyright: ignore[reportReturnType]
-        {int(e.id): n.where for e in elements if (n := compiled.node_of(e)) is not None}
-        for elements in (compiled.spec.bodies, compiled.spec.joints)
-    )
+    return _places(compiled, compiled.spec.bodies), _places(compiled, compiled.spec.joints)
+
+
+def _places(compiled: Compiled, elements: Any) -> dict[int, str]:
+    found = {int(element.id): compiled.node_of(element) for element in elements}
+    return {k: node.where for k, node in found.items() if node is not None}
 
 
 def _pose(p: Any, q: Any, name: str) -> Array:
