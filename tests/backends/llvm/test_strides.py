@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from llvm_graphs import chain
@@ -94,3 +99,10 @@ def test_output_may_take_the_place_of_an_input(lanes: int) -> None:
     expected = code.states(p, q)[0]
     code.loop([p, q, p])
     assert same_bits(p, expected)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs mprotect")
+def test_nothing_outside_the_arrays_is_read() -> None:
+    script = Path(__file__).with_name("guarded_reads.py")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout == "survived\n", done.stderr

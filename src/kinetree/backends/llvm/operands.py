@@ -110,7 +110,7 @@ def emit_operand(name: str, operand: Operand, write: bool) -> str:
     verb = "write" if write else "read"
     offsets, offset = element_offset(operand)
     lines = "\n".join(offsets)
-    state = "%lane" if write else "%state"
+    state, used = ("%lane", "%count") if write else ("%state", lanes)
     source, sink = ("%slot", "%place") if write else ("%place", "%slot")
     rows = "\n".join(whole_rows(operand, write))
     return f"""\
@@ -125,7 +125,6 @@ rows:
   ret void
 elements:
   %last_state = sub i64 %count, 1
-  %lanes = select i1 {"true" if write else "false"}, i64 %count, i64 {lanes}
   br label %element
 element:
   %e = phi i64 [ 0, %elements ], [ %e_next, %element_done ]
@@ -144,7 +143,7 @@ lane_loop:
   %value = load {scalar.word}, ptr {source}, align {scalar.size}
   store {scalar.word} %value, ptr {sink}, align {scalar.size}
   %lane_next = add nuw i64 %lane, 1
-  %lanes_left = icmp ult i64 %lane_next, %lanes
+  %lanes_left = icmp ult i64 %lane_next, {used}
   br i1 %lanes_left, label %lane_loop, label %element_done
 element_done:
   %e_next = add nuw i64 %e, 1

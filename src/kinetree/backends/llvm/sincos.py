@@ -38,8 +38,8 @@ MAGNITUDE = 2**63 - 1
 
 def limit_bits(dtype: str) -> int:
     """The bits of LIMIT as an integer; those of a greater magnitude, inf and NaN are greater."""
-    form = {"float64": "<dq", "float32": "<fi"}[dtype]
-    (bits,) = struct.unpack("<" + form[2], struct.pack("<" + form[1], LIMIT[dtype]))
+    number, integer = {"float64": ("<d", "<q"), "float32": ("<f", "<i")}[dtype]
+    (bits,) = struct.unpack(integer, struct.pack(number, LIMIT[dtype]))
     return bits
 
 
