@@ -4,12 +4,14 @@ Numbers become float64; anything else (SymPy, mpmath, traced scalars) stays as i
 objects. Nothing is converted silently: what is not a number of its shape is refused.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.errors import InputError, ShapeError
+from kinetree.scalars import home, sqrt
 
 Array = np.ndarray[Any, Any]
 
@@ -17,6 +19,19 @@ Array = np.ndarray[Any, Any]
 def is_numeric(x: Array) -> bool:
     """True for floats and integers, False for symbols, traced scalars and mpmath numbers."""
     return x.dtype != object
+
+
+def known(x: Array) -> Array | None:
+    """The values of `x` as floats, or None where it holds symbols or traced scalars."""
+    try:
+        return x.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def length(x: Array) -> Any:
+    """Euclidean length of a vector; floats neither overflow nor vanish when squared."""
+    return math.hypot(*x) if is_numeric(x) else sqrt(x @ x)
 
 
 def array(value: Any, shape: Sequence[int | None], name: str) -> Array:
@@ -38,10 +53,7 @@ def array(value: Any, shape: Sequence[int | None], name: str) -> Array:
         want not in (None, have) for want, have in zip(shape, x.shape, strict=True)
     ):
         raise ShapeError(f"{name} must have shape {_show(shape)}, found {_show(x.shape)}.")
-    if is_numeric(x):
-        _check_finite(x, name)
-    elif any(isinstance(entry, str | bytes | None.__class__) for entry in x.flat):
-        raise InputError(f"{name} must hold numbers, found {value!r}.")
+    _check_entries(x, name)
     return x
 
 
@@ -56,25 +68,40 @@ def unit(value: Any, name: str) -> Array:
     A direction that is plainly not of length 1 is refused, since its length may mean something.
     """
     x = array(value, (3,), name)
-    if not is_numeric(x):
+    values = known(x)
+    if values is None:
         return x
-    length = float(np.linalg.norm(x))
-    if length == 0:
+    found = length(values)
+    if found == 0:
         raise InputError(f"{name} is zero; expected a direction of length 1, such as (0, 0, 1).")
-    if abs(length - 1) > 1e-6:
+    if abs(found - 1) > 1e-6:
         raise InputError(
-            f"{name} = {x.tolist()} has length {length:.9g}; expected length 1. "
-            f"Divide it by its length: {(x / length).tolist()}."
+            f"{name} = {values.tolist()} has length {found:.9g}; expected length 1. "
+            f"Divide it by its length: {(values / found).tolist()}."
         )
-    return x if abs(length - 1) < 4e-16 else x / length
+    return x if abs(found - 1) < 4e-16 or not is_numeric(x) else x / found
 
 
-def _check_finite(x: Array, name: str) -> None:
-    bad = np.argwhere(~np.isfinite(x))
-    if len(bad):
-        index = tuple(int(k) for k in bad[0])
+def _check_entries(x: Array, name: str) -> None:
+    if is_numeric(x) and np.isfinite(x).all():
+        return
+    for index, entry in np.ndenumerate(x):
         where = f"{name}[{', '.join(map(str, index))}]" if index else name
-        raise InputError(f"{where} is {x[index]}; expected a finite number.")
+        if not hasattr(entry, "__neg__"):
+            raise InputError(f"{where} is {entry!r}; expected a number.")
+        if not _is_finite(entry):
+            raise InputError(f"{where} is {entry}; expected a finite number.")
+
+
+def _is_finite(entry: Any) -> bool:
+    """False for NaN, infinity and what no float can hold; symbols are taken on trust."""
+    test = getattr(home(entry), "isfinite", None)
+    try:
+        return test is None or bool(test(entry))
+    except OverflowError:
+        return False
+    except TypeError:  # a kind of scalar that we do not know
+        return True
 
 
 def _show(shape: Sequence[int | None]) -> str:

@@ -38,6 +38,11 @@ def sqrt(x: Any) -> Any:
     return home(x).sqrt(x)
 
 
+def atan2(y: Any, x: Any) -> Any:
+    """Angle of the point (x, y) in rad, from -pi to pi."""
+    return home(y).atan2(y, x)
+
+
 def sign(x: Any) -> Any:
     """Sign of x: -1, 0 or 1; NaN stays NaN."""
     module = home(x)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric, scalar
+from kinetree.arrays import Array, array, known, scalar
 from kinetree.errors import InertiaError
 from kinetree.spatial.se3 import Ad
 from kinetree.spatial.so3 import skew, unskew
@@ -83,12 +83,13 @@ def check_body(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Arr
     m = scalar(m, f"mass of {name}")
     com = array(com, (3,), f"centre of mass of {name}")
     I_com = array(I_com, (3, 3), f"inertia of {name}")
-    if is_numeric(I_com):
-        skewness = float(np.abs(I_com - I_com.T).max())
-        if skewness > 1e-9 * max(float(np.abs(I_com).max()), 1e-300):
+    I = known(I_com)
+    if I is not None:
+        skewness = float(np.abs(I - I.T).max())
+        if skewness > 1e-9 * max(float(np.abs(I).max()), 1e-300):
             raise InertiaError(
                 f"inertia of {name} is not symmetric: opposite entries differ by {skewness:.3g}; "
-                f"found {I_com.tolist()}."
+                f"found {I.tolist()}."
             )
     return m, com, I_com
 
@@ -96,16 +97,20 @@ def check_body(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Arr
 def physical_faults(m: Any, I_com: Array) -> list[str]:
     """What is impossible about a mass and an inertia about the centre; empty for a real body.
 
+    Symbols are taken as they are.
+
     A body is real when its mass and its second moments about the centre (the eigenvalues of the
     pseudo-inertia at the centre) are not negative: the inertia is then positive semidefinite and
     its principal moments satisfy the triangle inequality. Rounding of the eigenvalues is granted.
     """
-    I = np.asarray(I_com, float)
+    mass, I = known(np.asarray(m)), known(np.asarray(I_com))
+    faults = []
+    if mass is not None and mass < 0:
+        faults.append(f"its mass {float(mass):.6g} kg is negative")
+    if I is None:
+        return faults
     a, b, c = np.linalg.eigvalsh(I)
     slack = 64 * np.finfo(float).eps * max(abs(a), abs(c))
-    faults = []
-    if m < 0:
-        faults.append(f"its mass {m:.6g} kg is negative")
     if a < -slack:
         faults.append(
             f"its inertia is not positive: the smallest principal moment is {a:.6g} kg m^2"
@@ -118,8 +123,10 @@ def physical_faults(m: Any, I_com: Array) -> list[str]:
     return faults
 
 
-def check_physical(m: Any, com: Array, I_com: Array, name: str) -> None:
-    """Raise InertiaError, naming condition and amount, unless the body is physically possible."""
-    faults = physical_faults(m, I_com)
+def check_physical(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Array]:
+    """The body, checked; InertiaError names condition and amount where no real one is like it."""
+    body = check_body(m, com, I_com, name)
+    faults = physical_faults(body[0], body[2])
     if faults:
         raise InertiaError(f"{name} is no physical body: {'; '.join(faults)}.")
+    return body

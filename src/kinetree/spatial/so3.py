@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric
+from kinetree.arrays import Array, array, is_numeric, known, length
 from kinetree.errors import InputError
-from kinetree.scalars import cos, sin, sqrt
+from kinetree.scalars import atan2, cos, sin
+
+TINY = 1e-100  # the square of a smaller angle is nothing, and its axis may have lost its length
 
 
 def skew(w: Array) -> Array:
@@ -47,23 +49,28 @@ def rotation(axis: Array, angle: Any) -> Array:
 def exp_so3(w: Any) -> Array:
     """Rotation of the rotation vector w = axis * angle, rad; exact near zero."""
     w = array(w, (3,), "rotation vector")
-    angle = sqrt(w @ w)
-    return np.eye(3, dtype=int) + skew(w) if angle == 0 else rotation(w / angle, angle)
+    angle = length(w)
+    return np.eye(3, dtype=int) + skew(w) if is_tiny(angle) else rotation(w / angle, angle)
+
+
+def is_tiny(angle: Any) -> bool:
+    """True where exp is 1 + [w] to all digits; never for a symbol."""
+    return angle < TINY if isinstance(angle, float) else bool(angle == 0)
 
 
 def log_so3(R: Any) -> Array:
     """Rotation vector of R, its length in [0, pi]; as exact near 0 and near pi as anywhere."""
     qw, *qv = quaternion(R)
     v = np.array(qv)
-    length = float(np.linalg.norm(v))
-    if length == 0:
-        return v * 0.0
-    return v * (2 * np.arctan2(length, qw) / length)
+    sine = length(v)
+    return v if sine == 0 else v * (2 * atan2(sine, qw) / sine)
 
 
 def quaternion(R: Any) -> Array:
     """Unit quaternion (w, x, y, z) of R with w >= 0, through the largest of its four entries."""
     R = check_rotation(R, "R")
+    if known(R) is None:
+        raise InputError(f"R holds symbols: {R.tolist()}; its quaternion needs numbers.")
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
     k = int(np.argmax(squares))
@@ -71,26 +78,28 @@ def quaternion(R: Any) -> Array:
         q = np.array([1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     else:
         i, j, l = k - 1, k % 3, (k + 1) % 3
-        q = np.empty(4)
-        q[0] = R[l, j] - R[j, l]
-        q[1 + i] = 1 + R[i, i] - R[j, j] - R[l, l]
-        q[1 + j] = R[j, i] + R[i, j]
-        q[1 + l] = R[l, i] + R[i, l]
-    q = q / np.linalg.norm(q)
+        part = {
+            i: 1 + R[i, i] - R[j, j] - R[l, l],
+            j: R[j, i] + R[i, j],
+            l: R[l, i] + R[i, l],
+        }
+        q = np.array([R[l, j] - R[j, l], part[0], part[1], part[2]])
+    q = q / length(q)
     return -q if q[0] < 0 else q
 
 
 def from_quaternion(q: Any, name: str = "quaternion") -> Array:
     """Rotation of a unit quaternion (w, x, y, z); one that is not of length 1 is refused."""
     q = array(q, (4,), name)
-    if is_numeric(q):
-        length = float(np.linalg.norm(q))
-        if abs(length - 1) > 1e-6:
+    values = known(q)
+    if values is not None:
+        found = length(values)
+        if abs(found - 1) > 1e-6:
             raise InputError(
-                f"{name} = {q.tolist()} has length {length:.9g}; expected length 1, "
+                f"{name} = {values.tolist()} has length {found:.9g}; expected length 1, "
                 "in the order (w, x, y, z). Divide it by its length if only its direction matters."
             )
-        q = q / length
+        q = q / found if is_numeric(q) else q
     return quaternion_rotation(q)
 
 
@@ -118,15 +127,18 @@ def check_rotation(R: Any, name: str) -> Array:
     Entries typed with seven digits pass and are completed to rounding; anything worse is refused.
     """
     R = array(R, (3, 3), name)
-    if not is_numeric(R):
+    values = known(R)
+    if values is None:
         return R
-    error = float(np.abs(R.T @ R - np.eye(3)).max())
-    if error > 1e-6 or np.linalg.det(R) < 0:
+    with np.errstate(over="ignore", invalid="ignore"):  # the numbers may be anything as yet
+        error = float(np.abs(values.T @ values - np.eye(3)).max())
+        det = float(np.linalg.det(values))
+    if not error <= 1e-6 or det < 0:
         raise InputError(
             f"{name} is no rotation: R^T R differs from 1 by {error:.3g} and "
-            f"det R = {np.linalg.det(R):.9g}; expected orthonormal columns and det R = 1."
+            f"det R = {det:.9g}; expected orthonormal columns and det R = 1."
         )
-    if error < 2e-15:
+    if error < 2e-15 or not is_numeric(R):
         return R
     U, _, Vt = np.linalg.svd(R)
     return U @ Vt

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, scalar, unit
+from kinetree.arrays import Array, array, length, scalar, unit
 from kinetree.errors import InputError
-from kinetree.scalars import sqrt
 from kinetree.spatial.so3 import cross, skew
 
 
@@ -28,7 +27,7 @@ def screw(point: Any, axis: Any, pitch: Any = 0) -> Array:
     An infinite pitch is a translation along `axis`.
     """
     w = unit(axis, "axis")
-    if pitch == np.inf:
+    if np.ndim(pitch) == 0 and pitch == np.inf:
         return np.concatenate([np.zeros(3, int), w])
     p = array(point, (3,), "point")
     return np.concatenate([w, cross(p, w) + w * scalar(pitch, "pitch")])
@@ -36,7 +35,9 @@ def screw(point: Any, axis: Any, pitch: Any = 0) -> Array:
 
 def screw_parts(S: Any) -> tuple[Array, Array, Any]:
     """Point, axis and pitch of a screw axis; the point is the one nearest to the origin."""
-    S, _ = unit_screw(array(S, (6,), "screw axis"))
+    S, theta = unit_screw(array(S, (6,), "screw axis"))
+    if theta == 0:
+        raise InputError("screw axis is zero; expected (w, v) with w or v not zero.")
     w, v = S[:3], S[3:]
     if not np.any(w != 0):
         return np.zeros(3), v, np.inf
@@ -46,7 +47,7 @@ def screw_parts(S: Any) -> tuple[Array, Array, Any]:
 def unit_screw(V: Array) -> tuple[Array, Any]:
     """Screw axis A and magnitude theta with V = A theta, of any 6-vector; (0, 0) for zero."""
     w, v = V[:3], V[3:]
-    theta = sqrt(w @ w) if np.any(w != 0) else sqrt(v @ v)
+    theta = length(w) if np.any(w != 0) else length(v)
     return (V, theta) if theta == 0 else (V / theta, theta)
 
 
