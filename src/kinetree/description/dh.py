@@ -57,6 +57,7 @@ def describe_dh(
     return describe_chain(
         [M for M, _ in rows],
         [A for _, A in rows],
+        kinds,
         [link.bodies[0] for link in links[1:]],
         check_parents(None, n),
         None if tool is None else check_pose(tool, "tool"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, is_numeric, scalar, unit
+from kinetree.arrays import Array, known, scalar, unit
 from kinetree.errors import ModelError
 from kinetree.spatial.twist import screw
 
@@ -33,10 +33,28 @@ def joint_screw(type: str, axis: Any, pitch: Any, point: Any, name: str) -> Arra
 
 def joint_type(S: Array) -> str:
     """Kind of joint that moves along a screw axis."""
-    w, v = S[:3], S[3:]
-    if not np.any(w != 0):
+    if not np.any(S[:3] != 0):
         return PRISMATIC
-    pitch = w @ v
-    rounding = 1e-14 * float(np.linalg.norm(v)) if is_numeric(S) else 0
-    is_zero = abs(pitch) <= rounding if is_numeric(S) else pitch == 0
-    return REVOLUTE if is_zero else HELICAL
+    return REVOLUTE if _has_no_pitch(S, 1e-14) else HELICAL
+
+
+def check_kind(S: Array, type: str, name: str) -> Array:
+    """`S`, which must fit the type: a slide does not turn, a hinge has no pitch."""
+    w, v = S[:3], S[3:]
+    turns = bool(np.any(w != 0))
+    fits = not turns if type == PRISMATIC else turns
+    if not fits or (type == REVOLUTE and known(S) is not None and not _has_no_pitch(S, 1e-12)):
+        pitch = f"pitch {float(w @ v):.6g}" if turns else "a translation"
+        raise ModelError(
+            f"{name} is {S.tolist()}, {pitch}, which does not fit the type {type!r}; a prismatic "
+            "axis has w = 0, a revolute one w . v = 0, a helical one |w| = 1."
+        )
+    return S
+
+
+def _has_no_pitch(S: Array, slack: float) -> bool:
+    """Whether w . v = 0; of numbers to rounding of |v|, and 1e-14 m a radian is nothing."""
+    pitch, values = S[:3] @ S[3:], known(S)
+    if values is None:
+        return bool(pitch == 0)
+    return abs(float(pitch)) <= slack * max(1.0, float(np.linalg.norm(values[3:])))

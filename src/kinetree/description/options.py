@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from kinetree.arrays import array
 from kinetree.description.records import Body, Friction, Limits, LinkDescription, Rotor
-from kinetree.errors import ShapeError
+from kinetree.errors import InputError, ShapeError
 
 
 class JointOptions(TypedDict, total=False):
@@ -26,6 +26,14 @@ class JointOptions(TypedDict, total=False):
     limits: Limits | Sequence[Limits | None] | None
 
 
+def check_options(options: JointOptions) -> None:
+    """No misspelt option is passed over."""
+    for option in options:
+        if option not in JointOptions.__annotations__:
+            known = ", ".join(JointOptions.__annotations__)
+            raise InputError(f"there is no option {option!r}; expected one of {known}.")
+
+
 def per_joint(value: Any, n: int, default: Any, name: str) -> list[Any]:
     """One entry a joint, from one value for all, a list, or None."""
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
@@ -37,6 +45,7 @@ def per_joint(value: Any, n: int, default: Any, name: str) -> list[Any]:
 
 def joint_options(n: int, options: JointOptions) -> list[dict[str, Any]]:
     """Keyword arguments of each JointDescription: name, friction, armature, rotor, limits."""
+    check_options(options)
     names = per_joint(options.get("joint_names"), n, None, "joint_names")
     columns = {
         "friction": per_joint(options.get("friction"), n, Friction(), "friction"),

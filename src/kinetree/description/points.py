@@ -6,11 +6,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from kinetree.arrays import array, unit
-from kinetree.description.joints import REVOLUTE, joint_screw
+from kinetree.description.joints import REVOLUTE, SCREW_TYPES, joint_screw
 from kinetree.description.options import JointOptions, per_joint
 from kinetree.description.records import Body, RobotDescription
 from kinetree.description.screws import check_parents, describe_chain
-from kinetree.errors import ShapeError
+from kinetree.errors import ModelError, ShapeError
 from kinetree.spatial.se3 import inverse, pose
 from kinetree.spatial.so3 import check_rotation
 
@@ -54,6 +54,9 @@ def describe_points(
     R = np.array([np.eye(3, dtype=int)] * n) if R is None else array(R, (n, 3, 3), "R")
     R = [check_rotation(R[i], f"R[{i}]") for i in range(n)]
     kinds, pitches = per_joint(types, n, REVOLUTE, "types"), per_joint(pitch, n, 0, "pitch")
+    for i, kind in enumerate(kinds):
+        if kind not in SCREW_TYPES:
+            raise ModelError(f"types[{i}] is {kind!r}; expected {', '.join(SCREW_TYPES)}.")
     parent = check_parents(parent, n)
     M = [pose(R[i], P[i]) for i in range(n)]
     screws = []
@@ -63,4 +66,4 @@ def describe_points(
     bodies = [Body(m[i], R[i].T @ (C[i] - P[i]), I_com[i]) for i in range(n)]
     poses = [inverse(M[parent[i]]) @ M[i] if parent[i] >= 0 else M[i] for i in range(n)]
     tool = pose(np.eye(3, dtype=int), R[-1].T @ (P[n] - P[n - 1])) if len(P) > n else None
-    return describe_chain(poses, screws, bodies, parent, tool, options)
+    return describe_chain(poses, screws, kinds, bodies, parent, tool, options)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, is_numeric, scalar
+from kinetree.arrays import Array, known, scalar
 from kinetree.errors import InputError
 
 
@@ -44,7 +44,8 @@ class Friction:
             )
         pair = tuple(scalar(entry, f"{kind} friction of joint {joint!r}") for entry in entries)
         for entry in pair:
-            if is_numeric(np.asarray(entry)) and entry < 0:
+            number = known(np.asarray(entry))
+            if number is not None and number < 0:
                 raise InputError(
                     f"{kind} friction of joint {joint!r} is {entry}; expected >= 0 in both "
                     "directions (friction takes energy out)."

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric
+from kinetree.arrays import Array, array, known
 from kinetree.description.joints import joint_type
 from kinetree.description.options import JointOptions, joint_options, link_names
 from kinetree.description.records import (
@@ -45,9 +45,11 @@ def describe_screws(
     M = _poses(M, n, "M")
     parent = check_parents(parent, n)
     poses = [inverse(M[parent[i]]) @ M[i] if parent[i] >= 0 else M[i] for i in range(n)]
-    screws = [Ad(inverse(M[i])) @ check_screw(S[i], f"S[{i}]") for i in range(n)]
+    S = [check_screw(S[i], f"S[{i}]") for i in range(n)]
+    screws = [Ad(inverse(M[i])) @ S[i] for i in range(n)]
+    kinds = [joint_type(S_i) for S_i in S]  # of S: in {i} the rounding of Ad may look like a pitch
     tool = inverse(M[n - 1]) @ M[n] if len(M) > n else None
-    return describe_chain(poses, screws, bodies_of(G, n), parent, tool, options)
+    return describe_chain(poses, screws, kinds, bodies_of(G, n), parent, tool, options)
 
 
 def describe_transforms(
@@ -79,15 +81,18 @@ def describe_transforms(
     n = len(given)
     M = _poses(M, n, "M")
     screws = [check_screw(given[i], f"{'S' if A is None else 'A'}[{i}]") for i in range(n)]
+    kinds = [joint_type(given_i) for given_i in screws]
     if A is None:
         screws = [Ad(inverse(M[i])) @ screws[i] for i in range(n)]
     tool = M[n] if len(M) > n else None
-    return describe_chain(M[:n], screws, bodies_of(G, n), check_parents(parent, n), tool, options)
+    bodies, parent = bodies_of(G, n), check_parents(parent, n)
+    return describe_chain(M[:n], screws, kinds, bodies, parent, tool, options)
 
 
 def describe_chain(
     poses: Sequence[Array],
     screws: Sequence[Array],
+    kinds: Sequence[str],
     bodies: Sequence[Body],
     parent: Sequence[int],
     tool: Array | None,
@@ -98,7 +103,7 @@ def describe_chain(
     names = link_names(n, options)
     joints = tuple(
         JointDescription(
-            type=joint_type(screws[i]),
+            type=kinds[i],
             parent=names[parent[i] + 1],
             child=names[i + 1],
             M_pc=poses[i],
@@ -126,9 +131,10 @@ def bodies_of(G: Any, n: int) -> list[Body]:
     bodies = []
     for i in range(n):
         m, com, I_com = inertia_parts(G[i])
-        if is_numeric(G):
-            error = float(np.abs(spatial_inertia(m, com, I_com) - G[i]).max())
-            if error > 1e-9 * float(np.abs(G[i]).max()):
+        given, read = known(G[i]), known(spatial_inertia(m, com, I_com))
+        if given is not None and read is not None:
+            error = float(np.abs(read - given).max())
+            if error > 1e-9 * float(np.abs(given).max()):
                 raise InertiaError(
                     f"G[{i}] is no spatial inertia: it differs by {error:.3g} from "
                     "[[I, m [c]], [-m [c], m 1]]; angular rows and columns come first."
@@ -141,11 +147,13 @@ def check_parents(parent: Sequence[int] | None, n: int) -> list[int]:
     """Parents as numbers from -1 (the base) to n - 1."""
     if parent is None:
         return list(range(-1, n - 1))
-    if len(parent) != n:
-        raise ShapeError(f"parent has {len(parent)} entries; expected {n}, one for each link.")
+    if np.ndim(parent) != 1 or len(parent) != n:
+        raise ShapeError(f"parent is {parent!r}; expected {n} numbers, one for each link.")
     for i, p in enumerate(parent):
-        if not -1 <= p < n:
-            raise ModelError(f"parent[{i}] is {p}; expected -1 (the base) to {n - 1}.")
+        if p not in range(-1, n):
+            raise ModelError(
+                f"parent[{i}] is {p!r}; expected a whole number, -1 (the base) to {n - 1}."
+            )
     return [int(p) for p in parent]
 
 

@@ -10,7 +10,13 @@ from kinetree.description.joints import FIXED
 from kinetree.description.records import JointDescription, Note, RobotDescription
 from kinetree.errors import NameLookupError
 from kinetree.model.change import free_fall
-from kinetree.model.checks import check_limits, check_link, check_tree, check_unique
+from kinetree.model.checks import (
+    check_joint,
+    check_link,
+    check_tree,
+    check_unique,
+    check_unphysical,
+)
 from kinetree.model.drives import build_joints, build_rotors
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.spatial.inertia import check_body, compose, move_body
@@ -44,6 +50,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         description: links, joints and frames of one tree.
         unphysical: what to do about an impossible mass distribution: "error", "warn" or "allow".
     """
+    check_unphysical(unphysical)
     root = check_tree(description)
     parts = _walk(description, root, unphysical)
     bodies = [compose(*parts.bodies[i]) for i in range(len(parts.joints))]
@@ -82,7 +89,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
     bodies = {link.name: link.bodies for link in description.links}
     _add_bodies(parts, root, bodies[root], unphysical)
     for joint in outward(description):
-        check_limits(joint)
+        check_joint(joint)
         M_pc = check_pose(joint.M_pc, f"home pose of joint {joint.name!r}")
         place = parts.places[joint.parent]
         T = place.T @ snap(M_pc, parts.notes, joint)

@@ -17,6 +17,7 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
+from kinetree.errors import ShapeError
 from kinetree.model.build import build_model
 from kinetree.model.model import Model
 from kinetree.spatial.se3 import check_pose, translation
@@ -129,6 +130,12 @@ class Builder:
 
 
 def _pose(at: Any, name: str) -> Array:
-    if np.shape(at) == (3,):
+    try:
+        shape = np.shape(at)
+    except ValueError:
+        shape = "a ragged list"
+    if shape == (3,):
         return translation(array(at, (3,), name))
-    return check_pose(at, name)
+    if shape == (4, 4):
+        return check_pose(at, name)
+    raise ShapeError(f"{name} must be a position (3,) or a pose (4, 4), found {shape}.")

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, array
-from kinetree.model.checks import check_link
 from kinetree.model.joint import Joint, JointFriction
 from kinetree.model.model import WORLD, Frame, Model
-from kinetree.spatial.inertia import check_body, compose, move_body
+from kinetree.spatial.inertia import check_physical, compose, move_body
 
 
 def free_fall(gravity: Any) -> Array:
@@ -25,9 +24,8 @@ def with_gravity(model: Model, gravity: Any) -> Model:
 
 def with_payload(model: Model, m: Any, com: Any, I_com: Any, frame: str | None) -> Model:
     """See `Model.with_payload`."""
-    name = f"payload on {model.tool if frame is None else frame!r}"
-    body = check_body(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
-    check_link(name, *body, unphysical="error")
+    name = f"payload on {(model.tool if frame is None else frame)!r}"
+    body = check_physical(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
     place = model.frame(frame)
     body = move_body(*body, place.T_if)
     if place.link == WORLD:

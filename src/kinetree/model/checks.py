@@ -3,13 +3,20 @@
 import warnings
 from collections.abc import Sequence
 from math import isnan
+from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from kinetree.arrays import Array, is_numeric
-from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
-from kinetree.errors import InertiaError, ModelError, NameLookupError
+from kinetree.arrays import Array
+from kinetree.description.records import (
+    Friction,
+    JointDescription,
+    Limits,
+    LinkDescription,
+    Mimic,
+    RobotDescription,
+    Rotor,
+)
+from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError
 from kinetree.spatial.inertia import physical_faults
 
 UNPHYSICAL = ("error", "warn", "allow")
@@ -71,13 +78,15 @@ def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescr
         safe.update(trail)
 
 
-def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> None:
-    """A link's mass distribution is possible; symbols are taken as they are."""
+def check_unphysical(unphysical: str) -> None:
+    """What to do about impossible bodies is one of the words for it."""
     if unphysical not in UNPHYSICAL:
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
-    if unphysical == "allow" or not (is_numeric(np.asarray(m)) and is_numeric(I_com)):
-        return
-    faults = physical_faults(m, I_com)
+
+
+def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> None:
+    """A link's mass distribution is possible; symbols are taken as they are."""
+    faults = [] if unphysical == "allow" else physical_faults(m, I_com)
     if not faults:
         return
     message = f"link {name!r} is no physical body: {'; '.join(faults)}."
@@ -86,12 +95,35 @@ def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> 
     warnings.warn(message, stacklevel=2)
 
 
+def check_joint(joint: JointDescription) -> None:
+    """Friction, limits, rotor and mimic are the records they should be, the limits in order."""
+    for field, kind, optional in (
+        ("friction", Friction, False),
+        ("limits", Limits, False),
+        ("rotor", Rotor, True),
+        ("mimic", Mimic, True),
+    ):
+        value = getattr(joint, field)
+        if not (isinstance(value, kind) or (optional and value is None)):
+            raise InputError(
+                f"{field} of joint {joint.name!r} is {value!r}; expected a record {kind.__name__}"
+                f"(...){' or None' if optional else ''}."
+            )
+    function = joint.friction.function
+    if not (function is None or callable(function)):
+        raise InputError(
+            f"friction function of joint {joint.name!r} is {function!r}; expected a function b(dq)."
+        )
+    check_limits(joint)
+
+
 def check_limits(joint: JointDescription) -> None:
     """Limits are numbers, the lower not above the upper, velocity and effort not negative."""
     limits = joint.limits
     for name in ("lower", "upper", "velocity", "effort"):
-        if isnan(getattr(limits, name)):
-            raise ModelError(f"{name} limit of joint {joint.name!r} is NaN; expected a number.")
+        value = getattr(limits, name)
+        if not isinstance(value, Real) or isnan(value):
+            raise ModelError(f"{name} limit of joint {joint.name!r} is {value}; expected a number.")
     if limits.lower > limits.upper:
         raise ModelError(
             f"joint {joint.name!r} has lower limit {limits.lower} above its upper limit "

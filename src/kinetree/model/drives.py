@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, is_numeric, scalar, unit
-from kinetree.description.joints import SCREW_TYPES
+from kinetree.arrays import Array, known, scalar, unit
+from kinetree.description.joints import SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.joint import COORDINATES, RATES, Joint, JointFriction
@@ -121,11 +121,13 @@ def build_rotors(
 def _screw(joint: JointDescription) -> Array:
     if joint.A is None:
         raise InputError(f"joint {joint.name!r} of type {joint.type!r} has no screw axis.")
-    return check_screw(joint.A, f"screw axis of joint {joint.name!r}")
+    name = f"screw axis of joint {joint.name!r}"
+    return check_kind(check_screw(joint.A, name), joint.type, name)
 
 
 def _not_negative(value: Any, name: str) -> Any:
     value = scalar(value, name)
-    if is_numeric(np.asarray(value)) and value < 0:
+    number = known(np.asarray(value))
+    if number is not None and number < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value

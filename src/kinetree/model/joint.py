@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.description.joints import FREE, PLANAR, SCREW_TYPES, SPHERICAL
+from kinetree.arrays import Array, known
+from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.spatial.se3 import exp_se3, pose
-from kinetree.spatial.so3 import quaternion_rotation, rotation
+from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
 
 # names of the coordinates q and of the rates dq, angular first
 COORDINATES = {
@@ -61,15 +61,25 @@ class Joint:
         """Twist of the link in its own frame for unit rates, (6, k), constant."""
         if self.screw is None:
             return np.eye(6, dtype=int)[:, list(SUBSPACES[self.type])]
-        A = self.screw if _is_one(self.scale) else self.screw * self.scale
-        return A[:, None]
+        A = _without_pitch(self.screw) if self.type == REVOLUTE else self.screw
+        return (A if _is_one(self.scale) else A * self.scale)[:, None]
+
+
+def _without_pitch(S: Array) -> Array:
+    """The axis of a hinge, v less its part along w, which is rounding; symbols as they are."""
+    w, v = S[:3], S[3:]
+    if known(w) is None or not np.any(v != 0):
+        return S
+    return np.concatenate([w, cross(cross(w, v), w)])
 
 
 def joint_pose(joint: Joint, q: Array) -> Array:
     """Pose of the link relative to where it is at zero, from the joint's own coordinates."""
     if joint.type in SCREW_TYPES:
         angle = q[0] if _is_one(joint.scale) else q[0] * joint.scale
-        return exp_se3(joint.screw, angle if _is_zero(joint.offset) else angle + joint.offset)
+        angle = angle if _is_zero(joint.offset) else angle + joint.offset
+        pitch = 0 if joint.type == REVOLUTE else None
+        return exp_se3(joint.screw, angle, pitch=pitch)  # type: ignore[arg-type]
     if joint.type == SPHERICAL:
         return pose(quaternion_rotation(q), np.zeros(3, int))
     if joint.type == FREE:
