@@ -11,16 +11,10 @@ from importlib.resources.abc import Traversable
 
 from kinetree.backends import cache, engine
 from kinetree.compiler.graph import Graph
+from kinetree.compiler.store import StoredGraph, encode
 
 # the modules of this folder that decide what code is made; all of llvm/ does
 MAKERS = ("arrays_abi.py", "engine.py", "fastcall.py", "programs.py", "quiet.py")
-
-
-def graph_text(graph: Graph) -> str:
-    """Everything in a graph that code depends on; names of ports are not part of it."""
-    lines = [f"{node.op} {node.args} {node.value!r}" for node in graph.nodes]
-    shapes = [[port.shape for port in ports] for ports in (graph.inputs, graph.outputs)]
-    return "\n".join([*lines, repr(shapes), repr(graph.results)])
 
 
 @functools.cache
@@ -42,5 +36,6 @@ def sources(folder: Traversable) -> list[Traversable]:
 
 def code_key(graph: Graph, target: object, dtype: str) -> str:
     """The key of the object code of `graph` for `target` in numbers of type `dtype`."""
-    parts = [graph_text(graph), dtype, repr(target), emitter_text(), engine.versions()]
+    digest = graph.digest if isinstance(graph, StoredGraph) else StoredGraph(encode(graph)).digest
+    parts = [digest, dtype, repr(target), emitter_text(), engine.versions()]
     return cache.make_key(parts)

@@ -5,6 +5,7 @@ The ufunc's own `obj` field, which NumPy releases with the ufunc, therefore owns
 """
 
 import ctypes
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,6 +82,7 @@ def make_gufunc(
     return gufunc
 
 
+@functools.cache
 def _creator() -> Any:
     """PyUFunc_FromFuncAndDataAndSignature."""
     pointer, number = ctypes.c_void_p, ctypes.c_int
