@@ -1,0 +1,28 @@
+"""kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
+
+from kinetree import algorithms, robots, spatial
+from kinetree.backends.kernel import Kernel
+from kinetree.backends.threads import threads
+from kinetree.description import Friction, Limits, Mimic, Rotor
+from kinetree.errors import KinetreeError
+from kinetree.model import Builder, Model
+from kinetree.robot import Robot
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Builder",
+    "Friction",
+    "Kernel",
+    "KinetreeError",
+    "Limits",
+    "Mimic",
+    "Model",
+    "Robot",
+    "Rotor",
+    "__version__",
+    "algorithms",
+    "robots",
+    "spatial",
+    "threads",
+]

@@ -20,6 +20,7 @@ from kinetree.compiler.trace import trace
 from kinetree.errors import NameLookupError
 from kinetree.free import free_ports, with_free
 from kinetree.model import Model
+from kinetree.traced import stored_graph
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,10 @@ def trace_quantity(
         changed = with_free(model, free, arrays[given:])
         return quantity.make(changed, not free, frame)(*arrays[:given])
 
-    graph = trace(function, [*state, *loads, *extra], [(name, quantity.dims)])
-    return optimise(graph)
+    def make() -> Graph:
+        return optimise(trace(function, [*state, *loads, *extra], [(name, quantity.dims)]))
+
+    return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
 
 
 def compile_kernel(
@@ -180,7 +183,7 @@ def compile_kernel(
     doc = f"{name} of {model.name}: {quantity.doc}"
     if quantity.wrenches and not wrenches and not free:
         more = partial(compile_kernel, model, name, wrenches=True)
-        return Kernel(graph, name, doc, more=more)
+        return Kernel(graph, name, doc, more=("F_ext", more))
     return Kernel(graph, name, doc)
 
 

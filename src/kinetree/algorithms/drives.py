@@ -29,15 +29,15 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     force = 0
     viscous, coulomb = friction.viscous, friction.coulomb
     direction = 0
-    if viscous[0] != viscous[1] or any(c != 0 for c in coulomb):
+    if not (_same(viscous) and _absent(coulomb)):
         direction = sign(dq)
-    if any(c != 0 for c in viscous):
+    if not _absent(viscous):
         force = force + _mean(viscous) * dq
-    if viscous[0] != viscous[1]:
+    if not _same(viscous):
         force = force + _half_difference(viscous) * (dq * direction)
-    if any(c != 0 for c in coulomb):
+    if not _absent(coulomb):
         force = force + _mean(coulomb) * direction
-    if coulomb[0] != coulomb[1]:
+    if not _same(coulomb):
         force = force + _half_difference(coulomb) * (direction * direction)
     if friction.function is not None:
         force = force + friction.function(dq)
@@ -88,8 +88,18 @@ def armature(model: Model, i: int) -> Any:
     return joint.armature * (joint.scale * joint.scale)
 
 
+def _absent(pair: tuple[Any, Any]) -> bool:
+    """Known to be zero; a symbol or traced scalar may always be something."""
+    return all(isinstance(c, int | float) and c == 0 for c in pair)
+
+
+def _same(pair: tuple[Any, Any]) -> bool:
+    known = all(isinstance(c, int | float) for c in pair)
+    return pair[0] is pair[1] or (known and pair[0] == pair[1])
+
+
 def _mean(pair: tuple[Any, Any]) -> Any:
-    return pair[0] if pair[0] == pair[1] else (pair[0] + pair[1]) / 2
+    return pair[0] if _same(pair) else (pair[0] + pair[1]) / 2
 
 
 def _half_difference(pair: tuple[Any, Any]) -> Any:

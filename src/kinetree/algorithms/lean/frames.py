@@ -19,6 +19,7 @@ from kinetree.model import WORLD, Model
 
 WIDE = np.longdouble
 DUST = 1e-15  # what rounding leaves of an exact zero, relative to the size of the robot
+STEEP = 0.3  # sine of two axes below which their common normal may lie far away, and is not used
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +90,20 @@ def _toward(z: Array, point: Array | None, T: Array, child_slides: bool) -> tupl
     z_c, o_c = T[:3, 2], T[:3, 3]
     normal = np.cross(z, z_c)
     sine = np.linalg.norm(normal)
-    if sine < DUST:  # parallel: x points to the child's axis, or as the child's where they coincide
-        if point is None:
-            return _across(T[:3, 0], z), o_c
-        foot = point + z * (z @ (o_c - point))
-        away = o_c - foot
-        length = np.linalg.norm(away)
-        close = child_slides or length < DUST * max(1.0, float(np.linalg.norm(o_c)))
-        return (_across(T[:3, 0], z) if close else away / length), foot
-    x = normal / sine
+    x = _across(T[:3, 0], z) if sine < DUST else normal / sine
     if point is None:
         return x, o_c
-    if child_slides:
-        return x, point + z * (z @ (o_c - point))
-    # foot of the common normal of the two axes
     gap = o_c - point
-    along = (gap @ z - (z @ z_c) * (gap @ z_c)) / (sine * sine)
-    return x, point + z * along
+    foot = point + z * (z @ gap)
+    if sine >= DUST:
+        if sine < STEEP or child_slides:
+            return x, foot
+        along = (gap @ z - (z @ z_c) * (gap @ z_c)) / (sine * sine)
+        return x, point + z * along  # foot of the common normal of the two axes
+    away = o_c - foot
+    length = np.linalg.norm(away)
+    apart = length > DUST * max(1.0, float(np.linalg.norm(o_c))) and not child_slides
+    return (away / length if apart else x), foot
 
 
 def _free_end(z: Array, point: Array | None, M: Array) -> tuple[Array, Array]:

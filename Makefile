@@ -1,0 +1,57 @@
+# Everything below sets itself up in .venv: Python >= 3.11, make and a package index are enough.
+PYTHON ?= python3
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: help demo test lint bench fuzz clean
+
+help:
+	@echo "make demo   work the course's exercises and print the results"
+	@echo "make test   run all tests"
+	@echo "make lint   ruff and pyright"
+	@echo "make bench  measure kinetree and its peers, write a dated record"
+	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(BIN)/python pyproject.toml
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml
+	$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	$(PIP) -e '.[test,lint]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(PIP) -e '.[test,bench]'
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/kinetree demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.run
+
+fuzz: $(VENV)/.test
+	$(BIN)/python tools/fuzz_urdf.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

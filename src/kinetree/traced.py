@@ -1,0 +1,84 @@
+"""Traced graphs kept on disk, so that a known robot is not traced again.
+
+The key covers the robot's data, the quantity, and the source of everything between a model and its
+graph. A robot with a friction function of its own has no key: code cannot be compared.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable, Iterable
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends import cache, cache_folder
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.store import StoredGraph, encode
+from kinetree.errors import KinetreeError
+from kinetree.model import Model
+
+SOURCES = ("spatial", "description", "model", "algorithms", "algorithms/lean", "compiler")
+MODULES = ("arrays.py", "scalars.py", "compile.py", "free.py")
+
+
+def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]) -> Graph:
+    """The graph that `make` would make, from the disk where it is known."""
+    if not cache_folder.enabled() or not comparable(model):
+        return StoredGraph(encode(make()))
+    parts = [repr(tuple(options)), source_hash()]
+    key = cache.make_key(["graph", model_hash(model), *parts])
+    data = cache.load(key)
+    if data is not None:
+        try:
+            return StoredGraph(data)
+        except (ValueError, KeyError, KinetreeError):  # written by another version of kinetree
+            pass
+    data = encode(make())
+    cache.store(key, data)
+    return StoredGraph(data)
+
+
+def comparable(model: Model) -> bool:
+    """Whether two models with equal numbers are equal."""
+    numeric = all(x.dtype != object for x in (model.M_pi, model.m, model.com, model.I_com))
+    return numeric and all(joint.friction.function is None for joint in model.joints)
+
+
+def model_hash(model: Model) -> str:
+    """A hash over everything that decides what a model computes."""
+    digest = hashlib.sha256()
+    for x in (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base):
+        _feed(digest, np.asarray(x, float).tobytes())
+    _feed(digest, repr((model.parent, model.tool)).encode())
+    for joint in model.joints:
+        screw = b"" if joint.screw is None else np.asarray(joint.screw, float).tobytes()
+        friction = joint.friction.viscous, joint.friction.coulomb
+        data = joint.type, joint.coords, joint.dofs, joint.scale, joint.offset, joint.armature
+        _feed(digest, screw + repr((joint.name, data, friction, joint.follows)).encode())
+    for rotor in model.rotors:
+        data = rotor.joint, rotor.dof, rotor.link, rotor.inertia, rotor.ratio, rotor.s.tolist()
+        _feed(digest, repr(data).encode())
+    for name, frame in model.frames.items():
+        _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def source_hash() -> str:
+    """A hash over the source of everything that turns a model into a graph."""
+    here = files("kinetree")
+    digest = hashlib.sha256()
+    for folder in SOURCES:
+        place = here.joinpath(*folder.split("/"))
+        for item in sorted(place.iterdir(), key=lambda item: item.name):
+            if item.name.endswith(".py"):
+                _feed(digest, item.read_bytes())
+    for name in MODULES:
+        _feed(digest, (here / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, data: bytes) -> None:
+    digest.update(len(data).to_bytes(8, "little"))
+    digest.update(data)
