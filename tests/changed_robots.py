@@ -47,9 +47,7 @@ def renumbered(model: Model, rng: np.random.Generator) -> Model:
                     joint.friction.viscous, joint.friction.coulomb, joint.friction.function
                 ),
                 armature=joint.armature,
-                rotor=None
-                if rotor is None
-                else Rotor(rotor.inertia, ratio, rotor.s, names[rotor.link]),
+                rotor=rotor,
             )
         )
     tool = model.frame()

@@ -13,8 +13,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from kinetree.description.joints import FREE, SPHERICAL
-from kinetree.model import Frame, Model
+from kinetree.description.joints import FREE, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.model import Frame, Joint, Model
 from robot_states import State
 
 H = mpmath.mpf(10) ** -18
@@ -33,7 +33,7 @@ def precise(model: Model) -> Model:
     return model.replace(
         M_pi=np.array([_rigid(M) for M in model.M_pi]),
         joints=tuple(
-            joint if joint.screw is None else dataclasses.replace(joint, screw=_unit(joint.screw))
+            joint if joint.screw is None else dataclasses.replace(joint, screw=_axis(joint))
             for joint in model.joints
         ),
         frames={name: Frame(f.link, _rigid(f.T_if)) for name, f in model.frames.items()},
@@ -64,7 +64,10 @@ def _rigid(T: Any) -> Any:
     return np.concatenate([np.concatenate([R, T[:3, 3:]], 1), T[3:]])
 
 
-def _unit(S: Any) -> Any:
-    part = S[:3] if any(S[:3]) else S[3:]
-    length = mpmath.sqrt(part @ part)
-    return np.concatenate([part / length, S[3:]]) if any(S[:3]) else S / length
+def _axis(joint: Joint) -> Any:
+    """The screw with |w| = 1 (or |v| = 1), a hinge without pitch."""
+    w, v = joint.screw[:3], joint.screw[3:]
+    if joint.type == PRISMATIC:
+        return np.concatenate([w, v / mpmath.sqrt(v @ v)])
+    w = w / mpmath.sqrt(w @ w)
+    return np.concatenate([w, v - w * (w @ v) if joint.type == REVOLUTE else v])

@@ -32,7 +32,8 @@ def test_the_rate_of_M_less_twice_C_is_skew_symmetric(seed):
     q, dq, _ = random_state(model, seed).motion
     dM, C = kt.mass_matrix_rate(model, q, dq), kt.coriolis_matrix(model, q, dq)
     N = dM - 2 * C
-    assert size(N + N.T) <= ROUNDING * (size(dM) + 2 * size(C))
+    # both are sums of terms of the size of M dq, which may cancel
+    assert size(N + N.T) < ROUNDING * size(kt.mass_matrix(model, q)) * size(dq)
 
 
 @settings(max_examples=100)
