@@ -15,7 +15,7 @@ def answer(kernel, arrays):
     """Run in the other process: a batch on two threads that are really there, and one state."""
     meeting = threading.Barrier(2, timeout=20)
     run([meeting.wait] * 2, 2)
-    dispatch = kernel._general.__self__
+    dispatch = kernel._dispatch
     dispatch._least = dispatch._states = 1
     with threads(2):
         batch = kernel(*arrays)

@@ -57,7 +57,7 @@ def test_compiled_kernels_are_silent(graph, kind):
 
 def test_threads_are_silent(graph):
     kernel = Kernel(graph)
-    dispatch = kernel._general.__self__
+    dispatch = kernel._dispatch
     dispatch._least = dispatch._states = 1
     a, b = np.repeat(np.array(BAD), 100, axis=0).T
     with threads(2), np.errstate(all="raise"):

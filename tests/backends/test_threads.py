@@ -21,7 +21,7 @@ def settings(monkeypatch):
 @pytest.fixture
 def eager(arm):
     """A kernel that takes threads for any batch."""
-    dispatch = arm._general.__self__
+    dispatch = arm._dispatch
     dispatch._least = dispatch._states = 1
     return arm
 
@@ -77,7 +77,7 @@ def test_number_types(eager, states, runs):
 
 def test_kernels_without_float32_return_float64(arm_graph, states, runs):
     kernel = Kernel(arm_graph, dtypes=("float64",))
-    dispatch = kernel._general.__self__
+    dispatch = kernel._dispatch
     dispatch._least = dispatch._states = 1
     arrays = [array.astype("f4") for array in states(900, 3)]
     with threads(2):
@@ -87,7 +87,7 @@ def test_kernels_without_float32_return_float64(arm_graph, states, runs):
 
 
 def test_several_outputs(pair, states, runs):
-    dispatch = pair._general.__self__
+    dispatch = pair._dispatch
     dispatch._least = dispatch._states = 1
     q, dq = states(800, 2, count=2)
     expected = pair(q, dq)
