@@ -66,9 +66,9 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
             continue
     if leads_out:
         raise ParseError(
-            f"{node.where}: {node} names the file {clip(name, 200)!r}, which lies outside the model's folder; "
-            "expected a file in that folder or below it. If the model is to be trusted, pass the "
-            "other folder in folders=."
+            f"{node.where}: {node} names the file {clip(name, 200)!r}, which lies outside the "
+            "model's folder; expected a file in that folder or below it. If the model is to be "
+            "trusted, pass the other folder in folders=."
         )
     return None
 
@@ -117,8 +117,8 @@ def _include(node: Node, origin: Path, files: Files) -> tuple[Path, list[Node]]:
     real = path.resolve()
     if real in files.opened:
         raise ParseError(
-            f"{node.where}: the file {clip(name, 200)!r} is already included; MJCF includes a file only once, "
-            "and never itself."
+            f"{node.where}: the file {clip(name, 200)!r} is already included; MJCF includes a file "
+            "only once, and never itself."
         )
     files.opened.add(real)
     if len(files.opened) > MAX_FILES:

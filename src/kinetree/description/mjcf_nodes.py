@@ -46,7 +46,8 @@ def parse(data: bytes, file: str) -> list[Node]:
         file: its name, for messages.
     """
     text = decode(data, file)
-    if not text.lstrip("\ufeff \t\r\n").startswith("<"):
+    beginning = text.lstrip("\ufeff \t\r\n")[:1]
+    if beginning not in ("", "<"):
         # The reader's message would show the beginning of a file that may be someone's secret.
         raise ParseError(f"{file}:1:1: the file is no XML; expected '<' first.")
     nodes: list[Node] = []
