@@ -4,7 +4,8 @@ from kinetree import algorithms, robots, spatial
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.threads import threads
 from kinetree.description import Friction, Limits, Mimic, Rotor
-from kinetree.errors import KinetreeError
+from kinetree.errors import KinetreeError, KinetreeWarning
+from kinetree.load import load
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
 
@@ -15,6 +16,7 @@ __all__ = [
     "Friction",
     "Kernel",
     "KinetreeError",
+    "KinetreeWarning",
     "Limits",
     "Mimic",
     "Model",
@@ -22,6 +24,7 @@ __all__ = [
     "Rotor",
     "__version__",
     "algorithms",
+    "load",
     "robots",
     "spatial",
     "threads",

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from kinetree import algorithms
 from kinetree.algorithms.drives import frictionless
 from kinetree.algorithms.inputs import zeros
@@ -43,6 +45,8 @@ def _inverse_dynamics(model: Model, regrouped: bool, frame: str | None) -> Calla
 
 
 def _forward_dynamics(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    if regrouped:
+        check_inertia(model)
     return partial(lean_mass.forward_dynamics, lean_model(model, regrouped=regrouped))
 
 
@@ -185,6 +189,12 @@ def compile_kernel(
         more = partial(compile_kernel, model, name, wrenches=True)
         return Kernel(graph, name, doc, more=("F_ext", more))
     return Kernel(graph, name, doc)
+
+
+def check_inertia(model: Model) -> None:
+    """Refuse a robot whose mass matrix is singular wherever one looks, naming the joint."""
+    rest = zeros(model.n)
+    algorithms.forward_dynamics(model, algorithms.random(model, np.random.default_rng(0)), rest, rest)
 
 
 def _find(name: str) -> Quantity:

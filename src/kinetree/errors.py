@@ -39,3 +39,7 @@ class GraphError(KinetreeError, ValueError):
 
 class CompileError(KinetreeError, RuntimeError):
     """Code that could not be compiled or loaded."""
+
+
+class KinetreeWarning(UserWarning):
+    """Something a user should know about their robot or their machine."""

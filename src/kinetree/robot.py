@@ -56,8 +56,9 @@ class Robot:
     centroidal_momentum = Compiled("centroidal_momentum")
     link_poses = Compiled("link_poses")
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, report: Any = None) -> None:
         self.model = model
+        self.report = report
         self._framed: dict[tuple[str, str | None], Kernel] = {}
 
     @classmethod
@@ -160,10 +161,10 @@ class Robot:
         return self._framed[key]
 
     def __getstate__(self) -> Mapping[str, Any]:
-        return {"model": self.model}
+        return {"model": self.model, "report": self.report}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__init__(state["model"])
+        self.__init__(state["model"], state["report"])
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"

@@ -7,7 +7,12 @@ import numpy as np
 
 from kinetree.arrays import Array, is_numeric
 from kinetree.description.joints import FIXED
-from kinetree.description.records import JointDescription, Note, RobotDescription
+from kinetree.description.records import (
+    JointDescription,
+    LinkDescription,
+    Note,
+    RobotDescription,
+)
 from kinetree.errors import NameLookupError
 from kinetree.model.change import free_fall
 from kinetree.model.checks import (
@@ -41,6 +46,7 @@ class Parts:
     bodies: dict[int, list[tuple[Any, Array, Array]]] = field(default_factory=lambda: {WORLD: []})
     places: dict[str, Place] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    warnings: list[Note] = field(default_factory=list)
 
 
 def build_model(description: RobotDescription, *, unphysical: str = "error") -> Model:
@@ -48,7 +54,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
 
     Args:
         description: links, joints and frames of one tree.
-        unphysical: what to do about an impossible mass distribution: "error", "warn" or "allow".
+        unphysical: what to do about an impossible mass distribution: "error", "warn", or "allow",
+            which only records it in the model's warnings.
     """
     check_unphysical(unphysical)
     root = check_tree(description)
@@ -80,14 +87,15 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         tool=tool,
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
         notes=(*description.notes, *parts.notes),
+        warnings=(*description.warnings, *parts.warnings),
     )
 
 
 def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
     """Visit the links from the root, joints in the order of the source where parents allow it."""
     parts = Parts(places={root: Place(WORLD, np.eye(4, dtype=int))})
-    bodies = {link.name: link.bodies for link in description.links}
-    _add_bodies(parts, root, bodies[root], unphysical)
+    links = {link.name: link for link in description.links}
+    _add_bodies(parts, links[root], unphysical)
     for joint in outward(description):
         check_joint(joint)
         M_pc = check_pose(joint.M_pc, f"home pose of joint {joint.name!r}")
@@ -104,7 +112,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
             parts.M_pi.append(T)
             parts.bodies[i] = []
             parts.places[joint.child] = Place(i, np.eye(4, dtype=int))
-        _add_bodies(parts, joint.child, bodies[joint.child], unphysical)
+        _add_bodies(parts, links[joint.child], unphysical)
     for i in range(len(parts.joints)):
         if not parts.bodies[i]:
             parts.bodies[i].append(_no_body())
@@ -130,12 +138,14 @@ def outward(description: RobotDescription) -> list[JointDescription]:
     return order
 
 
-def _add_bodies(parts: Parts, name: str, bodies: Any, unphysical: str) -> None:
-    place = parts.places[name]
+def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
+    place = parts.places[link.name]
     at_home = np.array_equal(place.T, np.eye(4))
-    for body in bodies:
-        checked = check_body(body.m, body.com, body.I_com, f"link {name!r}")
-        check_link(name, *checked, unphysical=unphysical)
+    for body in link.bodies:
+        checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
+        fault = check_link(link.name, *checked, unphysical=unphysical)
+        if fault is not None:
+            parts.warnings.append(Note(fault, link.where))
         moved = checked if at_home else move_body(*checked, place.T)
         parts.bodies[place.link].append(moved)
 

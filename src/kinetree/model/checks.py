@@ -16,7 +16,7 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
-from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError
+from kinetree.errors import InertiaError, InputError, KinetreeWarning, ModelError, NameLookupError
 from kinetree.spatial.inertia import physical_faults
 
 UNPHYSICAL = ("error", "warn", "allow")
@@ -84,15 +84,17 @@ def check_unphysical(unphysical: str) -> None:
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
 
 
-def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> None:
-    """A link's mass distribution is possible; symbols are taken as they are."""
-    faults = [] if unphysical == "allow" else physical_faults(m, I_com)
+def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> str | None:
+    """What is impossible about a link's mass distribution, or None; symbols are trusted."""
+    faults = physical_faults(m, I_com)
     if not faults:
-        return
+        return None
     message = f"link {name!r} is no physical body: {'; '.join(faults)}."
     if unphysical == "error":
         raise InertiaError(f"{message} To use the numbers all the same, pass unphysical='warn'.")
-    warnings.warn(message, stacklevel=2)
+    if unphysical == "warn":
+        warnings.warn(message, KinetreeWarning, stacklevel=4)
+    return message
 
 
 def check_joint(joint: JointDescription) -> None:

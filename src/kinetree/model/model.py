@@ -61,6 +61,7 @@ class Model:
     tool: str
     base: tuple[Any, Array, Array]
     notes: tuple[Note, ...] = ()
+    warnings: tuple[Note, ...] = ()
 
     @cached_property
     def n(self) -> int:

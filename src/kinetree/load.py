@@ -1,0 +1,102 @@
+"""kt.load: a robot from a file, with a report of what was read."""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kinetree.description.joints import FREE
+from kinetree.description.mjcf import read_mjcf
+from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
+from kinetree.description.urdf import read_urdf
+from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.model import Model, build_model
+from kinetree.model.checks import check_tree
+from kinetree.report import Report
+from kinetree.robot import Robot
+
+URDF, MJCF = (".urdf", ".xacro"), (".xml", ".mjcf")
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    floating: bool = False,
+    mimic: bool = True,
+    strict: bool = False,
+    folders: Sequence[str | os.PathLike[str]] = (),
+) -> Robot:
+    """The robot of a URDF (.urdf, .xacro) or MJCF (.xml, .mjcf) file.
+
+    Args:
+        path: the file.
+        floating: hang the root link on a free joint called "base" instead of fixing it.
+        mimic: joints that mimic another follow it and have no entry in q; False keeps them
+            independent.
+        strict: warnings are errors.
+        folders: further folders that ROS packages, includes and meshes may lie in.
+
+    Returns:
+        The robot; `robot.report` says what was read, assumed, merged and ignored.
+    """
+    description = read(path, folders)
+    if not mimic:
+        description = independent(description)
+    if floating:
+        description = float_base(description)
+    model = build_model(description, unphysical="allow")
+    report = Report.of(Path(path), description, model)
+    announce(model, str(path), strict)
+    return Robot(model, report=report)
+
+
+def read(
+    path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]] = ()
+) -> RobotDescription:
+    """The records of a file, by the ending of its name."""
+    try:
+        ending = Path(path).suffix.lower()
+    except TypeError:
+        raise InputError(f"path is {path!r}; expected the name of a URDF or MJCF file.") from None
+    if ending in URDF:
+        return read_urdf(path, package_paths=folders)
+    if ending in MJCF:
+        return read_mjcf(path, folders=folders)
+    raise InputError(
+        f"{os.fspath(path)} ends with {ending!r}; expected {', '.join((*URDF, *MJCF))}. "
+        "Rename the file by what it contains."
+    )
+
+
+def independent(description: RobotDescription) -> RobotDescription:
+    """The same robot with mimic joints that move by themselves."""
+    joints = tuple(dataclasses.replace(joint, mimic=None) for joint in description.joints)
+    return dataclasses.replace(description, joints=joints)
+
+
+def float_base(description: RobotDescription) -> RobotDescription:
+    """The same robot on a free joint "base" between a link "world" and its root."""
+    root = check_tree(description)
+    world = "world" if all(x.name != "world" for x in description.links) else "kinetree_world"
+    base = JointDescription(
+        name="base", type=FREE, parent=world, child=root, M_pc=np.eye(4, dtype=int)
+    )
+    return dataclasses.replace(
+        description,
+        links=(LinkDescription(world), *description.links),
+        joints=(base, *description.joints),
+    )
+
+
+def announce(model: Model, source: str, strict: bool) -> None:
+    """One Python warning for all that the file says and dynamics cannot honour; or an error."""
+    if not model.warnings:
+        return
+    texts = [f"{note.where}: {note.text}" if note.where else note.text for note in model.warnings]
+    if strict:
+        raise ModelError(f"{source} has {len(texts)} warnings and strict=True: {' '.join(texts)}")
+    more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
+    warnings.warn(f"{source}: {' '.join(texts[:3])}{more}", KinetreeWarning, stacklevel=3)

@@ -1,0 +1,84 @@
+"""Report: what was read from a file, on one screen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, isinf
+from pathlib import Path
+
+from kinetree.algorithms import total_mass
+from kinetree.description.records import Note, RobotDescription
+from kinetree.model import Joint, Model
+
+MOST_ROWS = 24  # joints and remarks of each kind that are shown; the rest is counted
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a file gave: the model, and every remark with its file and line."""
+
+    source: Path
+    links: int
+    joints: int
+    model: Model
+    notes: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+
+    @classmethod
+    def of(cls, source: Path, description: RobotDescription, model: Model) -> "Report":
+        """The report of a description and the model built from it."""
+        return cls(
+            source,
+            len(description.links),
+            len(description.joints),
+            model,
+            model.notes,
+            model.warnings,
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The report as lines of text, none wider than a terminal needs to be."""
+        model = self.model
+        yield f"{model.name} from {self.source.name}"
+        yield (
+            f"  {self.links} links, {self.joints} joints, {model.n} degrees of freedom, "
+            f"{total_mass(model):.6g} kg"
+        )
+        yield f"  base {model.base_name!r}, tool {model.tool!r}"
+        yield ""
+        yield "  joint                          type        moves                    limits"
+        for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_ROWS]:
+            yield f"  {_cut(joint.name, 30):30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
+        if len(model.joints) > MOST_ROWS:
+            yield f"  ... and {len(model.joints) - MOST_ROWS} more"
+        yield from self._remarks("warnings", self.warnings)
+        yield from self._remarks("notes", self.notes)
+
+    def _remarks(self, title: str, remarks: tuple[Note, ...]) -> Iterator[str]:
+        if not remarks:
+            return
+        yield ""
+        yield f"  {len(remarks)} {title if len(remarks) > 1 else title[:-1]}"
+        for note in remarks[:MOST_ROWS]:
+            yield f"  - {note.text}" + (f" [{note.where}]" if note.where else "")
+        if len(remarks) > MOST_ROWS:
+            yield f"  ... and {len(remarks) - MOST_ROWS} more in report.{title}"
+
+
+def _limits(joint: Joint) -> str:
+    if joint.follows is not None:
+        return f"= {joint.scale:g} {joint.follows} {joint.offset:+g}"
+    low, high = joint.limits.lower, joint.limits.upper
+    text = "free" if isinf(low) and isinf(high) else f"{low:.4g} .. {high:.4g}"
+    extra = [
+        f"{value:.4g} {unit}"
+        for value, unit in ((joint.limits.velocity, "/s"), (joint.limits.effort, "effort"))
+        if value != inf
+    ]
+    return ", ".join([text, *extra])
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
