@@ -35,7 +35,7 @@ def joint_type(S: Array) -> str:
     """Kind of joint that moves along a screw axis."""
     if not np.any(S[:3] != 0):
         return PRISMATIC
-    return REVOLUTE if _has_no_pitch(S, 1e-14) else HELICAL
+    return REVOLUTE if _has_no_pitch(S) else HELICAL
 
 
 def check_kind(S: Array, type: str, name: str) -> Array:
@@ -43,7 +43,7 @@ def check_kind(S: Array, type: str, name: str) -> Array:
     w, v = S[:3], S[3:]
     turns = bool(np.any(w != 0))
     fits = not turns if type == PRISMATIC else turns
-    if not fits or (type == REVOLUTE and known(S) is not None and not _has_no_pitch(S, 1e-12)):
+    if not fits or (type == REVOLUTE and known(S) is not None and not _has_no_pitch(S)):
         pitch = f"pitch {float(w @ v):.6g}" if turns else "a translation"
         raise ModelError(
             f"{name} is {S.tolist()}, {pitch}, which does not fit the type {type!r}; a prismatic "
@@ -52,9 +52,9 @@ def check_kind(S: Array, type: str, name: str) -> Array:
     return S
 
 
-def _has_no_pitch(S: Array, slack: float) -> bool:
-    """Whether w . v = 0; of numbers to rounding of |v|, and 1e-14 m a radian is nothing."""
+def _has_no_pitch(S: Array) -> bool:
+    """Whether w . v = 0; of numbers to 1e-12 m a radian, what changes of frame leave by rounding."""
     pitch, values = S[:3] @ S[3:], known(S)
     if values is None:
         return bool(pitch == 0)
-    return abs(float(pitch)) <= slack * max(1.0, float(np.linalg.norm(values[3:])))
+    return abs(float(pitch)) <= 1e-12 * max(1.0, float(np.linalg.norm(values[3:])))
