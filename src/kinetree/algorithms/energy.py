@@ -9,6 +9,7 @@ from kinetree.algorithms.forward_kinematics import forward_kinematics
 from kinetree.algorithms.inputs import per_link, rates
 from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.arrays import Array
+from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, inverse, translation
 
@@ -44,11 +45,14 @@ def total_mass(model: Model) -> Any:
 
 def center_of_mass(model: Model, q: Any) -> Array:
     """Centre of mass of all links and the base, in {s}, (3,), m."""
+    mass = total_mass(model)
+    if isinstance(mass, int | float) and mass == 0:
+        raise ModelError(f"{model.name!r} has no mass, so it has no centre of mass.")
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
     for i in model.links:
         h = h + (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]) * model.m[i]
-    return h / total_mass(model)
+    return h / mass
 
 
 def momentum(model: Model, q: Any, dq: Any) -> Array:
