@@ -36,7 +36,8 @@ def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Li
             text = f"{owner}: {key} limit {given.pop(key):g} is negative; taken as unlimited."
             findings.warn(limit, text)
     if word == "continuous":
-        if any(given.pop(key, 0) for key in ("lower", "upper")):
+        ends = [given.pop(key, 0) for key in ("lower", "upper")]
+        if any(ends):
             findings.note(limit, f"{owner} is continuous; its lower and upper limits are ignored.")
         return Limits(**given)
     lower, upper = _range(limit, word, given, owner, findings)

@@ -72,6 +72,11 @@ def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, J
                     f"{joint.where}: joint {show(joint.name)} has {end} {show(link)}, which is no "
                     f"link of the file.{suggest(link, names)}"
                 )
+        if joint.parent == joint.child:
+            raise ParseError(
+                f"{joint.where}: joint {show(joint.name)} joins {show(joint.child)} to itself; "
+                "expected two different links as parent and child."
+            )
         if joint.child in parents:
             other = parents[joint.child]
             raise ParseError(
@@ -100,9 +105,8 @@ def _check_loops(parents: dict[str, JointDescription]) -> None:
 def _refuse_loop(link: str, trail: dict[str, JointDescription]) -> None:
     loop = list(trail.values())[list(trail).index(link) :]
     names = ", ".join(show(joint.name) for joint in loop[:8])
-    what = "joins a link to itself" if len(loop) == 1 else "form a loop of links"
     raise ParseError(
-        f"{loop[0].where}: joint{'s'[: len(loop) > 1]} {names} {what}, here {show(link)}; expected "
+        f"{loop[0].where}: joints {names} form a loop of links, here {show(link)}; expected "
         "a tree with one link that is nobody's child. Cut the loop at one joint."
     )
 
