@@ -38,6 +38,7 @@ REFUSED = {
     "flex": "a soft body, which is no tree of rigid bodies",
     "composite": "a generated structure, which recent versions of MuJoCo no longer read",
     "attach": "part of another model",
+    "model": "another model",
 }
 
 

@@ -73,20 +73,32 @@ def actuator_count(model: Any) -> int:
     return len(model.actuator_trntype)
 
 
+def gear(model: Any, a: int) -> float:
+    """Transmission ratio of an actuator on one joint."""
+    return float(model.actuator_gear[_address(model, "actuator_outadr", a), 0])
+
+
+def _address(model: Any, key: str, a: int) -> int:
+    """Row of actuator a in a table of controls or outputs; older versions have one row each."""
+    table = getattr(model, key, None)
+    return a if table is None else int(table[a])
+
+
 def motor_efforts(model: Any) -> list[float]:
     """Largest force each joint's plain motors can give together; infinite where none bounds it."""
     bounds: dict[int, float] = {}
     for a in range(actuator_count(model)):
         if not is_motor(model, a):
             continue
-        gear, gain = abs(float(model.actuator_gear[a, 0])), abs(float(model.actuator_gainprm[a, 0]))
+        ratio, gain = abs(gear(model, a)), abs(float(model.actuator_gainprm[a, 0]))
+        control = _address(model, "actuator_ctrladr", a)
         force = inf
         if model.actuator_forcelimited[a]:
             force = float(np.abs(model.actuator_forcerange[a]).max())
-        if model.actuator_ctrllimited[a]:
-            force = min(force, gain * float(np.abs(model.actuator_ctrlrange[a]).max()))
+        if model.actuator_ctrllimited[control]:
+            force = min(force, gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
         j = int(model.actuator_trnid[a, 0])
-        bounds[j] = bounds.get(j, 0.0) + (force * gear if gear else 0.0)
+        bounds[j] = bounds.get(j, 0.0) + (force * ratio if ratio else 0.0)
     return [bounds.get(j, inf) for j in range(model.njnt)]
 
 
@@ -104,8 +116,7 @@ def _reflected(model: Any, key: str) -> list[float]:
     result = [0.0] * model.njnt
     values = getattr(model, key, ())  # older versions have no such data
     for a in range(len(values)):
-        if on_joint(model, a):
-            result[int(model.actuator_trnid[a, 0])] += float(
-                model.actuator_gear[a, 0]
-            ) ** 2 * float(values[a])
+        if values[a] and on_joint(model, a):
+            ratio = gear(model, a)
+            result[int(model.actuator_trnid[a, 0])] += ratio * ratio * float(values[a])
     return result

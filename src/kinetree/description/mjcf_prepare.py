@@ -16,7 +16,7 @@ DROPPED = frozenset({"visual", "statistic", "size", "custom", "extension", "laye
 DROPPED_ASSETS = frozenset({"texture", "skin"})
 DROPPED_ATTRIBUTES = frozenset({"texture", "usethread", "meshdir", "texturedir", "assetdir"})
 
-# A folder or a file, for any element that may carry one.
+# Two shapes of a stand-in, so large that a scale of a thousandth still leaves a volume.
 TETRAHEDRON = ((0, 0, 0), (1000, 0, 0), (0, 1000, 0), (0, 0, 1000))
 OTHER_SHAPE = ((0, 0, 0), (1500, 0, 0), (0, 1700, 0), (300, 200, 1900))
 
@@ -44,7 +44,7 @@ def mesh_files(nodes: Sequence[Node]) -> dict[str, MeshFile]:
     for k, node in enumerate(nodes):
         if not _is_outside_mesh(nodes, k):
             continue
-        name, path = _mesh_name(node), node.attributes.get("file")
+        name, path = _asset_name(node), node.attributes.get("file")
         if path is not None:
             path = path.replace("\\", "/")
             if settings.get("strippath") == "true":
@@ -103,7 +103,7 @@ def _is_dropped(node: Node, around: Sequence[Node]) -> bool:
 def _stand_in(
     node: Node, shape: Sequence[tuple[int, int, int]], present: Mapping[str, str]
 ) -> Node:
-    name = _mesh_name(node)
+    name = _asset_name(node)
     kept = ("class", "scale", "refpos", "refquat", "inertia", "maxhullvert")
     attributes = {"name": name} | {k: v for k, v in node.attributes.items() if k in kept}
     if "class" in attributes:
@@ -117,7 +117,11 @@ def _stand_in(
 def _cleaned(node: Node, around: Sequence[Node]) -> Node:
     """The node without what points to dropped elements or to files."""
     tag = node.tag
-    attributes = {k: v for k, v in node.attributes.items() if k not in DROPPED_ATTRIBUTES}
+    attributes = {
+        k: v
+        for k, v in node.attributes.items()
+        if k not in DROPPED_ATTRIBUTES and not k.startswith("file")
+    }
     for key in ("class", "childclass"):
         if key in attributes:
             attributes[key] = _class_name(attributes[key])
@@ -130,8 +134,7 @@ def _cleaned(node: Node, around: Sequence[Node]) -> Node:
         attributes["type"] = "mesh"
     if tag == "hfield" and around and around[-1].tag == "asset":
         kept = {k: v for k, v in attributes.items() if k in ("name", "size")}
-        if "file" in attributes:
-            kept.setdefault("name", PurePosixPath(attributes["file"]).stem)
+        kept.setdefault("name", _asset_name(node))
         attributes = kept | {"nrow": "2", "ncol": "2"}
     return replace(node, tag=tag, attributes=attributes)
 
@@ -141,7 +144,7 @@ def _class_name(name: str) -> str:
     return name.replace("%", "\ufe6a")
 
 
-def _mesh_name(node: Node) -> str:
-    """MuJoCo names a mesh without name after its file, without folder and extension."""
+def _asset_name(node: Node) -> str:
+    """MuJoCo names an asset without name after its file, without folder and extension."""
     file = node.attributes.get("file", "").replace("\\", "/")
     return node.attributes.get("name", PurePosixPath(file).stem)

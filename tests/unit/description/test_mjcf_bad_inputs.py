@@ -100,6 +100,14 @@ REFUSED = {
     "unknown element": (model("<bone/>"), "bone b1"),
     "flex": (model(top=FLEX), "flex f"),
     "another model": (model('<attach model="m" body="b" prefix="p"/>'), "attach"),
+    "another model as asset": (
+        model(top='<asset><model name="m" file="../m.xml"/></asset>'),
+        "model m",
+    ),
+    "gear beyond all numbers*": (
+        model(top='<actuator><motor joint="j1" gear="1e200" armature="1"/></actuator>'),
+        "j1 armature inf",
+    ),
     "huge replicate": (model(replicate("1000000000")), "replicate count"),
     "replicates in replicates": (model(replicate("900", replicate("900"))), "replicate elements"),
     "huge built-in mesh": (model(top=PLATE), "m params"),

@@ -124,3 +124,22 @@ def test_paths_poses_and_scales_of_meshes_are_kept_for_viewers(tmp_path):
     assert (mesh.link, mesh.path, mesh.kind) == ("b1", "shape.stl", "visual")
     assert mesh.scale == (0.001, 0.001, 0.002)
     assert mesh.T[:3, 3] == pytest.approx([1, 2, 3])
+
+
+def test_a_mesh_that_a_default_gives_to_geoms_is_traced_to_its_body(tmp_path):
+    top = ASSET + '<default><geom type="mesh" mesh="shape"/></default>'
+    body = '<body name="b1"><joint/><geom/>{}</body>'
+    with pytest.raises(ParseError, match=r"body 'b1' .* mesh 'shape'"):
+        read(tmp_path, model(top=top, body=body))
+
+
+def test_a_mesh_on_a_body_that_muJoCo_fuses_into_a_moving_one_is_asked_for(tmp_path):
+    top = '<compiler fusestatic="true"/>' + ASSET
+    with pytest.raises(ParseError, match=r"mesh 'shape'"):
+        read(tmp_path, model(f'<body name="plate">{GEOM}</body>', top=top))
+
+
+def test_a_visual_mesh_that_muJoCo_discards_does_not_matter(tmp_path):
+    top = '<compiler discardvisual="true"/>' + ASSET
+    geom = '<geom type="mesh" mesh="shape" contype="0" conaffinity="0" group="2"/>'
+    assert read(tmp_path, model(geom, top=top)).links[1].bodies[0].m == 1
