@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.description.mjcf_compile import Compiled, compile_nodes
 from kinetree.description.mjcf_files import Files, find, read_asset
+from kinetree.description.mjcf_names import body_names
 from kinetree.description.mjcf_nodes import Node
 from kinetree.description.mjcf_prepare import (
     OTHER_SHAPE,
@@ -117,7 +118,7 @@ def _read_meshes(
 
 def _missing_mesh(compiled: Compiled, body: int, meshes: Mapping[str, MeshFile]) -> ParseError:
     mesh = next(iter(meshes.values()))
-    name = compiled.model.body(body).name or f"#{body}"
+    name = body_names(compiled.model)[body]
     node = next((compiled.node_of(b) for b in compiled.spec.bodies if b.id == body), None)
     where = (node or mesh.node).where
     source = "a plugin makes" if mesh.path is None else f"lies in the file {mesh.path!r}"

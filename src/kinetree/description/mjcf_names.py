@@ -7,12 +7,18 @@ WORLD = "world"
 
 def body_names(model: Any) -> list[str]:
     """Names of all bodies; a body without name is "#<id>", the world is "world"."""
-    return [model.body(b).name or f"#{b}" if b else WORLD for b in range(model.nbody)]
+    return [WORLD, *_named([model.body(b).name for b in range(1, model.nbody)], "#", 1)]
 
 
 def joint_names(model: Any) -> list[str]:
     """Names of all joints; a joint without name is "#j<id>"."""
-    return [model.joint(j).name or f"#j{j}" for j in range(model.njnt)]
+    return _named([model.joint(j).name for j in range(model.njnt)], "#j", 0)
+
+
+def _named(names: list[str], prefix: str, first: int) -> list[str]:
+    """Names with numbers where there were none, which a given name may have taken already."""
+    taken = {name for name in names if name}
+    return [name or unused(f"{prefix}{k}", taken) for k, name in enumerate(names, first)]
 
 
 def unused(name: str, taken: set[str]) -> str:

@@ -103,6 +103,11 @@ def test_elements_without_name_are_numbered(read):
     assert robot.links[-1].name == "#4" and robot.joints[-1].name == "#j3"
 
 
+def test_a_number_that_is_someone_elses_name_is_not_used_twice(read):
+    robot = read(model('<body><geom size=".1"/><body name="#2"><geom size=".1"/></body></body>'))
+    assert [link.name for link in robot.links] == ["world", "b1", "#2~2", "#2"]
+
+
 def test_named_sites_are_frames_and_yield_to_links(read):
     frames = by_name(read(EVERY_JOINT).frames)
     assert frames["hook"].link == "wall"
