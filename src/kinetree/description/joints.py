@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known, scalar, unit
+from kinetree.arrays import Array, array, known, scalar, unit
 from kinetree.errors import ModelError
 from kinetree.spatial.twist import screw
 
@@ -28,6 +28,7 @@ def joint_screw(type: str, axis: Any, pitch: Any, point: Any, name: str) -> Arra
     w = unit(axis, f"axis of joint {name!r}")
     if type == PRISMATIC:
         return screw((0, 0, 0), w, np.inf)
+    point = array(point, (3,), f"point on the axis of joint {name!r}")
     return screw(point, w, scalar(pitch, f"pitch of joint {name!r}") if type == HELICAL else 0)
 
 
@@ -53,7 +54,7 @@ def check_kind(S: Array, type: str, name: str) -> Array:
 
 
 def _has_no_pitch(S: Array) -> bool:
-    """Whether w . v = 0; of numbers to 1e-12 m a radian, what changes of frame leave by rounding."""
+    """Whether w . v = 0; of numbers to 1e-12 m a radian, the rounding of changes of frame."""
     pitch, values = S[:3] @ S[3:], known(S)
     if values is None:
         return bool(pitch == 0)
