@@ -1,0 +1,39 @@
+"""Errors: one root, and each is also the builtin error that it refines."""
+
+import inspect
+
+import pytest
+
+from kinetree import errors
+from kinetree.errors import KinetreeError
+
+OWN = [x for _, x in inspect.getmembers(errors, inspect.isclass) if x.__module__ == errors.__name__]
+ALL = [x for x in OWN if not issubclass(x, Warning)]
+
+
+@pytest.mark.parametrize("error", ALL, ids=lambda error: error.__name__)
+def test_every_error_has_one_root_and_says_what_it_is_for(error):
+    assert issubclass(error, KinetreeError)
+    assert error.__doc__ and error.__doc__.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "error", [x for x in ALL if x is not KinetreeError], ids=lambda error: error.__name__
+)
+def test_every_error_refines_a_builtin_error(error):
+    builtins = [x for x in error.__mro__ if x.__module__ == "builtins"]
+    assert set(builtins) - {Exception, BaseException, object}
+
+
+def test_the_shape_and_the_inertia_are_kinds_of_bad_input():
+    assert issubclass(errors.ShapeError, errors.InputError)
+    assert issubclass(errors.InertiaError, errors.ModelError)
+    assert issubclass(errors.ModelError, errors.InputError)
+    assert issubclass(errors.InputError, ValueError)
+
+
+def test_a_missing_name_is_a_lookup_error_and_keeps_its_message():
+    """A KeyError would print its message in quotes; LookupError does not."""
+    assert issubclass(errors.NameLookupError, LookupError)
+    assert not issubclass(errors.NameLookupError, KeyError)
+    assert str(errors.NameLookupError("no frame 'x'")) == "no frame 'x'"

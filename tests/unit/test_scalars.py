@@ -1,0 +1,60 @@
+"""Elementary functions go to the module that knows the scalar."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+from kinetree import scalars
+from kinetree.compiler.graph import Port
+from kinetree.compiler.trace import TracedScalar, trace
+
+X = sympy.Symbol("x", positive=True)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sqrt"])
+def test_each_kind_keeps_its_kind(name):
+    f = getattr(scalars, name)
+    assert f(0.25) == getattr(math, name)(0.25) == f(np.float64(0.25)) == f(Fraction(1, 4))
+    assert f(X) == getattr(sympy, name)(X)
+    with mpmath.workdps(40):
+        x = f(mpmath.mpf(1) / 4)
+        assert isinstance(x, mpmath.mpf) and x == getattr(mpmath, name)(mpmath.mpf(1) / 4)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sqrt", "sign"])
+def test_a_traced_scalar_is_traced(name):
+    seen = []
+
+    def function(x):
+        seen.append(getattr(scalars, name)(x))
+        return seen[0]
+
+    graph = trace(function, [Port("x", ())])
+    assert isinstance(seen[0], TracedScalar)
+    assert name in {node.op for node in graph.nodes}
+
+
+def test_a_whole_number_is_no_obstacle():
+    assert scalars.sin(0) == 0 and scalars.cos(0) == 1 and scalars.sqrt(4) == 2
+
+
+@pytest.mark.parametrize(("x", "expected"), [(2.5, 1), (-3, -1), (0.0, 0), (-0.0, 0)])
+def test_sign_is_minus_one_zero_or_one(x, expected):
+    assert scalars.sign(x) == expected == scalars.sign(mpmath.mpf(x))
+    assert scalars.sign(np.float64(x)) == expected == scalars.sign(sympy.Float(x))
+
+
+def test_the_sign_of_nan_is_nan_and_of_a_symbol_a_symbol():
+    assert math.isnan(scalars.sign(math.nan))
+    assert scalars.sign(sympy.Symbol("y")) == sympy.sign(sympy.Symbol("y"))
+
+
+def test_atan2_knows_the_quadrant_in_every_kind():
+    assert scalars.atan2(1.0, -1.0) == 3 * math.pi / 4
+    assert scalars.atan2(sympy.Integer(1), -1) == 3 * sympy.pi / 4
+    with mpmath.workdps(40):
+        assert scalars.atan2(mpmath.mpf(1), -1) == mpmath.atan2(1, -1)
