@@ -18,7 +18,7 @@ from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_joints import read_joint
 from kinetree.description.urdf_links import read_link
 from kinetree.description.urdf_meshes import read_meshes
-from kinetree.description.urdf_mimics import check_mimics
+from kinetree.description.urdf_mimics import follow
 from kinetree.description.urdf_poses import read_frame
 from kinetree.description.urdf_transmissions import add_rotors
 from kinetree.description.urdf_tree import add_world, check_tree
@@ -46,6 +46,7 @@ def read_urdf(
     path: str | os.PathLike[str],
     *,
     package_paths: Sequence[str | os.PathLike[str]] = (),
+    mimic: bool = True,
 ) -> RobotDescription:
     """The robot of a URDF file, or of a .xacro file (with the extra `kinetree[xacro]`).
 
@@ -54,6 +55,7 @@ def read_urdf(
     Args:
         path: the file.
         package_paths: folders with ROS packages, for $(find ...) in xacro files.
+        mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
 
     Raises:
         ParseError: the file is no URDF; the message has file:line:column and the way out.
@@ -61,12 +63,14 @@ def read_urdf(
     data = read_bytes(path)
     file = Path(path_text(path)).name
     if file.endswith(".xacro"):
-        return read_urdf_text(expand_xacro(path, package_paths), name=f"{file} (expanded)")
-    return read_urdf_text(data, name=file)
+        data, file = expand_xacro(path, package_paths), f"{file} (expanded)"
+    return read_urdf_text(data, name=file, mimic=mimic)
 
 
-def read_urdf_text(text: str | bytes, *, name: str = "robot.urdf") -> RobotDescription:
-    """The robot of a URDF text; `name` stands for the file in messages."""
+def read_urdf_text(
+    text: str | bytes, *, name: str = "robot.urdf", mimic: bool = True
+) -> RobotDescription:
+    """The robot of a URDF text; `name` stands for the file in messages, `mimic` as above."""
     if not isinstance(text, str | bytes):
         raise InputError(f"text is {type(text).__name__}; expected str or bytes.")
     text = decode(text, name) if isinstance(text, bytes) else text
@@ -74,24 +78,25 @@ def read_urdf_text(text: str | bytes, *, name: str = "robot.urdf") -> RobotDescr
     findings = Findings()
     if text.lstrip("\ufeff")[:1].isspace() and "<?xml" in text[:4096]:
         findings.warn(root, "blank lines before the XML declaration are skipped.")
-    return _robot(root, findings)
+    return _robot(root, findings, mimic)
 
 
-def _robot(root: Element, findings: Findings) -> RobotDescription:
+def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     _check_root(root)
     name = root.attributes.get("name", "").strip()
     if not name:
         name = "robot"
         findings.warn(root, "<robot> has no name; it is called 'robot'.")
+    version = root.attributes.get("version", "1.0").strip()
+    if version.partition(".")[0] != "1":
+        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
     check_words(root, f"robot {show(name)}", findings)
     links = [read_link(element, findings) for element in root.all("link")]
     joints = [read_joint(element, findings) for element in root.all("joint")]
     links, world = add_world(links, joints)
     findings.warnings += world
     check_tree(links, joints, root.place)
-    idle, warnings = check_mimics(joints)
-    findings.warnings += warnings
-    joints = [replace(joint, mimic=None) if joint.name in idle else joint for joint in joints]
+    joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
     joints = add_rotors(root.all("transmission"), joints, findings)
     _note_massless(root, links, joints, findings)
     frames = _frames(root, links, findings)

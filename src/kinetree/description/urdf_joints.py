@@ -121,7 +121,7 @@ def _mimic(element: Element, kind: str, owner: str, findings: Findings) -> Mimic
     multiplier = number(mimic, "multiplier", owner, 1.0)
     offset = number(mimic, "offset", owner, 0.0)
     if kind == FIXED:
-        findings.warn(mimic, f"{owner} is fixed; its <mimic> of {show(leader)} is ignored.")
+        findings.warn_together(mimic, "the joint is fixed; its <mimic> is ignored.", owner)
         return None
     if kind not in SCREW_TYPES:
         text = f"<mimic> needs a joint with one coordinate, this one is {kind}; delete <mimic>."

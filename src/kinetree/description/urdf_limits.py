@@ -26,7 +26,8 @@ def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Li
         return Limits()
     if limit is None:
         if word in LIMITED:
-            findings.warn(joint, f"{owner} is {word} but has no <limit>; taken as unlimited.")
+            text = f"a {word} joint needs a <limit>; without one it is taken as unlimited."
+            findings.warn_together(joint, text, owner)
         return Limits()
     check_words(limit, owner, findings)
     keys = ("lower", "upper", "velocity", "effort")
@@ -55,8 +56,8 @@ def _range(
     absent = [key for key in ("lower", "upper") if key not in given]
     lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
     if absent:
-        text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF"
-        findings.warn(limit, f"{owner}: {text}.")
+        text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF."
+        findings.warn_together(limit, text, owner)
     if lower > upper:
         text = f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored."
         findings.warn(limit, f"{owner}: {text}")

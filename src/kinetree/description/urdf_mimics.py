@@ -1,40 +1,54 @@
 """Whether the mimic joints of a URDF follow joints that can be followed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kinetree.description.joints import FIXED, SCREW_TYPES
 from kinetree.description.records import JointDescription, Note
+from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_tree import suggest
 from kinetree.description.urdf_values import show
 from kinetree.errors import ParseError
 
+WAY_OUT = " Or read the file with mimic=False, so that all joints move on their own."
 
-def check_mimics(joints: Sequence[JointDescription]) -> tuple[set[str], list[Note]]:
-    """Leaders exist, move along one coordinate, and do not follow in a circle.
 
-    Returns the joints whose mimic means nothing because the leader is fixed, with warnings.
+def follow(joints: Sequence[JointDescription], findings: Findings) -> list[JointDescription]:
+    """The joints, once leaders are known to exist, to have one coordinate and to form no circle.
+
+    A leader that is fixed leads nobody: its followers move on their own, with a warning.
     """
     by_name = {joint.name: joint for joint in joints}
-    idle: set[str] = set()
-    warnings: list[Note] = []
-    for joint in (joint for joint in joints if joint.mimic is not None):
-        assert joint.mimic is not None
-        leader = by_name.get(joint.mimic.joint)
-        who = f"joint {show(joint.name)} mimics {show(joint.mimic.joint)}"
-        if leader is None:
-            hint = suggest(joint.mimic.joint, by_name)
-            raise ParseError(f"{joint.where}: {who}, which is no joint of the file.{hint}")
-        if leader.type == FIXED:
-            idle.add(joint.name)
-            text = f"{who}, which is fixed and has no position; the mimic is ignored."
-            warnings.append(Note(text, joint.where))
-        elif leader.type not in SCREW_TYPES:
-            raise ParseError(
-                f"{joint.where}: {who}, which is {leader.type}; expected a joint with one "
-                "coordinate (revolute, continuous or prismatic)."
-            )
+    _check_leaders(by_name)
     _check_circles(by_name)
-    return idle, warnings
+    result = list(joints)
+    for k, joint in enumerate(joints):
+        if joint.mimic is not None and by_name[joint.mimic.joint].type == FIXED:
+            text = f"{_who(joint)}, which is fixed and has no position; the mimic is ignored."
+            findings.warnings.append(Note(text, joint.where))
+            result[k] = replace(joint, mimic=None)
+    return result
+
+
+def _check_leaders(joints: dict[str, JointDescription]) -> None:
+    for joint in joints.values():
+        if joint.mimic is None:
+            continue
+        leader = joints.get(joint.mimic.joint)
+        if leader is None:
+            hint = suggest(joint.mimic.joint, joints)
+            text = f"{_who(joint)}, which is no joint of the file.{hint}"
+            raise ParseError(f"{joint.where}: {text}{WAY_OUT}")
+        if leader.type not in (*SCREW_TYPES, FIXED):
+            raise ParseError(
+                f"{joint.where}: {_who(joint)}, which is {leader.type}; expected a joint with one "
+                f"coordinate (revolute, continuous or prismatic).{WAY_OUT}"
+            )
+
+
+def _who(joint: JointDescription) -> str:
+    leader = "" if joint.mimic is None else joint.mimic.joint
+    return f"joint {show(joint.name)} mimics {show(leader)}"
 
 
 def _check_circles(joints: dict[str, JointDescription]) -> None:
@@ -48,7 +62,7 @@ def _check_circles(joints: dict[str, JointDescription]) -> None:
                 circle = [*trail[trail.index(name) :][:8], name]
                 raise ParseError(
                     f"{joints[name].where}: mimic joints follow each other in a circle: "
-                    f"{' -> '.join(map(show, circle))}; one of them must move on its own."
+                    f"{' -> '.join(map(show, circle))}; one of them must move on its own.{WAY_OUT}"
                 )
             trail.append(name)
             seen.add(name)

@@ -6,7 +6,8 @@ import re
 from kinetree.description.xml import Element, clip
 from kinetree.errors import ParseError
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# One way only to match each digit: an ambiguous pattern takes quadratic time on hostile numbers.
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 BLANKS = re.compile(r"[ \t\r\n]+")
 LARGEST = 1e60  # metres, kilograms, ...: squares and products of larger ones overflow
 MAX_NAME = 1000

@@ -74,7 +74,8 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
         raise _explain(error, builder, body) from None
     except UnicodeEncodeError as error:
         raise ParseError(f"{file}: the text holds a lone surrogate: {error.reason}.") from None
-    assert builder.root is not None  # expat has refused a document without an element
+    if builder.root is None:
+        raise ParseError(f"{file}:1:1: the file has no element; expected XML with one root.")
     return builder.root
 
 

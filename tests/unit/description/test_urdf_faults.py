@@ -120,6 +120,13 @@ def test_mimic_joints_in_a_circle_are_named():
         read_urdf_text(text)
 
 
+def test_a_wrong_mimic_does_no_harm_where_none_is_wanted():
+    text = changed(AXIS, f'{AXIS}<mimic joint="nope"/>')
+    with pytest.raises(ParseError, match="mimic=False"):
+        read_urdf_text(text)
+    assert read_urdf_text(text, mimic=False).joints[0].mimic is None
+
+
 @pytest.mark.parametrize("word", ["floating", "planar"])
 def test_mimic_needs_one_coordinate_on_both_sides(word):
     text = changed(LIMIT, '<mimic joint="j2"/>')

@@ -37,6 +37,7 @@ WARNINGS = [
     (AXIS, f"{AXIS}<dynamics damping='1' stiffness='3'/>", "j1;stiffness"),
     (AXIS, f"{AXIS}<mimic joint='j2' multiplier='0'/>", "j1;multiplier 0"),
     ('name="two"', "", "robot;name"),
+    ('name="two"', 'name="two" version="2.0"', "robot;version;2.0"),
     ("</robot>", "<loop_joint name='x'/></robot>", "loop_joint"),
     ("</robot>", "<inertial/></robot>", "<inertial> in <robot>"),
     ("</robot>", "<Link name='x'/></robot>", "<Link>;'link' meant"),
