@@ -1,0 +1,69 @@
+"""Single behaviours of forward dynamics and of its articulated-body form."""
+
+import numpy as np
+import pytest
+
+from kinetree import algorithms as kt
+from kinetree import robots
+from kinetree.description import Mimic, Rotor
+from kinetree.errors import ModelError, ShapeError
+from kinetree.model import Builder
+from kinetree.model.samples import random_body
+from robot_states import EPS, random_state, relative
+
+WAYS = (
+    kt.forward_dynamics,
+    kt.forward_dynamics_by_articulated_bodies,
+    kt.forward_dynamics_by_inverse_dynamics,
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_masses_on_level_rods_fall_freely(way):
+    """Straight out, released: both masses fall freely, so the lower rod does not turn in {s}."""
+    model = robots.double_pendulum().model
+    ddq = way(model, [-np.pi / 2, 0], [0, 0], [0, 0])
+    assert ddq == pytest.approx([9.81, -9.81], rel=1e-14)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_wrenches_push_the_links(way):
+    model = robots.cart_pole(m_cart=2, m_pole=1).model.with_gravity((0, 0, 0))
+    onto = np.zeros((2, 6))
+    onto[0, 3] = 6  # onto the cart, along the rail
+    held = way(model, [0, np.pi / 2], [0, 0], [0, 0], onto)
+    assert held[0] == pytest.approx(6 / 3)  # the pole lies along the rail and just follows
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rotors_on_distant_links_are_honoured(seed):
+    """Neither on the joint's parent nor on its own link: they tie two branches together."""
+    rng = np.random.default_rng(seed)
+    builder = Builder().link("base")
+    for name in ("a", "b", "c", "d"):
+        builder.link(name, *random_body(rng))
+    tree = {"a": "base", "b": "a", "c": "a", "d": "c"}
+    carrier = {"a": "d", "b": "d", "c": "b", "d": "a"}
+    for name, parent in tree.items():
+        rotor = Rotor(1e-3, float(rng.uniform(-20, 20)), None, carrier[name])
+        builder.joint(f"j{name}", "revolute", parent, name, at=rng.normal(size=3), rotor=rotor)
+    model = builder.build()
+    x = random_state(model, seed)
+    slack = 100 * EPS * np.linalg.cond(kt.mass_matrix(model, x.q))
+    ddq = [way(model, *x.motion, **x.wrenches) for way in WAYS]
+    assert relative(ddq[1], ddq[0]) < slack
+    assert relative(ddq[2], ddq[0]) < slack
+
+
+def test_articulated_bodies_refuse_mimic_joints_and_say_what_to_use():
+    builder = Builder().link("base").link("a", 1, (1, 0, 0)).link("b", 1, (1, 0, 0))
+    builder.joint("ja", "revolute", "base", "a")
+    builder.joint("jb", "revolute", "base", "b", mimic=Mimic("ja"))
+    with pytest.raises(ModelError, match=r"'jb' mimics another joint.*Use forward_dynamics"):
+        kt.forward_dynamics_by_articulated_bodies(builder.build(), [0], [0], [0])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_joint_forces_of_the_wrong_length_are_named(way):
+    with pytest.raises(ShapeError, match="tau has 1 entries but 'double pendulum' needs 2"):
+        way(robots.double_pendulum().model, [0, 0], [0, 0], [1])
