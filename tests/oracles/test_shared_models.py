@@ -104,9 +104,9 @@ def test_energies_and_momenta_are_those_of_the_reference(entry, mode):
         q, v = ref.q(s), ref.vector("v", s)
         kinetic = ref.z["kinetic_energy"][s]
         assert_close(algorithms.kinetic_energy(model, q, v), kinetic, 0)
-        assert_close(algorithms.total_mass(model), ref.z["total_mass"], 0)
         if not np.isfinite(ref.z["potential_energy"][s]) or ref.z["total_mass"] == 0:
-            continue
+            continue  # the mass of a fixed body comes from a mesh that is not there, or is none
+        assert_close(algorithms.total_mass(model), ref.z["total_mass"], 0)
         assert_close(algorithms.potential_energy(model, q), ref.z["potential_energy"][s], 1)
         assert_close(algorithms.center_of_mass(model, q), ref.z["com"][s], 1)
         h = algorithms.centroidal_momentum(model, q, v)

@@ -68,7 +68,7 @@ def integrate(model: Model, q: Any, v: Any) -> Array:
 
 def difference(model: Model, q0: Any, q1: Any) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way."""
-    q0, q1 = coordinates(model, q0), coordinates(model, q1)
+    q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
     for joint in _own(model):
         own, dofs = list(joint.coords), list(joint.dofs)

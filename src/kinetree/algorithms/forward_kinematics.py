@@ -22,5 +22,5 @@ def pose(model: Model, q: Any, frame: str | None = None) -> Array:
     """T_sb of a frame, the tool when None, shape (4, 4)."""
     place = model.frame(frame)
     if place.link == WORLD:
-        return place.T_if
+        return np.array(place.T_if)
     return forward_kinematics(model, q)[place.link] @ place.T_if

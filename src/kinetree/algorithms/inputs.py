@@ -21,13 +21,13 @@ def zeros(n: int) -> Array:
     return np.zeros(n, int)
 
 
-def coordinates(model: Model, q: Any) -> Array:
+def coordinates(model: Model, q: Any, name: str = "q") -> Array:
     """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
-    q = _vector(model, q, "q", model.coordinate_names)
+    q = _vector(model, q, name, model.coordinate_names)
     if is_numeric(q):
         for joint in model.joints:
             if joint.type in (SPHERICAL, FREE):
-                _check_quaternion(q[list(joint.coords[:4])], joint.name)
+                _check_quaternion(q[list(joint.coords[:4])], joint.name, name)
     return q
 
 
@@ -47,11 +47,11 @@ def _vector(model: Model, value: Any, name: str, names: Sequence[str]) -> Array:
     return x
 
 
-def _check_quaternion(quaternion: Array, name: str) -> None:
+def _check_quaternion(quaternion: Array, joint: str, name: str) -> None:
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1) > 1e-9:
         raise InputError(
-            f"the quaternion of joint {name!r} in q is {quaternion.tolist()} (w, x, y, z), of "
+            f"the quaternion of joint {joint!r} in {name} is {quaternion.tolist()} (w, x, y, z), of "
             f"length {length:.12g}; expected length 1. Divide it by its length."
         )
 
@@ -108,9 +108,8 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
         return F
     tips = F_tip if isinstance(F_tip, Mapping) else {model.tool: F_tip}
     for name, wrench in tips.items():
-        frame = model.frame(name)
-        if frame.link != WORLD:
-            F_b = six_vector(wrench, f"F_tip at {name!r}")
+        frame, F_b = model.frame(name), six_vector(wrench, f"F_tip at {name!r}")
+        if frame.link != WORLD:  # the base takes what is exerted on it
             F[frame.link] = F[frame.link] - Ad(inverse(frame.T_if)).T @ F_b
     return F
 

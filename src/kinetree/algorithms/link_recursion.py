@@ -79,15 +79,15 @@ def link_recursion(
     tau = per_dof(model, [model.A[i].T @ np.concatenate([n[i], f[i]]) for i in model.links])
     tau_rotor, tau_friction = rotor_forces(model, x.ddq, alpha), friction_forces(model, x.dq)
     vectors = {
-        name: stack(value, model)
+        name: stack(value, model, 3)
         for name, value in {
-            "T_si": T_si, "omega": omega, "v": v, "alpha": alpha,
-            "a_e": a_e, "a_c": a_c, "f": f, "n": n,
+            "omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n,
         }.items()
     }  # fmt: skip
     return Recursion(
         formulation="link",
         frame="link",
+        T_si=stack(T_si, model, 4, 4),
         **vectors,
         tau_rotor=tau_rotor,
         tau_friction=tau_friction,

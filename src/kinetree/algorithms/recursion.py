@@ -81,8 +81,8 @@ def from_screw_form(
         omega=omega,
         v=v,
         alpha=alpha,
-        a_e=np.array(a_e),
-        a_c=np.array(a_c),
+        a_e=np.array(a_e).reshape(-1, 3),
+        a_c=np.array(a_c).reshape(-1, 3),
         f=F[:, 3:],
         n=F[:, :3],
         tau_rotor=tau_rotor,
@@ -91,9 +91,9 @@ def from_screw_form(
     )
 
 
-def stack(x: Mapping[int, Array], model: Model) -> Array:
-    """One row a link, of a mapping from link to vector or matrix."""
-    return np.array([x[i] for i in model.links])
+def stack(x: Mapping[int, Array], model: Model, *shape: int) -> Array:
+    """One row a link, of a mapping from link to arrays of the given shape."""
+    return np.array([x[i] for i in model.links]).reshape(len(model.links), *shape)
 
 
 def split(x: Array) -> tuple[Array, Array]:

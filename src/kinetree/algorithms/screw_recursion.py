@@ -57,10 +57,10 @@ def screw_recursion(
     return from_screw_form(
         "screw",
         model,
-        stack(T_si, model),
-        stack(V, model),
-        stack(dV, model),
-        stack(F, model),
+        stack(T_si, model, 4, 4),
+        stack(V, model, 6),
+        stack(dV, model, 6),
+        stack(F, model, 6),
         rotor_forces(model, x.ddq, alpha),
         friction_forces(model, x.dq),
     )

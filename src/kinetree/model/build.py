@@ -66,6 +66,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
+    parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
         joints=joints,
@@ -148,6 +149,29 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
             parts.warnings.append(Note(fault, link.where))
         moved = checked if at_home else move_body(*checked, place.T)
         parts.bodies[place.link].append(moved)
+
+
+def massless(parts: Parts, masses: list[Any]) -> list[Note]:
+    """A warning for every joint beyond which there is no mass at all."""
+    beyond = list(masses)
+    for i in reversed(range(len(beyond))):
+        if parts.parent[i] != WORLD:
+            beyond[parts.parent[i]] = beyond[parts.parent[i]] + beyond[i]
+    return [
+        Note(
+            f"joint {joint.name!r} moves no mass (link {joint.child!r} and all beyond it are "
+            "massless); forward dynamics needs mass or armature there.",
+            joint.where,
+        )
+        for joint, mass in zip(parts.joints, beyond, strict=True)
+        if isinstance(mass, int | float) and mass == 0
+    ]
+
+
+def _inertial(body: tuple[Any, Array, Array]) -> Any:
+    """Zero exactly for a body that resists no motion."""
+    m, _, I_com = body
+    return m + I_com[0, 0] + I_com[1, 1] + I_com[2, 2]
 
 
 def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:

@@ -90,7 +90,7 @@ def _toward(z: Array, point: Array | None, T: Array, child_slides: bool) -> tupl
     z_c, o_c = T[:3, 2], T[:3, 3]
     normal = np.cross(z, z_c)
     sine = np.linalg.norm(normal)
-    x = _across(T[:3, 0], z) if sine < DUST else normal / sine
+    x = _across(T[:3, 0] if sine < DUST else normal / sine, z)
     if point is None:
         return x, o_c
     gap = o_c - point
@@ -103,7 +103,7 @@ def _toward(z: Array, point: Array | None, T: Array, child_slides: bool) -> tupl
     away = o_c - foot
     length = np.linalg.norm(away)
     apart = length > DUST * max(1.0, float(np.linalg.norm(o_c))) and not child_slides
-    return (away / length if apart else x), foot
+    return (_across(away / length, z) if apart else x), foot
 
 
 def _free_end(z: Array, point: Array | None, M: Array) -> tuple[Array, Array]:

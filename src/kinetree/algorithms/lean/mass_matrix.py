@@ -89,9 +89,7 @@ def _walk(
         f, n, j = *_inward(steps[j], f, n), link.parent
 
 
-def _tie(
-    lean: LeanModel, steps: list[Step], M: list[list[Any]], k: int, e: int, n: Array
-) -> None:
+def _tie(lean: LeanModel, steps: list[Step], M: list[list[Any]], k: int, e: int, n: Array) -> None:
     """Entries that a rotor of degree of freedom e, with spin n on link k, adds."""
     f = zeros(3)
     while k != WORLD:
@@ -120,10 +118,7 @@ def moved(x: Moments, to: Step) -> Moments:
     first = h + to.p * x.m
     mixed = np.outer(to.p, h)
     shifted = np.array(
-        [
-            [Sigma[a, b] + (mixed[a, b] + first[a] * to.p[b]) for b in range(3)]
-            for a in range(3)
-        ]
+        [[Sigma[a, b] + (mixed[a, b] + first[a] * to.p[b]) for b in range(3)] for a in range(3)]
     )
     return Moments(x.m, first, _mirrored(shifted))
 
@@ -135,9 +130,7 @@ def turned(S: Array, turn: Turn) -> Array:
     shift = s * (s * e - c * twice)
     xy = S[0, 1] - s * (c * e + s * twice)
     xz, yz = c * S[0, 2] - s * S[1, 2], s * S[0, 2] + c * S[1, 2]
-    return np.array(
-        [[S[0, 0] + shift, xy, xz], [xy, S[1, 1] - shift, yz], [xz, yz, S[2, 2]]]
-    )
+    return np.array([[S[0, 0] + shift, xy, xz], [xy, S[1, 1] - shift, yz], [xz, yz, S[2, 2]]])
 
 
 def _rotated(S: Array, R: Array) -> Array:

@@ -105,4 +105,3 @@ def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
         return rotor
     R = places[rotor.link].X[:3, :3].astype(float)
     return replace(rotor, s=R.T @ rotor.s)
-
