@@ -1,0 +1,111 @@
+"""MuJoCo from Python, one state at a time, with constraints, contacts and sensors switched off."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from benchmarks.peers import Absent
+from benchmarks.peers.loops import loop_job, reorder, restore
+from benchmarks.robots import Arrays, Case
+from benchmarks.timing import Job
+
+OFF = ("CONSTRAINT", "CONTACT", "SENSOR", "ACTUATION", "LIMIT", "EQUALITY", "FRICTIONLOSS")
+HEADER = '<mujoco><compiler balanceinertia="true" discardvisual="true" strippath="false"/></mujoco>'
+
+
+@functools.cache
+def model_of(case: Case) -> tuple[Any, Any, np.ndarray]:
+    """MuJoCo's model and data, and the columns of its joints.
+
+    MuJoCo refuses inertias that no body can have and balances them on request, so the file's own
+    numbers are put back afterwards.
+    """
+    text = case.text.replace("</robot>", f"{HEADER}</robot>")
+    model = mujoco.MjModel.from_xml_string(text)
+    if model.nv != case.model.n:
+        raise Absent(f"reads {model.nv} joints, expected {case.model.n}")
+    for name in OFF:
+        model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
+    joints = [model.joint(j).name for j in range(model.nv)]
+    columns = case.columns(joints)
+    for j, i in enumerate(columns):
+        put_body(model, int(model.jnt_bodyid[j]), case, int(i))
+    data = mujoco.MjData(model)
+    mujoco.mj_setConst(model, data)
+    return model, data, columns
+
+
+def put_body(model: Any, body: int, case: Case, i: int) -> None:
+    """Mass, centre and principal inertias of link i, as kinetree has them in the link's frame."""
+    moments, axes = np.linalg.eigh(case.model.I_com[i])
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(axes).ravel())
+    model.body_mass[body] = case.model.m[i]
+    model.body_ipos[body] = case.model.com[i]
+    model.body_iquat[body] = quaternion
+    model.body_inertia[body] = moments
+    model.body_sameframe[body] = 0
+
+
+def function_of(case: Case, quantity: str) -> Callable[..., np.ndarray]:
+    """The quantity at one state: set the state, call MuJoCo, look at the result."""
+    model, data, _ = model_of(case)
+    full = np.zeros((model.nv, model.nv))
+    qpos, qvel, qacc, force = data.qpos, data.qvel, data.qacc, data.qfrc_applied
+    found_tau = data.qfrc_inverse
+
+    def inverse_dynamics(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
+        qpos[:], qvel[:], qacc[:] = q, dq, ddq
+        mujoco.mj_inverse(model, data)
+        return found_tau
+
+    def forward_dynamics(q: np.ndarray, dq: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        qpos[:], qvel[:], force[:] = q, dq, tau
+        mujoco.mj_forward(model, data)
+        return qacc
+
+    def mass_matrix(q: np.ndarray) -> np.ndarray:
+        qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        assemble(model, data)
+        full_matrix(model, data, full)
+        return full
+
+    return locals()[quantity]
+
+
+def assemble(model: Any, data: Any) -> None:
+    """Composite inertias into MuJoCo's sparse matrix, under the name that this version has."""
+    getattr(mujoco, "mj_makeM", mujoco.mj_crb)(model, data)
+
+
+def full_matrix(model: Any, data: Any, full: np.ndarray) -> None:
+    """All entries of the mass matrix; the arguments changed between versions."""
+    try:
+        mujoco.mj_fullM(model, data, full)
+    except TypeError:
+        mujoco.mj_fullM(model, full, data.qM)
+
+
+def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, Job]:
+    """A Python loop; MuJoCo's own threads step simulations, not these quantities."""
+    if threads > 1:
+        raise Absent("no threads for single quantities")
+    columns = model_of(case)[2]
+    return {
+        "MuJoCo, Python loop": loop_job(function_of(case, quantity), quantity, states, columns)
+    }
+
+
+def single(case: Case, quantity: str, state: Arrays) -> dict[str, Job]:
+    """One state: set it, call, copy nothing."""
+    columns = model_of(case)[2]
+    function, own = function_of(case, quantity), reorder(state, columns)
+    names = {"run": function, **dict(zip("abc", own, strict=False))}
+    statement = f"run({', '.join('abc'[: len(own)])})"
+    return {"MuJoCo": Job(statement, names, lambda: restore(function(*own), quantity, columns))}

@@ -1,0 +1,90 @@
+"""Timing side by side: every repeat runs all contestants, so that noise hits all of them."""
+
+import os
+import statistics
+import timeit
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """A statement to time with the names in it, and its result in kinetree's order of joints."""
+
+    statement: str
+    names: Mapping[str, Any]
+    result: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to measure: repeats, and the least seconds of one repeat of one contestant."""
+
+    repeats: int = 20
+    least: float = 0.02
+    processes: int = 10  # fresh processes for what can be timed only once in each
+    seconds: float = 12.0  # after which no further fresh process of one kind is started
+
+
+QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of every repeat."""
+
+    seconds: tuple[float, ...] = field(default=())
+
+    @property
+    def best(self) -> float:
+        """The least: what the code takes when nothing else runs."""
+        return min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """What it takes usually."""
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """Median over best; 1 on a quiet machine."""
+        return self.median / self.best
+
+
+def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dict[str, Timing]:
+    """Time of one run of each job, divided by `parts` (the states in a batch)."""
+    timers = {label: timeit.Timer(job.statement, globals=dict(job.names)) for label, job in jobs.items()}
+    counts = {label: enough(timer, effort.least) for label, timer in timers.items()}
+    seconds: dict[str, list[float]] = {label: [] for label in jobs}
+    for _ in range(effort.repeats):
+        for label, timer in timers.items():
+            count = counts[label]
+            seconds[label].append(timer.timeit(count) / (count * parts))
+    return {label: Timing(tuple(values)) for label, values in seconds.items()}
+
+
+def enough(timer: timeit.Timer, least: float) -> int:
+    """How many runs take about `least` seconds; the first run warms up and is not counted."""
+    timer.timeit(1)
+    count = 1
+    while True:
+        taken = timer.timeit(count)
+        if taken >= least / 2:
+            return max(1, round(count * least / taken))
+        count *= max(2, min(10, int(least / max(taken, 1e-9))))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process on one core, where the system allows it; threads made here stay there."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
