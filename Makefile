@@ -51,7 +51,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
 
 fuzz: $(VENV)/.test
-	$(BIN)/python tools/fuzz_urdf.py
+	$(BIN)/python tools/fuzz_urdf.py --count 100000 --seed 1 $(wildcard ../shared)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

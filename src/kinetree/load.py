@@ -42,9 +42,7 @@ def load(
     Returns:
         The robot; `robot.report` says what was read, assumed, merged and ignored.
     """
-    description = read(path, folders)
-    if not mimic:
-        description = independent(description)
+    description = read(path, folders, mimic)
     if floating:
         description = float_base(description)
     model = build_model(description, unphysical="allow")
@@ -54,7 +52,9 @@ def load(
 
 
 def read(
-    path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]] = ()
+    path: str | os.PathLike[str],
+    folders: Sequence[str | os.PathLike[str]] = (),
+    mimic: bool = True,
 ) -> RobotDescription:
     """The records of a file, by the ending of its name."""
     try:
@@ -62,19 +62,13 @@ def read(
     except TypeError:
         raise InputError(f"path is {path!r}; expected the name of a URDF or MJCF file.") from None
     if ending in URDF:
-        return read_urdf(path, package_paths=folders)
+        return read_urdf(path, package_paths=folders, mimic=mimic)
     if ending in MJCF:
         return read_mjcf(path, folders=folders)
     raise InputError(
         f"{os.fspath(path)} ends with {ending!r}; expected {', '.join((*URDF, *MJCF))}. "
         "Rename the file by what it contains."
     )
-
-
-def independent(description: RobotDescription) -> RobotDescription:
-    """The same robot with mimic joints that move by themselves."""
-    joints = tuple(dataclasses.replace(joint, mimic=None) for joint in description.joints)
-    return dataclasses.replace(description, joints=joints)
 
 
 def float_base(description: RobotDescription) -> RobotDescription:
