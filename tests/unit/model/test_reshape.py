@@ -1,0 +1,296 @@
+"""Robots with locked joints, parts of robots, tools and attached robots move as the whole does."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinetree import Builder, Mimic, Rotor, algorithms
+from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, ShapeError
+from kinetree.model import WORLD
+from kinetree.model.reshape import attach, lock, subtree, with_tool
+from kinetree.model.samples import ALL_TYPES, random_body, random_model, random_pose
+from robot_states import EPS, any_robot, random_state, relative
+
+SEEDS = st.integers(0, 10**6)
+ROUNDING = 2000 * EPS  # merged inertias go through up to 30 changes of frame
+
+
+def arm(**rotor):
+    """Two links on revolute joints, a hand fixed to the second."""
+    builder = Builder("arm").link("base", 1).link("upper", 2, (0, 0, 0.2)).link("lower", 1)
+    builder.link("hand", 0.5).joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
+    builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, 0.4), axis=(0, 1, 0), **rotor)
+    return builder.joint("wrist", "fixed", "lower", "hand", at=(0, 0, 0.3)).build()
+
+
+def entries(part, whole, names):
+    """Where each entry of the part's vectors stands in those of the whole."""
+    return [getattr(whole, names).index(name) for name in getattr(part, names)]
+
+
+def some_joints(model, rng):
+    """A random half of the joints that move by themselves."""
+    return [name for name in model.joint_names if rng.random() < 0.5]
+
+
+def wrenches(model, rng):
+    return {name: rng.normal(size=6) for name in model.frames}
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_locked_robots_move_like_the_whole_with_those_joints_at_rest(seed):
+    rng = np.random.default_rng(seed)
+    model = any_robot(seed, 16)
+    x = random_state(model, seed)
+    names = some_joints(model, rng)
+    values = {name: x.q[list(model.joint(name).coords)] for name in names}
+    values = {k: v if len(v) > 1 else float(v[0]) for k, v in values.items()}
+    locked = lock(model, values)
+    coords = entries(locked, model, "coordinate_names")
+    dofs = entries(locked, model, "dof_names")
+    assert locked.n == model.n - sum(len(model.joint(name).dofs) for name in names)
+    dq, ddq = np.zeros(model.n), np.zeros(model.n)
+    dq[dofs], ddq[dofs] = x.dq[dofs], x.ddq[dofs]
+    rest = {"F_tip": wrenches(model, rng), "V_base": x.V_base, "dV_base": x.dV_base}
+    tau = algorithms.inverse_dynamics(model, x.q, dq, ddq, **rest)[dofs]
+    found = algorithms.inverse_dynamics(locked, x.q[coords], dq[dofs], ddq[dofs], **rest)
+    assert relative(found, tau) < ROUNDING
+    M = algorithms.mass_matrix(model, x.q)[np.ix_(dofs, dofs)]
+    assert relative(algorithms.mass_matrix(locked, x.q[coords]), M) < ROUNDING
+    for frame in model.frames:
+        T = algorithms.pose(model, x.q, frame)
+        assert relative(algorithms.pose(locked, x.q[coords], frame), T) < ROUNDING
+
+
+def test_the_energy_of_a_locked_robot_is_that_of_the_whole():
+    model = random_model(5, 8, types=ALL_TYPES)
+    x = random_state(model, 5)
+    locked = lock(model, {"joint3": x.q[list(model.joint("joint3").coords)].squeeze()})
+    coords = entries(locked, model, "coordinate_names")
+    U = algorithms.potential_energy(model, x.q)
+    assert abs(algorithms.potential_energy(locked, x.q[coords]) - U) < 1e-13 * abs(U)
+    assert algorithms.total_mass(locked) == pytest.approx(algorithms.total_mass(model), rel=1e-15)
+
+
+def test_locking_every_joint_leaves_one_body_with_all_names():
+    model = random_model(7, 6, types=ALL_TYPES)
+    x = random_state(model, 7)
+    values = {name: x.q[list(model.joint(name).coords)] for name in model.joint_names}
+    stone = lock(model, {k: v if len(v) > 1 else v[0] for k, v in values.items()})
+    assert stone.n == 0 and set(stone.frames) == set(model.frames) and stone.tool == model.tool
+    assert relative(stone.frame().T_if, algorithms.pose(model, x.q)) < ROUNDING
+
+
+def test_followers_are_locked_with_their_source():
+    builder = Builder("hand").link("palm").link("thumb", 1).link("finger", 1)
+    builder.joint("a", "revolute", "palm", "thumb", axis=(1, 0, 0))
+    builder.joint("b", "revolute", "thumb", "finger", mimic=Mimic("a", 2, 0.1))
+    model = builder.build()
+    locked = lock(model, {"a": 0.3})
+    assert locked.n == 0
+    T = algorithms.pose(model, [0.3], "finger")
+    np.testing.assert_allclose(locked.frame("finger").T_if, T, atol=1e-15)
+    with pytest.raises(ModelError, match=r"'b' follows 'a'.*Lock 'a'"):
+        lock(model, {"b": 0.3})
+
+
+def test_a_locked_quarter_turn_leaves_exact_zeros():
+    locked = lock(arm(), {"elbow": np.pi / 2})
+    assert set(np.ravel(locked.frame("lower").T_if[:3, :3])) == {-1, 0, 1}
+
+
+def test_locking_accepts_symbols():
+    import sympy
+
+    angle = sympy.Symbol("angle")
+    locked = lock(arm(), {"elbow": angle})
+    T = lock(arm(), {"elbow": 0.5}).frame("lower").T_if
+    found = locked.frame("lower").T_if
+    np.testing.assert_allclose([float(x.subs(angle, 0.5)) for x in found[0]], T[0], atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "text"),
+    [
+        ({"knee": 1}, NameLookupError, "no joint 'knee'; its joints are shoulder, elbow"),
+        ({"elbow": [1, 2]}, ShapeError, r"position of joint 'elbow' \(revolute, one number\)"),
+        ({"elbow": float("nan")}, InputError, "position of joint 'elbow'"),
+        (["elbow"], InputError, "mapping from joint names"),
+    ],
+)
+def test_what_cannot_be_locked_is_named(values, error, text):
+    with pytest.raises(error, match=text):
+        lock(arm(), values)
+
+
+def test_the_quaternion_of_a_locked_joint_has_length_one():
+    model = random_model(1, 1, types=("spherical",))
+    with pytest.raises(InputError, match="length 2; expected length 1"):
+        lock(model, {"joint1": [2, 0, 0, 0]})
+    with pytest.raises(ShapeError, match="spherical: qw, qx, qy, qz"):
+        lock(model, {"joint1": 1.0})
+
+
+@settings(max_examples=40)
+@given(SEEDS)
+def test_a_subtree_moves_like_the_whole_on_a_base_at_rest(seed):
+    """In the axes of the link, gravity is R^T g."""
+    rng = np.random.default_rng(seed)
+    model = any_robot(3 * seed + 1, 16)  # without mimic joints, which may lead out of the part
+    x = random_state(model, seed)
+    link = model.link_names[int(rng.integers(len(model.links)))]
+    part = subtree(model, link)
+    dofs, coords = (entries(part, model, names) for names in ("dof_names", "coordinate_names"))
+    T = algorithms.pose(model, x.q, link)
+    part = part.with_gravity(T[:3, :3].T @ model.gravity[3:])
+    dq, ddq = np.zeros(model.n), np.zeros(model.n)
+    dq[dofs], ddq[dofs] = x.dq[dofs], x.ddq[dofs]
+    tau = algorithms.inverse_dynamics(model, x.q, dq, ddq)[dofs]
+    found = algorithms.inverse_dynamics(part, x.q[coords], dq[dofs], ddq[dofs])
+    assert np.abs(found - tau).max(initial=0) <= 1e-12 * max(1, np.abs(tau).max(initial=0))
+    for name in part.frames:
+        seen = T @ algorithms.pose(part, x.q[coords], name)
+        assert relative(seen, algorithms.pose(model, x.q, name)) < ROUNDING
+    assert part.base_name == link
+
+
+def test_a_subtree_keeps_the_components_of_gravity_and_its_tool():
+    model = arm()
+    part = subtree(model, "upper")
+    assert part.joint_names == ("elbow",) and part.tool == model.tool == "hand"
+    np.testing.assert_array_equal(part.gravity, model.gravity)
+    assert "shoulder" not in str(part) and "base" not in part.frames
+    assert subtree(model, "base") is model
+
+
+def test_a_subtree_without_the_tool_takes_its_last_link_for_one():
+    builder = Builder("fork").link("base").link("a", 1).link("b", 1).link("c", 1)
+    builder.joint("ja", "revolute", "base", "a").joint("jb", "revolute", "a", "b")
+    model = builder.joint("jc", "revolute", "base", "c").build()
+    assert model.tool == "c" and subtree(model, "a").tool == "b"
+
+
+def test_a_rotor_carried_by_a_link_that_is_left_out_is_put_on_the_base():
+    model = arm(rotor=Rotor(1e-3, 20, link="base"))
+    part = subtree(model, "upper")
+    assert part.rotors[0].link == WORLD
+    M = algorithms.mass_matrix(model, [0.2, 0.3])[1, 1]
+    assert algorithms.mass_matrix(part, [0.3])[0, 0] == pytest.approx(M, rel=1e-14)
+
+
+def test_a_rotor_in_the_part_whose_joint_is_left_out_is_noted():
+    builder = Builder("odd").link("base").link("a", 1).link("b", 1)
+    builder.joint("ja", "revolute", "base", "a", rotor=Rotor(1e-3, 9, link="b"))
+    part = subtree(builder.joint("jb", "revolute", "a", "b").build(), "a")
+    assert not part.rotors and "rotor of joint 'ja'" in part.notes[-1].text
+
+
+def test_a_subtree_of_what_is_no_link_names_the_links():
+    with pytest.raises(NameLookupError, match="no link 'tail'; its links are base, upper, lower"):
+        subtree(arm(), "tail")
+    with pytest.raises(NameLookupError, match="'hand' is a frame fixed in link 'lower'"):
+        subtree(arm(), "hand")
+
+
+def test_a_subtree_with_followers_of_a_joint_outside_is_refused():
+    builder = Builder("pair").link("base").link("a", 1).link("b", 1)
+    builder.joint("ja", "revolute", "base", "a")
+    model = builder.joint("jb", "revolute", "a", "b", mimic=Mimic("ja")).build()
+    with pytest.raises(ModelError, match=r"'jb' follows 'ja'.*Lock 'ja' first"):
+        subtree(model, "a")
+
+
+def test_a_tool_is_a_frame_with_a_body():
+    rng = np.random.default_rng(2)
+    model = random_model(2, 6)
+    T, (m, com, I_com) = random_pose(rng), random_body(rng)
+    found = with_tool(model, "gripper", T, "link3", m, com, I_com)
+    x = random_state(model, 2)
+    assert found.tool == "gripper" and found.n == model.n
+    expected = algorithms.pose(model, x.q, "link3") @ T
+    np.testing.assert_allclose(algorithms.pose(found, x.q), expected, atol=1e-14)
+    loaded = model.replace(frames=found.frames).with_payload(m, com, I_com, "gripper")
+    np.testing.assert_array_equal(found.com, loaded.com)
+    assert algorithms.total_mass(found) == pytest.approx(algorithms.total_mass(model) + m)
+
+
+def test_a_tool_without_mass_changes_no_number():
+    model = random_model(2, 4)
+    found = with_tool(model, "pen", (0, 0, 0.1))
+    assert found.m is model.m and found.I_com is model.I_com
+    shift = found.frame().T_if - model.frame().T_if
+    np.testing.assert_allclose(shift[:3, 3], model.frame().T_if[:3, 2] * 0.1, atol=1e-16)
+
+
+def test_tools_that_cannot_be_are_refused():
+    model = random_model(2, 4)
+    with pytest.raises(ModelError, match="has a frame 'tool' already"):
+        with_tool(model, "tool")
+    with pytest.raises(NameLookupError, match="no frame 'foot'"):
+        with_tool(model, "pen", frame="foot")
+    with pytest.raises(ShapeError, match="'at' of frame 'pen'"):
+        with_tool(model, "pen", (1, 2))
+    with pytest.raises(InertiaError, match="mass -1 kg is negative"):
+        with_tool(model, "pen", m=-1)
+
+
+@settings(max_examples=40)
+@given(SEEDS)
+def test_an_attached_robot_is_the_same_as_both_built_as_one(seed):
+    """Attaching and then taking the subtree or locking the carrier gives back the parts."""
+    rng = np.random.default_rng(seed)
+    model = random_model(seed, 5, types=ALL_TYPES, mimic=True)
+    other = random_model(seed + 1, 5, types=ALL_TYPES, mimic=True)
+    frame = str(rng.choice(sorted(model.frames)))
+    both = attach(model, other, frame, prefix="b/")
+    a, b = random_state(model, seed), random_state(other, seed + 1)
+    q = np.concatenate([a.q, b.q])
+    assert both.n == model.n + other.n and both.tool == "b/tool"
+    assert both.coordinate_names[model.nq :] == tuple(f"b/{x}" for x in other.coordinate_names)
+    T = algorithms.pose(model, a.q, frame)
+    for name in other.frames:
+        expected = T @ algorithms.pose(other, b.q, name)
+        assert relative(algorithms.pose(both, q, f"b/{name}"), expected) < ROUNDING
+    # with the carrier at rest, the attached robot feels gravity in its own axes and nothing else
+    still, n = np.zeros(model.n), model.n
+    dq, ddq = np.concatenate([still, b.dq]), np.concatenate([still, b.ddq])
+    tau = algorithms.inverse_dynamics(both, q, dq, ddq)
+    alone = other.with_gravity(T[:3, :3].T @ model.gravity[3:])
+    assert relative(tau[n:], algorithms.inverse_dynamics(alone, b.q, b.dq, b.ddq)) < ROUNDING
+    # all bodies of the other robot, held, are a payload of the first
+    held = {x: b.q[list(other.joint(x).coords)] for x in other.joint_names}
+    held = {f"b/{k}": v if len(v) > 1 else v[0] for k, v in held.items()}
+    carrying = lock(both, held)
+    stone = lock(other, {k.removeprefix("b/"): v for k, v in held.items()})
+    loaded = model.with_payload(*stone.base, frame=frame)
+    assert relative(carrying.G, loaded.G) < ROUNDING
+    x = random_state(model, seed)
+    expected = algorithms.inverse_dynamics(loaded, *x.motion)
+    assert relative(algorithms.inverse_dynamics(carrying, *x.motion), expected) < ROUNDING
+
+
+def test_names_that_clash_are_listed_with_the_way_out():
+    model = arm()
+    with pytest.raises(ModelError, match=r"both have a frame called 'base', 'hand'.*prefix='arm/'"):
+        attach(model, model, "hand")
+    other = Builder("tip").link("plate").link("pin", 1).joint("elbow", "revolute", "plate", "pin")
+    with pytest.raises(ModelError, match="both have a joint called 'elbow'"):
+        attach(model, other.build(), "hand")
+    with pytest.raises(NameLookupError, match="no frame 'foot'"):
+        attach(model, model, "foot", prefix="b/")
+    two = attach(attach(model, model, prefix="b/"), model, "hand", prefix="c/")
+    assert two.n == 6 and two.tool == "c/hand"
+
+
+def test_the_old_models_stay_as_they_were():
+    model = arm()
+    before = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
+    lock(model, {"elbow": 1})
+    attach(model, model, prefix="b/")
+    with_tool(model, "pen", m=1)
+    assert all(getattr(model, name) is value for name, value in before.items())
+    assert "pen" not in model.frames
