@@ -73,8 +73,8 @@ def _link_number(model: Model, link: str) -> int:
     if link in model.frames:
         carrier = names[model.frames[link].link]
         raise NameLookupError(
-            f"{link!r} is a frame fixed in link {carrier!r} of {model.name!r}; expected a link that "
-            f"moves or the base: {listed}. Take {carrier!r}."
+            f"{link!r} is a frame fixed in link {carrier!r} of {model.name!r}; expected a link "
+            f"that moves or the base: {listed}. Take {carrier!r}."
         )
     raise NameLookupError(f"{model.name!r} has no link {link!r}; its links are {listed}.")
 
