@@ -42,6 +42,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         frames=(*own.frames, *theirs.frames),
         tool=theirs.tool,
         notes=(*own.notes, *theirs.notes),
+        warnings=(*own.warnings, *theirs.warnings),
     )
     return build_model(combined, unphysical="allow")
 

@@ -1,6 +1,7 @@
 """Model -> description: the records from which `build_model` makes the same model again."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from kinetree.description.records import (
     JointDescription,
     LinkDescription,
     Mimic,
+    Note,
     RobotDescription,
     Rotor,
 )
 from kinetree.errors import ModelError
+from kinetree.model.build import build_model
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, JointRotor, Model
 
@@ -32,7 +35,7 @@ def describe_model(model: Model) -> RobotDescription:
     bodies = {WORLD: model.base}
     bodies |= {i: (model.m[i], model.com[i], model.I_com[i]) for i in model.links}
     rotors = _rotors(model)
-    return RobotDescription(
+    description = RobotDescription(
         name=model.name,
         links=tuple(LinkDescription(names[i], (Body(*body),)) for i, body in bodies.items()),
         joints=tuple(_joint(model, i, names, rotors.get(i)) for i in model.links),
@@ -44,6 +47,15 @@ def describe_model(model: Model) -> RobotDescription:
         gravity=model.gravity[3:],
         notes=model.notes,
     )
+    return replace(description, warnings=_warnings(model, description))
+
+
+def _warnings(model: Model, description: RobotDescription) -> tuple[Note, ...]:
+    """The warnings of the model but those that building it again gives anew."""
+    if not model.warnings:
+        return ()
+    anew = {note.text for note in build_model(description, unphysical="allow").warnings}
+    return tuple(note for note in model.warnings if note.text not in anew)
 
 
 def link_names(model: Model) -> dict[int, str]:

@@ -59,6 +59,7 @@ def subtree(model: Model, link: str) -> Model:
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
             notes=(*model.notes, *notes),
+            warnings=description.warnings,
         ),
         unphysical="allow",
     )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import Builder, Limits, Mimic, Rotor
+from kinetree.description import Note
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Frame, build_model
 from kinetree.model.describe import describe_model
@@ -15,7 +16,7 @@ from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import any_robot
 
 ARRAYS = ("M_pi", "m", "com", "I_com", "gravity")
-PLAIN = ("name", "link_names", "base_name", "parent", "tool", "notes", "n", "nq")
+PLAIN = ("name", "link_names", "base_name", "parent", "tool", "notes", "warnings", "n", "nq")
 
 
 def rebuilt(model):
@@ -100,6 +101,15 @@ def test_symbols_and_many_digits_stay_as_they_are(fifty_digits):
 def test_a_robot_without_joints_is_its_base():
     model = Builder("stone").link("rock", 2, (0, 0, 1)).build()
     assert_same(rebuilt(model), model)
+
+
+def test_warnings_are_given_once():
+    builder = Builder("odd").link("base").link("a", 1, (0, 0, 0), np.diag([1, 1, 3])).link("b")
+    builder.joint("ja", "revolute", "base", "a").joint("jb", "revolute", "a", "b")
+    model = builder.build(unphysical="allow")
+    model = model.replace(warnings=(*model.warnings, Note("something else", "odd.urdf:3")))
+    assert len(model.warnings) == 3
+    assert sorted(x.text for x in rebuilt(model).warnings) == sorted(x.text for x in model.warnings)
 
 
 def test_two_rotors_on_one_joint_are_refused():
