@@ -55,7 +55,9 @@ class Timing:
 
 def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dict[str, Timing]:
     """Time of one run of each job, divided by `parts` (the states in a batch)."""
-    timers = {label: timeit.Timer(job.statement, globals=dict(job.names)) for label, job in jobs.items()}
+    timers = {
+        label: timeit.Timer(job.statement, globals=dict(job.names)) for label, job in jobs.items()
+    }
     counts = {label: enough(timer, effort.least) for label, timer in timers.items()}
     seconds: dict[str, list[float]] = {label: [] for label in jobs}
     for _ in range(effort.repeats):

@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.peers import Absent
 from benchmarks.peers.casadi_dynamics import Dynamics
+from benchmarks.peers.labels import CASADI
 from benchmarks.robots import Arrays, Case, scratch
 from benchmarks.timing import Job
 
-LABEL = "CasADi, generated C"
 FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 
 
@@ -55,7 +55,7 @@ def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, 
     function, _ = compiled(case, quantity)
     mapped = function.map(count, "thread", threads) if threads > 1 else function.map(count)
     shape = (count, n, n) if quantity == "mass_matrix" else (count, n)
-    return {LABEL: buffered(mapped, states, np.zeros(shape))}
+    return {CASADI: buffered(mapped, states, np.zeros(shape))}
 
 
 def single(case: Case, quantity: str, state: Arrays) -> dict[str, Job]:

@@ -97,9 +97,7 @@ def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, 
     if threads > 1:
         raise Absent("no threads for single quantities")
     columns = model_of(case)[2]
-    return {
-        "MuJoCo, Python loop": loop_job(function_of(case, quantity), quantity, states, columns)
-    }
+    return {"MuJoCo, Python loop": loop_job(function_of(case, quantity), quantity, states, columns)}
 
 
 def single(case: Case, quantity: str, state: Arrays) -> dict[str, Job]:

@@ -7,11 +7,11 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.peers import Absent
+from benchmarks.peers.labels import POOL, PYTHON_LOOP
 from benchmarks.peers.loops import loop_job, reorder, restore
 from benchmarks.robots import Arrays, Case
 from benchmarks.timing import Job
 
-LOOP, POOL = "Pinocchio, Python loop", "Pinocchio, parallel pool"
 FUNCTIONS = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"}
 POOLED = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 
@@ -31,7 +31,7 @@ def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, 
     function = functools.partial(getattr(pin, FUNCTIONS[quantity]), model, data)
     jobs = {}
     if threads == 1:
-        jobs[LOOP] = loop_job(function, quantity, states, columns)
+        jobs[PYTHON_LOOP] = loop_job(function, quantity, states, columns)
     pooled = getattr(pin, POOLED.get(quantity, ""), None)
     if pooled is not None:
         jobs[POOL] = pool_job(pooled, model, quantity, states, columns, threads)

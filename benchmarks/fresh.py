@@ -1,0 +1,51 @@
+"""Work for a fresh process: time what happens only once in it. Prints seconds as JSON."""
+
+import json
+import sys
+import time
+
+
+def main() -> None:
+    """`compile ROBOT QUANTITY [ready]`: from the model to the first result; or `import`."""
+    kind, *rest = sys.argv[1:]
+    print(json.dumps(timed_import() if kind == "import" else timed_compile(*rest)))
+
+
+def timed_import() -> dict[str, object]:
+    """Seconds of importing NumPy, then kinetree, and which heavy packages came with it."""
+    start = time.perf_counter()
+    import numpy  # noqa: F401
+
+    between = time.perf_counter()
+    import kinetree  # noqa: F401
+
+    end = time.perf_counter()
+    heavy = ("llvmlite", "sympy", "matplotlib", "mujoco", "mpmath", "scipy", "pinocchio", "rich")
+    found = [name for name in heavy if name in sys.modules]
+    return {"total": end - start, "numpy": between - start, "heavy": found}
+
+
+def timed_compile(robot: str, quantity: str, ready: str = "") -> dict[str, object]:
+    """Seconds from the model to the first result; `ready` compiles a toy first, to wake LLVM."""
+    from benchmarks.robots import load, states
+
+    case = load(robot)
+    state = states(case, quantity, None)
+    if ready:
+        wake()
+    start = time.perf_counter()
+    getattr(case.robot, quantity)(*state)
+    return {"total": time.perf_counter() - start}
+
+
+def wake() -> None:
+    """Import llvmlite, initialise LLVM and use each of its stages once, on another robot."""
+    from kinetree.model.samples import random_model
+    from kinetree.robot import Robot
+
+    toy = Robot(random_model(1, 1))
+    toy.inverse_dynamics(*([[0.1]] * 3))
+
+
+if __name__ == "__main__":
+    main()

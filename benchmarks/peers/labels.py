@@ -1,0 +1,4 @@
+"""Names that rows of peers have and requirements look for."""
+
+PYTHON_LOOP, POOL = "Pinocchio, Python loop", "Pinocchio, parallel pool"
+CASADI = "CasADi, generated C"

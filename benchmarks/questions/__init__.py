@@ -1,0 +1,8 @@
+"""One module per question, each with `ask(robot, effort) -> Answer`.
+
+Every question about every robot runs in a process of its own, so that a peer's threads, allocations
+or crashes touch nothing else.
+"""
+
+QUESTIONS = ("imports", "operations", "latency", "throughput", "threads", "compile")
+OF_NO_ROBOT = ("imports",)

@@ -1,0 +1,146 @@
+"""What the benchmark must show, as a table, and whether the rows show it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.peers.labels import CASADI, POOL, PYTHON_LOOP
+from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, HEAVY, READY, WARM
+from benchmarks.robots import SOURCES
+from benchmarks.rows import Row
+
+ID, FD, M = "inverse_dynamics", "forward_dynamics", "mass_matrix"
+AT_LEAST, AT_MOST = ">=", "<="
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number from the rows, and the larger spread of the timings behind it."""
+
+    value: float
+    spread: float
+
+
+Find = Callable[[Sequence[Row], str], Measured | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One requirement, and what was measured of it."""
+
+    what: str
+    robot: str
+    required: str
+    measured: str
+    passed: bool | None  # None: not measured
+    spread: float | None = None
+
+    @property
+    def word(self) -> str:
+        """For the table."""
+        return {True: "pass", False: "SHORT", None: "not measured"}[self.passed]
+
+
+def value(question: str, quantity: str, who: str) -> Find:
+    """The number of one row."""
+
+    def find(rows: Sequence[Row], robot: str) -> Measured | None:
+        row = one(rows, question, robot, quantity, who)
+        return None if row is None else Measured(row.value, row.spread)
+
+    return find
+
+
+def faster(question: str, quantity: str, who: str, *, inverse: bool = False) -> Find:
+    """How many times as long as kinetree a peer takes; inverse: kinetree's part of its time."""
+
+    def find(rows: Sequence[Row], robot: str) -> Measured | None:
+        peer = one(rows, question, robot, quantity, who)
+        ours = one(rows, question, robot, quantity, "kinetree")
+        if peer is None or ours is None:
+            return None
+        ratio = ours.value / peer.value if inverse else peer.value / ours.value
+        return Measured(ratio, max(peer.spread, ours.spread))
+
+    return find
+
+
+def one(rows: Iterable[Row], question: str, robot: str, quantity: str, who: str) -> Row | None:
+    """The row with these names."""
+    key = (question, robot, quantity, who)
+    return next((r for r in rows if (r.question, r.robot, r.quantity, r.who) == key), None)
+
+
+def two_threads(quantity: str) -> Find:
+    """How many times as fast two threads are."""
+
+    def find(rows: Sequence[Row], robot: str) -> Measured | None:
+        row = one(rows, "threads", robot, quantity, "kinetree, 2 threads")
+        return None if row is None or row.ratio is None else Measured(row.ratio, row.spread)
+
+    return find
+
+
+# title, sense, bounds for panda, ur5, talos, unit, where the number is
+REQUIRED: list[tuple[str, str, tuple[float, float, float], str, Find]] = [
+    ("inverse dynamics, operations", AT_MOST, (714, 391, 5177), "",
+     value("operations", ID, "kinetree")),
+    ("inverse dynamics vs Pinocchio's pool, 1 thread", AT_LEAST, (35, 45, 16), "x",
+     faster("throughput", ID, POOL)),
+    ("forward dynamics vs Pinocchio's pool, 1 thread", AT_LEAST, (35, 50, 15), "x",
+     faster("throughput", FD, POOL)),
+    ("inverse dynamics vs CasADi-generated C", AT_LEAST, (10, 11, 5), "x",
+     faster("throughput", ID, CASADI)),
+    ("forward dynamics vs CasADi-generated C", AT_LEAST, (9, 10, 4.5), "x",
+     faster("throughput", FD, CASADI)),
+    ("mass matrix vs a Python loop over pin.crba", AT_LEAST, (30, 35, 4), "x",
+     faster("throughput", M, PYTHON_LOOP)),
+    ("one state, time over that of pin.rnea", AT_MOST, (0.35, 0.35, 0.5), "x",
+     faster("latency", ID, "Pinocchio", inverse=True)),
+    ("one state, time over that of pin.aba", AT_MOST, (0.35, 0.35, 0.5), "x",
+     faster("latency", FD, "Pinocchio", inverse=True)),
+    ("cold compile, inverse dynamics, LLVM's start included", AT_MOST, (300, 200, 1500), " ms",
+     value(COLD, ID, FIRST)),
+    ("cold compile, forward dynamics, LLVM's start included", AT_MOST, (400, 300, 4000), " ms",
+     value(COLD, FD, FIRST)),
+    ("load from disk, inverse dynamics, LLVM running", AT_MOST, (10, 10, 30), " ms",
+     value(WARM, ID, READY)),
+    ("load from disk, forward dynamics, LLVM running", AT_MOST, (10, 10, 30), " ms",
+     value(WARM, FD, READY)),
+    ("two threads over one, inverse dynamics, N = 1e6", AT_LEAST, (1.8, 1.8, 1.8), "x",
+     two_threads(ID)),
+    ("two threads over one, forward dynamics, N = 1e6", AT_LEAST, (1.8, 1.8, 1.8), "x",
+     two_threads(FD)),
+]  # fmt: skip
+IMPORT_LIMIT = 250.0
+
+
+def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
+    """Every requirement, in the order of the table."""
+    found = []
+    for what, sense, bounds, unit, find in REQUIRED:
+        for (robot, source), bound in zip(SOURCES.items(), bounds, strict=True):
+            found.append(judge(what, source.title, sense, bound, unit, find(rows, robot)))
+    whole = value("import", "", "kinetree, NumPy included")(rows, "")
+    found.append(judge("import kinetree", "", AT_MOST, IMPORT_LIMIT, " ms", whole))
+    found.append(light(notes))
+    return found
+
+
+def judge(
+    what: str, robot: str, sense: str, bound: float, unit: str, measured: Measured | None
+) -> Verdict:
+    """Compare one number with its bound."""
+    required = f"{sense} {bound:g}{unit}"
+    if measured is None:
+        return Verdict(what, robot, required, "", None)
+    passed = measured.value >= bound if sense == AT_LEAST else measured.value <= bound
+    return Verdict(what, robot, required, f"{measured.value:.4g}{unit}", passed, measured.spread)
+
+
+def light(notes: Sequence[str]) -> Verdict:
+    """Whether importing kinetree leaves the heavy packages alone."""
+    what, required = "import kinetree imports", f"no {', '.join(FORBIDDEN)}"
+    listed = next((note.removeprefix(HEAVY).strip() for note in notes if HEAVY in note), None)
+    if listed is None:
+        return Verdict(what, "", required, "", None)
+    return Verdict(what, "", required, listed, not set(listed.split(", ")) & set(FORBIDDEN))

@@ -1,0 +1,61 @@
+"""What a question finds out: rows of numbers with their spread, and notes."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.timing import Timing
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured number. Timings have every repeat behind them, counts have not."""
+
+    question: str
+    robot: str
+    quantity: str
+    who: str
+    value: float
+    unit: str
+    spread: float = 1.0  # median over best
+    repeats: int = 1
+    ratio: float | None = None  # this over kinetree's; above 1 kinetree is faster
+    n: int | None = None  # states in a call
+
+
+@dataclass
+class Answer:
+    """All rows of one question about one robot, and what a reader should know."""
+
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the way between processes and for the record."""
+        return {"rows": [asdict(row) for row in self.rows], "notes": self.notes}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Answer":
+        """Back from `to_json`."""
+        return cls([Row(**row) for row in data["rows"]], list(data["notes"]))
+
+
+def timing_rows(
+    question: str, robot: str, quantity: str, timings: dict[str, Timing], n: int | None = None
+) -> list[Row]:
+    """Rows in ns; the ratio is of the best repeats, both from the same run."""
+    ours = timings["kinetree"].best
+    return [
+        Row(
+            question=question,
+            robot=robot,
+            quantity=quantity,
+            who=who,
+            value=timing.best * 1e9,
+            unit="ns",
+            spread=timing.spread,
+            repeats=len(timing.seconds),
+            ratio=timing.best / ours,
+            n=n,
+        )
+        for who, timing in timings.items()
+    ]

@@ -1,0 +1,85 @@
+"""The whole benchmark: every question about every robot, and a dated record of the answers."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import machine
+from benchmarks.questions import OF_NO_ROBOT, QUESTIONS
+from benchmarks.record import Record, title
+from benchmarks.robots import SOURCES
+from benchmarks.rows import Answer
+from benchmarks.screen import show
+
+RESULTS = Path(__file__).parent / "results"
+LIMIT = 300  # seconds for one question about one robot
+
+
+def main() -> int:
+    """Ask, write after every answer, and show."""
+    options = parse()
+    console = Console()
+    record = Record(machine.describe(), quick=options.quick)
+    questions = [
+        (question, robot)
+        for question in options.questions
+        for robot in ([""] if question in OF_NO_ROBOT else options.robots)
+    ]
+    interrupted = False
+    try:
+        for k, (question, robot) in enumerate(questions, start=1):
+            name = f"{question} {title(robot)}".strip()
+            start = time.perf_counter()
+            with console.status(f"{k}/{len(questions)} {name}"):
+                record.answers.append(ask(question, robot, options.quick))
+            console.print(f"{k}/{len(questions)} {name}: {time.perf_counter() - start:.0f} s")
+            record.write(options.out)
+        record.finished = True
+    except KeyboardInterrupt:
+        interrupted = True
+        console.print("interrupted; what is finished is written.")
+    paths = record.write(options.out)
+    show(record, console)
+    console.print("record:", *(path.name for path in paths))
+    return 130 if interrupted else 0
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few repeats, to try things out")
+    parser.add_argument("--robots", nargs="+", choices=list(SOURCES), default=list(SOURCES))
+    parser.add_argument("--questions", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the record")
+    return parser.parse_args()
+
+
+def ask(question: str, robot: str, quick: bool) -> Answer:
+    """The answer of a process of its own; a crash or a hang becomes a note."""
+    command = [sys.executable, "-m", "benchmarks.ask", question, *([robot] if robot else [])]
+    name = f"{question} {title(robot)}".strip()
+    try:
+        done = subprocess.run(
+            [*command, *(["--quick"] if quick else [])],
+            env={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"},
+            cwd=Path(__file__).parent.parent,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
+        return Answer.from_json(json.loads(done.stdout.splitlines()[-1]))
+    except subprocess.TimeoutExpired:
+        return Answer(notes=[f"{name}: no answer within {LIMIT} s"])
+    except (IndexError, json.JSONDecodeError, KeyError, TypeError):
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return Answer(notes=[f"{name}: ended with status {done.returncode}: {last[:200]}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
