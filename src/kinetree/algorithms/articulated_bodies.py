@@ -134,4 +134,4 @@ def sweep(
         joint, p = tree[i], model.parent[i]
         ddq[i] = solve(joint.D, u[i] - joint.U_p.T @ dV[p])
         dV[i] = joint.X @ dV[p] + c[i] + model.A[i] @ ddq[i]
-    return np.concatenate([ddq[i] for i in model.links])
+    return np.concatenate([zeros(0), *(ddq[i] for i in model.links)])

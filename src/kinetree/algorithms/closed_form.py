@@ -90,21 +90,21 @@ def closed_form(
     Ad_ip = link_adjoints(model, x.q)
     roots = [parent[i] == WORLD for i in links]
 
-    A = np.concatenate([model.A[i] @ columns(model, i) for i in links])
+    A = column([model.A[i] @ columns(model, i) for i in links], model.n)
     G = diagonal(list(model.G))
     W = grid([[Ad_ip[i] if parent[i] == j else 0 for j in links] for i in links])
     L = grid(_inverse_blocks(model, Ad_ip))
-    base = np.concatenate([Ad_ip[i] @ x.V_base if roots[i] else zeros(6) for i in links])
-    d_base = np.concatenate([Ad_ip[i] @ x.dV_base if roots[i] else zeros(6) for i in links])
-    onto = np.concatenate(x.F_ext)
-    tip = -np.concatenate(link_wrenches(model, None, F_tip))
+    base = column([Ad_ip[i] @ x.V_base if roots[i] else zeros(6) for i in links])
+    d_base = column([Ad_ip[i] @ x.dV_base if roots[i] else zeros(6) for i in links])
+    onto = column(x.F_ext)
+    tip = -column(link_wrenches(model, None, F_tip))
 
     V = L @ (A @ x.dq + base)
     ad_V = diagonal([ad(V_i) for V_i in V.reshape(-1, 6)])
     ad_Adq = diagonal([ad(model.A[i] @ x.dq_i[i]) for i in links])
     dV = L @ (A @ x.ddq - ad_Adq @ (W @ V + base) + d_base)
     moments = rotor_moments(model, x.dq, x.ddq, dict(enumerate(V.reshape(-1, 6)[:, :3])))
-    rotor = np.concatenate([[*moments.get(i, zeros(3)), 0, 0, 0] for i in links])
+    rotor = column([np.array([*moments.get(i, zeros(3)), 0, 0, 0]) for i in links])
     F = L.T @ (G @ dV - ad_V.T @ (G @ V) + tip - onto + rotor)
     return ClosedForm(A, G, W, L, ad_V, ad_Adq, base, d_base, tip, onto, rotor, V, dV, F)
 
@@ -157,4 +157,9 @@ def grid(rows: Sequence[Sequence[Any]]) -> Array:
     """Matrix of 6x6 blocks; 0 stands for a block of zeros."""
     zero = np.zeros((6, 6), int)
     full = [[zero if isinstance(block, int) else block for block in row] for row in rows]
-    return np.concatenate([np.concatenate(row, 1) for row in full])
+    return column([np.concatenate(row, 1) for row in full], 6 * len(rows))
+
+
+def column(blocks: Sequence[Array], *width: int) -> Array:
+    """Blocks on top of each other; of no blocks, an empty array of that width."""
+    return np.concatenate(blocks) if blocks else np.zeros((0, *width), int)

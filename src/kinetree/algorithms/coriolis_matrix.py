@@ -79,4 +79,4 @@ def christoffel_symbols(model: Model, q: Any) -> Array:
     """
     unit = np.eye(model.n, dtype=int)
     slices = [coriolis_matrix(model, q, unit[k]) for k in range(model.n)]
-    return np.array(slices).transpose(1, 2, 0)
+    return np.array(slices).reshape(model.n, model.n, model.n).transpose(1, 2, 0)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.factor import solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.forward_kinematics import pose
 from kinetree.algorithms.jacobian import body_jacobian
 from kinetree.algorithms.mass_matrix import mass_matrix
@@ -35,7 +37,7 @@ def mass_ellipsoid(
     """
     J = _turned_jacobian(model, q, frame, part)
     M = np.asarray(mass_matrix(model, q), float)
-    return _inverse_ellipsoid(J @ np.linalg.solve(M, J.T), 1.0)
+    return _inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
 def force_ellipsoid(

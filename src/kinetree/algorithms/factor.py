@@ -57,7 +57,7 @@ def solve(M: Factor, b: Array) -> Array:
     for i in range(len(x)):
         for j, l in M.L[i].items():
             x[i] = x[i] - l * x[j]
-    return np.array(x)
+    return np.array(x).reshape(np.shape(b))
 
 
 def _is_zero(entry: Any) -> bool:

@@ -51,8 +51,8 @@ def _check_quaternion(quaternion: Array, joint: str, name: str) -> None:
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1) > 1e-9:
         raise InputError(
-            f"the quaternion of joint {joint!r} in {name} is {quaternion.tolist()} (w, x, y, z), of "
-            f"length {length:.12g}; expected length 1. Divide it by its length."
+            f"the quaternion of joint {joint!r} in {name} is {quaternion.tolist()} (w, x, y, z), "
+            f"of length {length:.12g}; expected length 1. Divide it by its length."
         )
 
 

@@ -34,7 +34,7 @@ def mass_matrix(model: Model, q: Any) -> Array:
         while j != WORLD:
             _add_block(M, model, i, j, model.A[j].T @ F)
             F, j = Ad_ip[j].T @ F, model.parent[j]
-    return np.array(add_drives(model, M, Ad_ip))
+    return np.array(add_drives(model, M, Ad_ip)).reshape(model.n, model.n)
 
 
 def _add_block(M: list[list[Any]], model: Model, i: int, j: int, block: Array) -> None:
@@ -85,4 +85,5 @@ def mass_matrix_by_inverse_dynamics(model: Model, q: Any) -> Array:
     """M(q) column by column: joint forces of unit accelerations, without gravity and motion."""
     still = frictionless(model).with_gravity(zeros(3))
     unit = np.eye(model.n, dtype=int)
-    return np.array([inverse_dynamics(still, q, zeros(model.n), e) for e in unit]).T
+    columns = [inverse_dynamics(still, q, zeros(model.n), e) for e in unit]
+    return np.array(columns).reshape(model.n, model.n).T

@@ -1,11 +1,13 @@
 """Dynamics of a frame: F = Lambda(q) dV + eta, in body or space coordinates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.factor import solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.gravity_forces import bias_forces
 from kinetree.algorithms.inputs import coordinates, rates
 from kinetree.algorithms.jacobian import (
@@ -15,7 +17,7 @@ from kinetree.algorithms.jacobian import (
     space_jacobian_rate,
 )
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.arrays import Array, array
+from kinetree.arrays import Array, array, scalar
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 
@@ -71,18 +73,20 @@ def task_space(
     """
     q = coordinates(model, q)
     jacobian, rate = _jacobians(expressed)
-    rows = list(range(6)) if rows is None else list(rows)
+    rows = _rows(rows)
+    damping, tolerance = _not_negative(damping, "damping"), _not_negative(tolerance, "tolerance")
     J = np.asarray(jacobian(model, q, frame), float)[rows]
     k, n = J.shape
     M = np.asarray(mass_matrix(model, q), float)
     sigma = np.linalg.svd(J, compute_uv=False)
-    if damping == 0 and sigma[-1] < tolerance:
+    smallest = float(sigma[-1]) if len(sigma) else 0.0
+    if damping == 0 and smallest <= tolerance:
         raise SingularityError(
-            f"the Jacobian of {frame or model.tool!r} has smallest singular value {sigma[-1]:.3g} "
-            f"(below {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
+            f"the Jacobian of {frame or model.tool!r} has smallest singular value {smallest:.3g} "
+            f"(not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
             "direction of the task. Choose fewer rows, another q, or pass damping."
         )
-    Minv_Jt = np.linalg.solve(M, J.T)
+    Minv_Jt = solve(factor_mass_matrix(model, M), J.T)
     if damping != 0:
         Lambda = np.linalg.inv(J @ Minv_Jt + damping**2 * np.eye(k))
     elif k <= n:
@@ -102,6 +106,25 @@ def _jacobians(expressed: str) -> Any:
     if expressed not in JACOBIANS:
         raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
     return JACOBIANS[expressed]
+
+
+def _rows(rows: Sequence[int] | None) -> list[int]:
+    """The coordinates of the task, each of the six at most once."""
+    if rows is None:
+        return list(range(6))
+    given = list(rows) if isinstance(rows, Iterable) else []
+    if not given or any(k not in range(6) for k in given) or len(set(given)) < len(given):
+        raise InputError(
+            f"rows are {rows!r}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), each once."
+        )
+    return [int(k) for k in given]
+
+
+def _not_negative(value: Any, name: str) -> float:
+    value = float(scalar(value, name))
+    if value < 0:
+        raise InputError(f"{name} is {value}; expected >= 0.")
+    return value
 
 
 def _rates(model: Model, dq: Any, V: Any, J_bar: Array, k: int) -> Array:
