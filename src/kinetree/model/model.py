@@ -63,6 +63,13 @@ class Model:
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("M_pi", "m", "com", "I_com", "gravity"):
+            if getattr(self, name).flags.writeable:  # the caller's own array stays writeable
+                view = getattr(self, name).view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
     @cached_property
     def n(self) -> int:
         """Degrees of freedom: the length of dq, ddq and tau."""
