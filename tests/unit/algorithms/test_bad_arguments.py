@@ -1,0 +1,153 @@
+"""Every algorithm refuses every kind of bad argument, and names it; none leaks or passes it on."""
+
+import inspect
+
+import numpy as np
+import pytest
+import sympy
+
+from kinetree import algorithms
+from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
+from kinetree.model import Builder
+from kinetree.model.samples import random_model
+
+MODEL = random_model(11, 4, chain=True)
+VECTORS = {name: np.full(4, 0.3) for name in ("q", "dq", "ddq", "tau", "v", "q0", "q1")}
+SIXES = {name: np.full(6, 0.3) for name in ("V", "dV", "F")}
+GOOD = VECTORS | SIXES | {"G": np.eye(6), "model": MODEL, "rng": np.random.default_rng(0)}
+BAD = {
+    "too long": (lambda x: np.zeros((len(x) + 1, *x.shape[1:])), ShapeError),
+    "too short": (lambda x: np.zeros((0, *x.shape[1:])), ShapeError),
+    "of two states": (lambda x: np.stack([x, x]), ShapeError),
+    "one number": (lambda x: 1.0, ShapeError),
+    "none": (lambda x: None, ShapeError),
+    "ragged": (lambda x: [[1], [2, 3]], ShapeError),
+    "NaN": (lambda x: np.where(np.arange(x.size).reshape(x.shape) == 1, np.nan, x), InputError),
+    "infinite": (lambda x: x + np.inf, InputError),
+    "NaN among objects": (lambda x: (x * np.nan).astype(object), InputError),
+    "words": (lambda x: ["a"] * len(x), InputError),
+    "complex": (lambda x: x * 1j, InputError),
+    "a list of records": (lambda x: [{} for _ in x], InputError),
+}
+FUNCTIONS = {
+    name: f
+    for name, f in vars(algorithms).items()
+    if name in algorithms.__all__ and inspect.isfunction(f)
+}
+
+
+def required(f):
+    parameters = inspect.signature(f).parameters.values()
+    return {p.name: GOOD[p.name] for p in parameters if p.default is p.empty}
+
+
+CASES = [
+    (name, argument)
+    for name, f in FUNCTIONS.items()
+    for argument in required(f)
+    if argument not in ("model", "rng")
+]
+
+
+def test_every_function_is_looked_at():
+    assert len(FUNCTIONS) >= 41 and len(CASES) >= 66
+
+
+@pytest.mark.parametrize("fault", BAD)
+@pytest.mark.parametrize(("name", "argument"), CASES)
+def test_a_bad_vector_is_refused_and_named(name, argument, fault):
+    f, (spoil, error) = FUNCTIONS[name], BAD[fault]
+    good = required(f)
+    with pytest.raises(error) as caught:
+        f(**(good | {argument: spoil(np.asarray(good[argument]))}))
+    assert isinstance(caught.value, InputError)
+    assert argument in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, f in FUNCTIONS.items() if "frame" in str(inspect.signature(f))]
+)
+def test_an_unknown_frame_is_refused_with_those_that_exist(name):
+    f = FUNCTIONS[name]
+    with pytest.raises(NameLookupError, match="'random 11' has no frame 'hand'; its frames"):
+        f(**required(f), frame="hand")
+
+
+@pytest.mark.parametrize("formulation", algorithms.FORMULATIONS)
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"F_ext": np.zeros(6)}, ShapeError, r"F_ext must have shape \(4, 6\), found \(6,\)"),
+        ({"F_ext": np.full((4, 6), np.nan)}, InputError, r"F_ext\[0, 0\] is nan"),
+        (
+            {"F_tip": np.zeros(5)},
+            ShapeError,
+            r"F_tip at 'tool' must have shape \(6,\), found",
+        ),
+        ({"F_tip": {"hand": np.zeros(6)}}, NameLookupError, "has no frame 'hand'"),
+        ({"F_tip": {"base": np.full(6, np.nan)}}, InputError, r"F_tip at 'base'\[0\] is nan"),
+        ({"V_base": np.zeros(3)}, ShapeError, r"V_base must have shape \(6,\), found \(3,\)"),
+        ({"dV_base": [np.inf] * 6}, InputError, r"dV_base\[0\] is inf"),
+    ],
+)
+def test_bad_wrenches_and_base_motions_are_refused(change, error, words, formulation):
+    q = np.zeros(4)
+    with pytest.raises(error, match=words):
+        algorithms.inverse_dynamics(MODEL, q, q, q, formulation=formulation, **change)
+
+
+def test_an_unknown_formulation_is_refused_with_those_that_exist():
+    q = np.zeros(4)
+    with pytest.raises(InputError, match="no formulation 'euler'; choose screw, closed, li"):
+        algorithms.inverse_dynamics(MODEL, q, q, q, formulation="euler")
+
+
+def test_a_quaternion_that_is_not_of_length_one_is_refused():
+    model = random_model(1, 2, types=("spherical",))
+    q = algorithms.neutral(model)
+    q[4] = 1.01
+    words = r"quaternion of joint 'joint2' in q is \[1.01, .* length 1.01; expected length 1"
+    with pytest.raises(InputError, match=words):
+        algorithms.mass_matrix(model, q)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": [6]}, r"rows are \[6\]; expected some of 0, 1, 2 \(angular\), 3, 4, 5"),
+        ({"rows": [-1]}, r"rows are \[-1\]"),
+        ({"rows": [0, 0]}, r"rows are \[0, 0\]; .* each once"),
+        ({"rows": []}, r"rows are \[\]"),
+        ({"rows": 3}, "rows are 3"),
+        ({"rows": "xy"}, "rows are 'xy'"),
+        ({"damping": -1}, "damping is -1.0; expected >= 0"),
+        ({"damping": np.nan}, "damping is nan"),
+        ({"tolerance": -1}, "tolerance is -1.0; expected >= 0"),
+        ({"expressed": "tool"}, "expressed is 'tool'; expected body or space"),
+        ({"V": np.zeros(6), "dq": np.zeros(4)}, "give the joint rates dq or the twist V, not both"),
+        ({"rows": [3, 4], "V": np.zeros(6)}, r"V must have shape \(2,\), found \(6,\)"),
+    ],
+)
+def test_bad_options_of_task_space_are_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        algorithms.task_space(MODEL, np.full(4, 0.3), **change)
+
+
+def test_a_robot_without_joints_has_empty_quantities():
+    model = Builder("stone").link("base", 2.0, (0, 0, 1), np.eye(3)).build()
+    empty = {name: np.zeros(0) for name in VECTORS}
+    for name, f in FUNCTIONS.items():
+        arguments = {p: empty.get(p, model if p == "model" else GOOD[p]) for p in required(f)}
+        if "model" not in arguments or name == "task_space":
+            continue
+        f(**arguments)
+    assert algorithms.mass_matrix(model, []).shape == (0, 0)
+    assert algorithms.forward_dynamics_by_articulated_bodies(model, [], [], []).shape == (0,)
+    assert algorithms.potential_energy(model, []) == pytest.approx(2 * 9.81, rel=1e-15)
+    with pytest.raises(KinetreeError, match="smallest singular value 0"):
+        algorithms.task_space(model, [])
+
+
+def test_symbols_are_no_bad_argument():
+    q = np.array(sympy.symbols("q1:5"))
+    assert algorithms.forward_kinematics(MODEL, q).dtype == object

@@ -1,0 +1,140 @@
+"""New models from old: gravity, payload, another kind of number; the old one stays as it is.
+
+Merged bodies differ by the rounding of one composition: the issue's 1e-12 of agreement.
+"""
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chain_data
+from kinetree import algorithms
+from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
+from kinetree.model import WORLD, Builder
+from kinetree.model.samples import random_body, random_model
+from kinetree.spatial import compose, move_body
+
+SAME = 1e-12
+seeds = st.integers(0, 10**6)
+
+
+@settings(max_examples=25)
+@given(seeds, st.integers(1, 6))
+def test_a_payload_is_a_body_merged_into_its_link(seed, n):
+    data = chain_data.random_chain(seed, n)
+    body = random_body(np.random.default_rng(seed))
+    m, com, I_com = body
+    bodies = [*data.bodies[:-1], compose(data.bodies[-1], move_body(*body, data.M_pi[-1]))]
+    merged = chain_data.ChainData(**(vars(data) | {"bodies": bodies}))
+    loaded = chain_data.by_builder(data).with_payload(m, com, I_com)
+    assert chain_data.difference(chain_data.by_builder(merged), loaded, seed) < SAME
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_a_payload_may_hang_on_any_frame(seed):
+    """Its weight is felt where it hangs: g changes by -J^T of the weight, at any frame."""
+    model = random_model(seed, 5)
+    q = np.random.default_rng(seed).normal(size=5)
+    for frame in model.frames:
+        R_sf = algorithms.pose(model, q, frame)[:3, :3]
+        J = algorithms.body_jacobian(model, q, frame)
+        weight = np.concatenate([np.zeros(3), R_sf.T @ (2.5 * model.gravity[3:])])
+        g = algorithms.gravity_forces(model, q)
+        found = algorithms.gravity_forces(model.with_payload(2.5, frame=frame), q)
+        assert np.allclose(found, g - J.T @ weight, rtol=0, atol=SAME * max(1, np.abs(g).max()))
+
+
+def test_a_payload_on_the_base_changes_the_base_alone():
+    model = random_model(3, 4)
+    loaded = model.with_payload(2.0, (0, 0, 1), frame="base")
+    assert model.frames["base"].link == WORLD
+    assert loaded.base[0] == pytest.approx(model.base[0] + 2, rel=1e-15)
+    assert np.array_equal(loaded.G, model.G)
+
+
+@given(seeds, st.tuples(*[st.floats(-20, 20)] * 3))
+def test_gravity_acts_along_the_given_vector(seed, gravity):
+    model = random_model(seed % 50, 4)
+    q = np.random.default_rng(seed).normal(size=4)
+    found = algorithms.potential_energy(model.with_gravity(gravity), q)
+    mass, centre = algorithms.total_mass(model), algorithms.center_of_mass(model, q)
+    size = mass * (1 + np.abs(gravity).max()) * (1 + np.abs(centre).max())
+    assert abs(found + mass * centre @ np.array(gravity)) <= 64 * np.finfo(float).eps * size
+
+
+def test_changes_leave_the_old_model_alone():
+    model = random_model(1, 3)
+    before = model.m.copy(), model.gravity.copy()
+    model.with_payload(3.0), model.with_gravity((0, 0, 0)), model.astype(mpmath.mpf)
+    assert np.array_equal(model.m, before[0]) and np.array_equal(model.gravity, before[1])
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_another_kind_of_number_is_the_same_robot(seed):
+    """Fifty digits and float64 agree to rounding, drives and rotors included."""
+    model = random_model(seed, 4)
+    q, dq, ddq = np.random.default_rng(seed).normal(size=(3, 4))
+    with mpmath.workdps(50):
+        precise = model.astype(mpmath.mpf)
+        state = [np.array([mpmath.mpf(x) for x in v]) for v in (q, dq, ddq)]
+        tau = algorithms.inverse_dynamics(precise, *state)
+        assert all(isinstance(x, mpmath.mpf) for x in tau)
+        error = np.abs(np.array(tau - algorithms.inverse_dynamics(model, q, dq, ddq), float)).max()
+    assert error <= SAME * float(max(abs(x) for x in tau))
+
+
+def test_every_number_is_converted():
+    model = random_model(5, 6).astype(lambda x: sympy.Rational(float(x)))
+    joint = model.joints[0]
+    numbers = [
+        *model.M_pi.flat, *model.m, *model.com.flat, *model.I_com.flat, *model.gravity,
+        joint.armature, *joint.friction.viscous, *joint.friction.coulomb, *joint.screw,
+        model.base[0], *model.base[1], *model.frames["tool"].T_if.flat,
+        *(x for rotor in model.rotors for x in (rotor.inertia, rotor.ratio, *rotor.s)),
+    ]  # fmt: skip
+    assert model.rotors and all(isinstance(x, sympy.Rational) for x in numbers)
+
+
+def test_floats_stay_an_array_of_floats():
+    model = random_model(1, 3)
+    assert model.astype(float).M_pi.dtype == np.float64
+    assert chain_data.difference(model, model.astype(float)) == 0
+
+
+MODEL = Builder().link("base").link("arm", 1.0).joint("elbow", "revolute", "base", "arm").build()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (
+            lambda: MODEL.with_payload(-1),
+            InertiaError,
+            "payload on 'arm' is no physical body: its",
+        ),
+        (lambda: MODEL.with_payload(np.nan), InputError, "mass of payload on 'arm' is nan"),
+        (lambda: MODEL.with_payload(None), InputError, "mass of payload on 'arm' is None"),
+        (lambda: MODEL.with_payload(1, (0, 0)), ShapeError, "centre of mass of payload on 'arm'"),
+        (lambda: MODEL.with_payload(1, I_com=np.diag([1, 1, 3])), InertiaError, "short by 1 kg"),
+        (
+            lambda: MODEL.with_payload(1, frame="hand"),
+            NameLookupError,
+            "no frame 'hand'; its fram",
+        ),
+        (
+            lambda: MODEL.with_gravity(9.81),
+            ShapeError,
+            r"gravity must have shape \(3,\), found",
+        ),
+        (lambda: MODEL.with_gravity((0, 0, np.nan)), InputError, r"gravity\[2\] is nan"),
+        (lambda: MODEL.with_gravity("down"), InputError, "gravity must hold real numbers"),
+    ],
+)
+def test_a_bad_change_is_refused_by_name(change, error, words):
+    with pytest.raises(error, match=words):
+        change()

@@ -1,0 +1,83 @@
+"""Model: frozen data with names, and the quantities that follow from them."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from kinetree import algorithms
+from kinetree.errors import NameLookupError
+from kinetree.model import WORLD
+from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.spatial import spatial_inertia
+
+MODEL = random_model(7, 12, types=ALL_TYPES, mimic=True)
+
+
+def test_a_model_never_changes():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        MODEL.tool = "other"
+    for name in ("M_pi", "m", "com", "I_com", "gravity"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(MODEL, name)[0] = 1
+
+
+def test_the_callers_own_array_stays_writeable():
+    m = np.array(MODEL.m)
+    changed = MODEL.replace(m=m)
+    m[0] = 7
+    assert not changed.m.flags.writeable and m.flags.writeable
+
+
+def test_writing_into_a_result_does_not_reach_the_model():
+    T = algorithms.pose(MODEL, algorithms.neutral(MODEL), "base")
+    T[0, 3] = 5
+    assert algorithms.pose(MODEL, algorithms.neutral(MODEL), "base")[0, 3] == 0
+
+
+def test_parents_come_before_children():
+    assert all(WORLD <= MODEL.parent[i] < i for i in MODEL.links)
+    for p, children in MODEL.children.items():
+        assert all(MODEL.parent[c] == p for c in children)
+    assert sum(len(c) for c in MODEL.children.values()) == len(MODEL.links)
+
+
+def test_names_count_the_entries_of_q_and_dq():
+    assert len(MODEL.coordinate_names) == MODEL.nq and len(MODEL.dof_names) == MODEL.n
+    assert len(set(MODEL.coordinate_names)) == MODEL.nq
+    followers = [joint.name for joint in MODEL.joints if joint.follows is not None]
+    assert followers and not set(followers) & set(MODEL.joint_names)
+    assert len(MODEL.joint_names) == len(MODEL.joint_types)
+
+
+def test_every_entry_of_q_and_dq_belongs_to_one_joint_that_moves_by_itself():
+    own = [joint for joint in MODEL.joints if joint.follows is None]
+    assert sorted(k for joint in own for k in joint.coords) == list(range(MODEL.nq))
+    assert sorted(k for joint in own for k in joint.dofs) == list(range(MODEL.n))
+
+
+def test_home_poses_and_inertias_follow_from_the_data():
+    for i in MODEL.links:
+        assert np.allclose(MODEL.M_ip[i] @ MODEL.M_pi[i], np.eye(4), rtol=0, atol=1e-15)
+        body = MODEL.m[i], MODEL.com[i], MODEL.I_com[i]
+        assert np.array_equal(MODEL.G[i], spatial_inertia(*body))
+
+
+def test_an_unknown_frame_or_joint_is_refused_with_those_that_exist():
+    with pytest.raises(NameLookupError, match="'random 7' has no frame 'hand'; its frames are"):
+        MODEL.frame("hand")
+    with pytest.raises(NameLookupError, match="'random 7' has no joint 'knee'; its joints are"):
+        MODEL.joint("knee")
+    assert MODEL.frame() is MODEL.frames["tool"] and MODEL.joint("joint3").name == "joint3"
+
+
+def test_a_model_prints_on_one_line_with_its_joints():
+    text = repr(random_model(1, 2))
+    assert text.startswith("Model('random 1', 2 degrees of freedom: joint1 (") and "\n" not in text
+
+
+def test_a_model_can_be_sent_to_another_process():
+    model = random_model(2, 3, drives=False)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.G, model.G) and copy.joint_names == model.joint_names
