@@ -1,1 +1,1 @@
-"""How fast kinetree is beside its peers: `python -m benchmarks.run` measures and writes a record."""
+"""How fast kinetree is beside its peers; `python -m benchmarks.run` writes a dated record."""

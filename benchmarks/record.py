@@ -70,6 +70,8 @@ def markdown(record: Record) -> str:
     about, machine = record.about, record.about["machine"]
     state = "" if record.finished else " This run was interrupted: what is missing was not reached."
     quick = " A quick run: few repeats, good for ratios at most." if record.quick else ""
+    if busy(machine):
+        quick += " The machine was busy: no figures to quote."
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     head = [
         f"# Benchmark, {about['date']}",
@@ -98,6 +100,11 @@ def markdown(record: Record) -> str:
     )
     body += ["", "## Notes", "", *(f"- {note}" for note in record.notes)]
     return "\n".join(body) + "\n"
+
+
+def busy(machine: dict[str, Any]) -> bool:
+    """Whether others wanted the cores when the run began; ratios suffer from it as well."""
+    return (machine["load"] or 0) > 0.5 * (machine["cores"] or 1)
 
 
 def cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:

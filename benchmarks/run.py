@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def main() -> int:
     """Ask, write after every answer, and show."""
     options = parse()
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)  # a log has no width of its own
     record = Record(machine.describe(), quick=options.quick)
     questions = [
         (question, robot)
@@ -32,6 +35,9 @@ def main() -> int:
         for robot in ([""] if question in OF_NO_ROBOT else options.robots)
     ]
     interrupted = False
+    # kernels of the run are kept apart from the user's, and are gone afterwards
+    folder = tempfile.TemporaryDirectory(prefix="kinetree-bench-")
+    os.environ["KINETREE_CACHE_DIR"] = folder.name
     try:
         for k, (question, robot) in enumerate(questions, start=1):
             name = f"{question} {title(robot)}".strip()
@@ -44,6 +50,8 @@ def main() -> int:
     except KeyboardInterrupt:
         interrupted = True
         console.print("interrupted; what is finished is written.")
+    finally:
+        folder.cleanup()
     paths = record.write(options.out)
     show(record, console)
     console.print("record:", *(path.name for path in paths))

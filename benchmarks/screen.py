@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.record import Record, cells, number
+from benchmarks.record import Record, busy, cells, number
 
 COLOURS = {True: "green", False: "red", None: "yellow"}
 
@@ -17,6 +17,8 @@ def show(record: Record, console: Console) -> None:
         word = f"[{COLOURS[v.passed]}]{v.word}[/]"
         required.add_row(v.what, v.robot, v.required, v.measured, number(v.spread), word)
     console.print(required)
+    if busy(record.about["machine"]):
+        console.print("The machine was busy when the run began: no figures to quote.")
     for note in record.notes:
         console.print(f"- {note}", markup=False, highlight=False)
 

@@ -9,7 +9,7 @@ from benchmarks.robots import Arrays, Case
 from benchmarks.timing import Job
 
 # in the order of the table; modules of this package
-PEERS = ("kinetree", "pinocchio", "casadi_c", "mujoco", "dynibo", "frax", "adam", "jaxsim")
+PEERS = ("kinetree", "pinocchio", "casadi_c", "mujoco", "dynibo", "frax", "adam")
 TOLERANCE = 1e-9
 
 
@@ -43,9 +43,10 @@ def _gather(kind: str, names: tuple[str, ...], case: Case, quantity: str, *rest)
         except Absent as reason:
             notes.append(f"{name}: {reason}")
         except Exception as problem:  # a peer that breaks is a note, never the end of the record
-            notes.append(f"{name}: {type(problem).__name__}: {str(problem)[:200]}")
+            text = f"{type(problem).__name__}: {str(problem)[:200]}"
+            notes.append(f"{name}, {quantity} of {case.key}: {text}")
     agreed, wrong = check(jobs)
-    return agreed, notes + wrong
+    return agreed, notes + [f"{quantity} of {case.key}, {note}" for note in wrong]
 
 
 def check(jobs: Mapping[str, Job]) -> tuple[dict[str, Job], list[str]]:

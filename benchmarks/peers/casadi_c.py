@@ -1,4 +1,4 @@
-"""CasADi: a graph of the same algorithms, generated to C, compiled by gcc and mapped over states."""
+"""CasADi: a graph of the same algorithms, generated to C, compiled by gcc, mapped over states."""
 
 import functools
 import shutil

@@ -1,4 +1,4 @@
-"""How long does it take to have a kernel: compiled cold, and loaded from the cache on disk?"""
+"""Compile: how long it takes to have a kernel, cold and from the cache on disk."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How long does `import kinetree` take, and what does it pull in?"""
+"""Imports: how long `import kinetree` takes, and what it pulls in."""
 
 import json
 import subprocess

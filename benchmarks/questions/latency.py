@@ -1,4 +1,4 @@
-"""How long does one state take from Python, called plainly?"""
+"""Latency: how long one state takes from Python, called plainly."""
 
 from benchmarks.peers import single_jobs
 from benchmarks.robots import QUANTITIES, load, states
@@ -16,5 +16,5 @@ def ask(robot: str, effort: Effort) -> Answer:
             jobs, notes = single_jobs(case, quantity, states(case, quantity, None), NAMES)
             timings = side_by_side(jobs, effort)
             answer.rows += timing_rows("latency", robot, quantity, timings)
-            answer.notes += [f"one state, {quantity}, {note}" for note in notes]
+            answer.notes += notes
     return answer

@@ -1,4 +1,4 @@
-"""How many operations does one state take, after folding and regrouping?"""
+"""Operations: how many one state takes, after folding and regrouping."""
 
 from benchmarks.robots import QUANTITIES, load
 from benchmarks.rows import Answer, Row

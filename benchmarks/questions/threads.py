@@ -1,4 +1,4 @@
-"""What do two threads, and all cores, give over one?"""
+"""Threads: what two threads, and all cores, give over one."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def ask(robot: str, effort: Effort) -> Answer:
         jobs, notes = batch_jobs(case, quantity, few, cores(), NAMES)
         timings = side_by_side(jobs, effort, COUNT)
         answer.rows += timing_rows(f"all {cores()} cores", robot, quantity, timings, COUNT)
-        answer.notes += [f"all cores, {quantity}, {note}" for note in notes]
+        answer.notes += notes
     return answer
 
 

@@ -1,4 +1,4 @@
-"""How long does a state take in a batch, on one core?"""
+"""Throughput: how long a state takes in a batch, on one core."""
 
 from benchmarks.peers import batch_jobs
 from benchmarks.robots import QUANTITIES, load, states
@@ -16,5 +16,5 @@ def ask(robot: str, effort: Effort) -> Answer:
             jobs, notes = batch_jobs(case, quantity, states(case, quantity, COUNT), 1)
             timings = side_by_side(jobs, effort, COUNT)
             answer.rows += timing_rows("throughput", robot, quantity, timings, COUNT)
-            answer.notes += [f"batch, {quantity}, {note}" for note in notes]
+            answer.notes += notes
     return answer

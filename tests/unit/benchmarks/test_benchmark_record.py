@@ -1,0 +1,95 @@
+"""The benchmark's record: what it says must follow from its rows, and a half record is a record."""
+
+import json
+
+import pytest
+
+from benchmarks.machine import slug
+from benchmarks.questions.labels import HEAVY
+from benchmarks.record import Record
+from benchmarks.required import REQUIRED, verdicts
+from benchmarks.robots import SOURCES
+from benchmarks.rows import Answer, Row, timing_rows
+from benchmarks.timing import Timing
+
+ABOUT = {
+    "date": "2026-01-02 03:04 UTC",
+    "machine": {
+        "processor": "Some(R) Vendor 12-Core Processor @ 3 GHz",
+        "cores": 4,
+        "features": ["avx2"],
+        "system": "Linux x86_64",
+        "load": 0.1,
+    },
+    "versions": {"python": "3.11"},
+    "commit": "abc",
+}
+
+
+def batch_rows(ours, theirs):
+    timings = {
+        "kinetree": Timing((ours, ours * 3)),
+        "Pinocchio, parallel pool": Timing((theirs, theirs * 2)),
+    }
+    return timing_rows("throughput", "panda", "inverse_dynamics", timings, 4096)
+
+
+def verdict_of(rows, robot="Panda 7", notes=()):
+    what = "inverse dynamics vs Pinocchio's pool, 1 thread"
+    return next(v for v in verdicts(rows, notes) if (v.what, v.robot) == (what, robot))
+
+
+@pytest.mark.parametrize(("theirs", "word"), [(36e-9, "pass"), (34e-9, "SHORT")])
+def test_a_requirement_is_judged_by_the_ratio_of_best_repeats(theirs, word):
+    verdict = verdict_of(batch_rows(1e-9, theirs))
+    assert verdict.word == word
+    assert verdict.measured == f"{theirs / 1e-9:.4g}x"
+    assert verdict.spread == pytest.approx(2.0)  # kinetree's, the larger one
+
+
+def test_what_was_not_measured_is_neither_passed_nor_failed():
+    assert verdict_of(batch_rows(1e-9, 36e-9), robot="UR5 6").passed is None
+    assert all(verdict.passed is None for verdict in verdicts([], []))
+
+
+def test_every_requirement_is_judged_for_every_robot():
+    assert len(verdicts([], [])) == len(REQUIRED) * len(SOURCES) + 2
+
+
+@pytest.mark.parametrize(("listed", "passed"), [("none", True), ("scipy, sympy", False)])
+def test_importing_a_forbidden_package_falls_short(listed, passed):
+    assert verdicts([], [f"{HEAVY} {listed}"])[-1].passed is passed
+
+
+def test_an_interrupted_record_is_written_and_says_so(tmp_path):
+    record = Record(ABOUT, [Answer(batch_rows(1e-9, 36e-9), ["a note"])])
+    data, text = record.write(tmp_path)
+    stored = json.loads(data.read_text())
+    assert not stored["finished"]
+    assert [Row(**row) for row in stored["rows"]] == record.rows
+    assert "interrupted" in text.read_text() and "- a note" in text.read_text()
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".md"]
+
+
+def test_a_finished_record_replaces_the_half_one(tmp_path):
+    record = Record(ABOUT)
+    record.write(tmp_path)
+    record.finished = True
+    _, text = record.write(tmp_path)
+    assert "interrupted" not in text.read_text()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_busy_machine_is_named_in_the_record(tmp_path):
+    busy = {**ABOUT, "machine": {**ABOUT["machine"], "load": 6.0}}
+    assert "busy" in Record(busy).write(tmp_path)[1].read_text()
+    assert "busy" not in Record(ABOUT).write(tmp_path)[1].read_text()
+
+
+def test_file_names_are_the_day_and_the_processor():
+    assert slug(ABOUT) == "2026-01-02-some-vendor-4-cores"
+
+
+def test_an_answer_survives_the_way_between_processes():
+    answer = Answer(batch_rows(1e-9, 2e-9), ["x"])
+    assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
