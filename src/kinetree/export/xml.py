@@ -1,0 +1,95 @@
+"""XML as a tree of tags, and the numbers and names in it: every float reads back bit by bit."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from kinetree.errors import ModelError
+
+# what XML 1.0 cannot hold in any spelling
+ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass
+class Tag:
+    """An element with its attributes and children; a tag "!" is a comment, its text in `text`."""
+
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list["Tag"] = field(default_factory=list)
+    text: str = ""
+
+    def add(self, *children: "Tag | None") -> "Tag":
+        """The element itself, with more children; None is passed over."""
+        self.children += [child for child in children if child is not None]
+        return self
+
+
+def comment(text: str) -> Tag:
+    """A comment; XML allows no double hyphen in it."""
+    return Tag("!", text=ILLEGAL.sub("?", text).replace("--", "- -"))
+
+
+def document(root: Tag) -> str:
+    """The whole file, two blanks a level."""
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_lines(root, 0)]) + "\n"
+
+
+def _lines(tag: Tag, level: int) -> Iterator[str]:
+    blank = "  " * level
+    if tag.name == "!":
+        yield f"{blank}<!-- {tag.text} -->"
+        return
+    start = f"{blank}<{tag.name}" + "".join(
+        f" {k}={quoteattr(v)}" for k, v in tag.attributes.items()
+    )
+    if tag.children:
+        yield f"{start}>"
+        for child in tag.children:
+            yield from _lines(child, level + 1)
+        yield f"{blank}</{tag.name}>"
+    else:
+        yield f"{start}>{tag.text}</{tag.name}>" if tag.text else f"{start}/>"
+
+
+def number(x: Any) -> str:
+    """The shortest text that reads back as the same float; a whole number without its point."""
+    text = repr(float(x) + 0.0)  # -0.0 + 0.0 is 0.0
+    return text.removesuffix(".0")
+
+
+def numbers(x: Iterable[Any]) -> str:
+    """Numbers with blanks between them."""
+    return " ".join(map(number, x))
+
+
+def check_names(names: Iterable[str], kind: str, format: str) -> None:
+    """Every name can stand in an attribute and is read back as it is."""
+    for name in names:
+        problem = _problem(name)
+        if problem:
+            raise ModelError(
+                f"{kind} {name!r} {problem}, so that {format} cannot hold its name; expected "
+                "printable text. Rename it."
+            )
+
+
+def _problem(name: str) -> str:
+    if not name.strip():
+        return "has an empty name"
+    if ILLEGAL.search(name):
+        return "has a character that XML does not allow"
+    if "${" in name or "$(" in name:
+        return "looks like a xacro expression"
+    return "has more than 1000 characters" if len(name) > 1000 else ""
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """`name`, or `name` with the first number that makes it new; it is taken from then on."""
+    candidate, k = name, 2
+    while candidate in taken:
+        candidate, k = f"{name}_{k}", k + 1
+    taken.add(candidate)
+    return candidate
