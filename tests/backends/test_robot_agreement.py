@@ -1,0 +1,116 @@
+"""Every kernel agrees with the textbook, on floats and on fifty digits, to 8 eps."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from compiled_robots import CASES, Terms, arguments, case_name, textbook, tolerance
+from kinetree import robots
+from kinetree.compile import QUANTITIES, compile_kernel
+from kinetree.model import WORLD
+from kinetree.model.samples import ALL_TYPES, random_model
+from precise_robots import numbers
+from robot_states import size
+
+mpmath = pytest.importorskip("mpmath")
+
+BUILT_IN = {
+    name: lambda name=name: getattr(robots, name)().model
+    for name in (
+        "planar_2r",
+        "rp",
+        "spatial_3r",
+        "double_pendulum",
+        "scara",
+        "puma_560",
+        "cart_pole",
+    )
+}
+RANDOM = {
+    "free and planar chain": lambda: random_model(8, 3, types=ALL_TYPES, chain=True),
+    "tree of all types": lambda: random_model(3, 4, types=ALL_TYPES, mimic=True),
+    "tree of screws": lambda: random_model(7, 10, mimic=True),
+    "chain of screws": lambda: random_model(16, 7, chain=True),
+    "spherical chain": lambda: random_model(5, 2, types=("spherical", "revolute"), chain=True),
+    "one slide": lambda: random_model(10, 1, types=("prismatic",)),
+}
+ROBOTS = BUILT_IN | RANDOM
+STATES = 3
+
+
+@cache
+def model_of(robot):
+    return ROBOTS[robot]()
+
+
+@cache
+def precise_model(robot):
+    return model_of(robot).astype(mpmath.mpf)
+
+
+@cache
+def terms_of(robot, seed):
+    return Terms.at(model_of(robot), seed)
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_kernels_agree_with_floats_and_with_fifty_digits(robot, case, fifty_digits):
+    name, wrenches = case
+    model = model_of(robot)
+    kernel = compile_kernel(model, name, wrenches=wrenches)
+    for seed in range(STATES):
+        terms = terms_of(robot, seed)
+        given = arguments(name, wrenches, terms.x)
+        found, slack = kernel(*given), tolerance(model) * terms.of(name, wrenches)
+        assert np.shape(found) == np.shape(textbook(model, name, given))
+        assert size(found - textbook(model, name, given)) <= slack
+        reference = textbook(precise_model(robot), name, [numbers(array) for array in given])
+        assert size(numbers(found) - reference) <= slack
+
+
+@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.framed])
+@pytest.mark.parametrize("robot", ["puma_560", "tree of all types"])
+def test_kernels_of_every_frame_agree(robot, name, fifty_digits):
+    model, terms = model_of(robot), terms_of(robot, 0)
+    given = arguments(name, False, terms.x)
+    precisely = [numbers(array) for array in given]
+    for frame in model.frames:
+        found = compile_kernel(model, name, frame=frame)(*given)
+        slack = tolerance(model) * terms.of(name, frame=frame)
+        assert size(found - textbook(model, name, given, frame)) <= slack
+        reference = textbook(precise_model(robot), name, precisely, frame)
+        assert size(numbers(found) - reference) <= slack
+
+
+def test_the_robots_have_everything_on_them():
+    models = [model_of(robot) for robot in ROBOTS]
+    joints = [joint for model in models for joint in model.joints]
+    assert {joint.type for joint in joints} == set(ALL_TYPES)
+    assert any(joint.follows for joint in joints)
+    assert any(joint.friction.function for joint in joints)
+    assert any(joint.friction.coulomb[0] != joint.friction.coulomb[1] for joint in joints)
+    assert any(joint.offset != 0 for joint in joints)
+    rotors = [(model, rotor) for model in models for rotor in model.rotors]
+    carriers = {
+        "base" if r.link == WORLD else "parent" if r.link == m.parent[r.joint] else "elsewhere"
+        for m, r in rotors
+    }
+    assert carriers == {"base", "parent", "elsewhere"}
+    assert any(frame.link == WORLD for model in models for frame in model.frames.values())
+
+
+@pytest.mark.parametrize("seed", range(100, 116))
+def test_random_robots_move_as_the_textbook_says(seed):
+    """More robots, against floats: their own error of 8 eps comes on top."""
+    model = random_model(
+        seed, 1 + seed % 10, types=ALL_TYPES, chain=seed % 2 == 0, mimic=seed % 3 == 0
+    )
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        kernel = compile_kernel(model, name, wrenches=True)
+        for k in range(5):
+            terms = Terms.at(model, k)
+            given = arguments(name, True, terms.x)
+            slack = 2 * tolerance(model) * terms.of(name, True)
+            assert size(kernel(*given) - textbook(model, name, given)) <= slack

@@ -1,0 +1,108 @@
+"""The same state gives the same bits: alone, anywhere in a batch, in any layout, on any thread."""
+
+import numpy as np
+import pytest
+
+from compiled_robots import Terms, arguments
+from kinetree import algorithms, robots, threads
+from kinetree.backends import dispatch
+from kinetree.compile import QUANTITIES, compile_kernel
+from kinetree.model.samples import ALL_TYPES, random_model
+from robot_states import size
+
+MODELS = {
+    "puma": robots.puma_560().model,
+    "all types": random_model(3, 4, types=ALL_TYPES, mimic=True),
+}
+EPS32 = float(np.finfo(np.float32).eps)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return MODELS[request.param]
+
+
+@pytest.fixture(scope="module", params=QUANTITIES)
+def kernel(request, model):
+    return compile_kernel(model, request.param)
+
+
+def batch(model, kernel, count):
+    """Random states, one to a row."""
+    rng = np.random.default_rng(count)
+    arrays = []
+    for port in kernel.graph.inputs:
+        if port.name == "q":
+            arrays.append(np.array([algorithms.random(model, rng) for _ in range(count)]))
+        else:
+            arrays.append(rng.normal(size=(count, *port.shape)))
+    return arrays
+
+
+def test_a_state_gives_the_same_bits_anywhere_in_a_batch(model, kernel):
+    arrays = batch(model, kernel, 37)
+    together = kernel(*arrays)
+    for k in range(37):
+        assert np.asarray(kernel(*(a[k] for a in arrays))).tobytes() == together[k].tobytes()
+    for start, stop in ((0, 1), (1, 9), (3, 20), (5, 37)):
+        part = kernel(*(a[start:stop] for a in arrays))
+        assert part.tobytes() == together[start:stop].tobytes()
+    turned = kernel(*(a[::-1].copy() for a in arrays))
+    assert turned.tobytes() == together[::-1].tobytes()
+
+
+def test_layout_in_memory_changes_no_bit(model, kernel):
+    arrays = batch(model, kernel, 21)
+    expected = kernel(*arrays).tobytes()
+    for view in (
+        lambda a: np.repeat(a, 3, axis=0)[::3],
+        lambda a: a[::-1].copy()[::-1],
+        lambda a: np.asfortranarray(a),
+        lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    ):
+        assert kernel(*map(view, arrays)).tobytes() == expected
+
+
+def test_threads_change_no_bit(model, kernel, monkeypatch):
+    monkeypatch.setattr(dispatch, "WORK", 1)  # threads from the first state on
+    eager = compile_kernel(model, kernel.name)
+    arrays = batch(model, kernel, 101)
+    counts, call = [], dispatch.Batch.call
+
+    def watched(self, gufunc, count):
+        counts.append(count)
+        return call(self, gufunc, count)
+
+    monkeypatch.setattr(dispatch.Batch, "call", watched)
+    with threads(1):
+        one = eager(*arrays)
+    with threads(2):
+        two = eager(*arrays)
+    assert counts == [2]
+    assert one.tobytes() == two.tobytes() == kernel(*arrays).tobytes()
+
+
+def test_nan_stays_in_its_own_row(model, kernel):
+    arrays = batch(model, kernel, 19)
+    expected = kernel(*arrays)
+    used = {node.value[0] for node in kernel.graph.nodes if node.op == "input"}
+    for k in (0, 7, 18):
+        for j, array in enumerate(arrays):
+            spoilt = array.copy()
+            spoilt[k] = np.nan
+            found = kernel(*arrays[:j], spoilt, *arrays[j + 1 :])
+            others = np.arange(19) != k
+            assert found[others].tobytes() == expected[others].tobytes()
+            assert np.isnan(found[k]).any() == (j in used)
+
+
+def test_single_precision_agrees_to_its_rounding(model, kernel):
+    """Norm-wise, as float64 does: relative to the terms that add up, in its own eps."""
+    for seed in range(3):
+        terms = Terms.at(model, seed)
+        given = arguments(kernel.name, False, terms.x)
+        narrow = [np.asarray(array, np.float32) for array in given]
+        found = kernel(*narrow)
+        assert found.dtype == np.float32
+        exact = kernel(*(array.astype(float) for array in narrow))
+        assert size(found - exact) <= 8 * EPS32 * terms.of(kernel.name)
