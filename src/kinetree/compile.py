@@ -10,9 +10,11 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.drives import frictionless
 from kinetree.algorithms.inputs import zeros
+from kinetree.algorithms.lean import coriolis_matrix as lean_coriolis
 from kinetree.algorithms.lean import energy as lean_energy
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
+from kinetree.algorithms.lean import momentum as lean_momentum
 from kinetree.algorithms.lean.model import lean_model
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
@@ -68,6 +70,25 @@ def _coriolis_forces(model: Model, regrouped: bool, frame: str | None) -> Callab
     return partial(lean_inverse.bias_forces, lean_model(still, regrouped=regrouped))
 
 
+def _coriolis_matrix(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    return partial(lean_coriolis.coriolis_matrix, lean_model(model, regrouped=regrouped))
+
+
+def _mass_matrix_rate(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    return partial(lean_coriolis.mass_matrix_rate, lean_model(model, regrouped=regrouped))
+
+
+def _momentum(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    return partial(lean_momentum.momentum, lean_model(model, regrouped=False))
+
+
+def _centroidal_momentum(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    lean = lean_model(model, regrouped=False)
+    return lambda q, dq: lean_momentum.centroidal_momentum(
+        lean, q, dq, algorithms.center_of_mass(model, q)
+    )
+
+
 def _kinetic_energy(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
     lean = lean_model(model, regrouped=regrouped)
     return lambda q, dq: lean_energy.kinetic_energy(lean, q, dq)
@@ -92,11 +113,9 @@ QUANTITIES: dict[str, Quantity] = {
     "gravity_forces": Quantity(("q",), ("n",), _gravity_forces, "g(q)"),
     "coriolis_forces": Quantity(("q", "dq"), ("n",), _coriolis_forces, "c(q, dq) = C dq"),
     "coriolis_matrix": Quantity(
-        ("q", "dq"), ("n", "n"), _textbook(algorithms.coriolis_matrix), "C(q, dq), dM - 2C skew"
+        ("q", "dq"), ("n", "n"), _coriolis_matrix, "C(q, dq), dM - 2C skew"
     ),
-    "mass_matrix_rate": Quantity(
-        ("q", "dq"), ("n", "n"), _textbook(algorithms.mass_matrix_rate), "dM/dt"
-    ),
+    "mass_matrix_rate": Quantity(("q", "dq"), ("n", "n"), _mass_matrix_rate, "dM/dt"),
     "kinetic_energy": Quantity(("q", "dq"), (), _kinetic_energy, "dq^T M dq / 2, J"),
     "potential_energy": Quantity(
         ("q",), (), _textbook(algorithms.potential_energy), "- sum of m g . x, J"
@@ -104,11 +123,9 @@ QUANTITIES: dict[str, Quantity] = {
     "center_of_mass": Quantity(
         ("q",), ("3",), _textbook(algorithms.center_of_mass), "centre of mass in {s}, m"
     ),
-    "momentum": Quantity(
-        ("q", "dq"), ("6",), _textbook(algorithms.momentum), "(angular, linear) in {s}"
-    ),
+    "momentum": Quantity(("q", "dq"), ("6",), _momentum, "(angular, linear) in {s}"),
     "centroidal_momentum": Quantity(
-        ("q", "dq"), ("6",), _textbook(algorithms.centroidal_momentum), "about the centre of mass"
+        ("q", "dq"), ("6",), _centroidal_momentum, "about the centre of mass"
     ),
     "friction_forces": Quantity(
         ("dq",), ("n",), _textbook(algorithms.friction_forces), "b(dq)"
@@ -194,7 +211,9 @@ def compile_kernel(
 def check_inertia(model: Model) -> None:
     """Refuse a robot whose mass matrix is singular wherever one looks, naming the joint."""
     rest = zeros(model.n)
-    algorithms.forward_dynamics(model, algorithms.random(model, np.random.default_rng(0)), rest, rest)
+    algorithms.forward_dynamics(
+        model, algorithms.random(model, np.random.default_rng(0)), rest, rest
+    )
 
 
 def _find(name: str) -> Quantity:

@@ -86,7 +86,7 @@ def _walk(
             M[row][column] = M[row][column] + entry
             if (j, row) != (i, column):
                 M[column][row] = M[column][row] + entry
-        f, n, j = *_inward(steps[j], f, n), link.parent
+        f, n, j = *inward(steps[j], f, n), link.parent
 
 
 def _tie(lean: LeanModel, steps: list[Step], M: list[list[Any]], k: int, e: int, n: Array) -> None:
@@ -98,10 +98,10 @@ def _tie(lean: LeanModel, steps: list[Step], M: list[list[Any]], k: int, e: int,
         for d, entry in zip(link.joint.dofs, entries, strict=True):
             M[e][d] = M[e][d] + entry
             M[d][e] = M[d][e] + entry
-        f, n, k = *_inward(steps[k], f, n), link.parent
+        f, n, k = *inward(steps[k], f, n), link.parent
 
 
-def _inward(to: Step, f: Array, n: Array) -> tuple[Array, Array]:
+def inward(to: Step, f: Array, n: Array) -> tuple[Array, Array]:
     """Momentum of a child about the parent's origin, in the parent's frame."""
     f = to.inward(f)
     return f, to.inward(n) + cross(to.p, f)
