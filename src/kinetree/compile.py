@@ -18,6 +18,7 @@ from kinetree.algorithms.lean import momentum as lean_momentum
 from kinetree.algorithms.lean.model import lean_model
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.compilable import check_model, check_options
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
@@ -163,8 +164,15 @@ def trace_quantity(
 ) -> Graph:
     """The optimised graph of a quantity of the robot; arguments as in `compile_kernel`."""
     quantity = _find(name)
-    if quantity.framed:
-        model.frame(frame)  # an unknown frame is refused before the work
+    check_model(model)
+    check_options(
+        model,
+        name,
+        framed=quantity.framed,
+        loaded=quantity.wrenches,
+        frame=frame,
+        wrenches=wrenches,
+    )
     state = [_port(model, x) for x in quantity.inputs]
     loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
     extra = free_ports(model, free)

@@ -22,8 +22,12 @@ FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
 
 def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
     """The further arguments of a kernel."""
+    if isinstance(free, str):
+        raise InputError(f"free is {free!r}; expected a list of names, such as [{free!r}].")
     ports = []
-    for name in free:
+    for k, name in enumerate(free):
+        if name in free[:k]:
+            raise InputError(f"{name!r} is left free twice; name it once.")
         if name not in FREE:
             raise InputError(f"{name!r} cannot be left free; choose from {', '.join(FREE)}.")
         shape, dims = FREE[name]
@@ -44,11 +48,16 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
             model = model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
         else:
             joints = [
-                replace(joint, friction=JointFriction((f[0], f[1]), (f[2], f[3])))
+                replace(joint, friction=_friction(joint.friction, f))
                 for joint, f in zip(model.joints, x, strict=True)
             ]
             model = model.replace(joints=tuple(joints))
     return model
+
+
+def _friction(own: JointFriction, f: Array) -> JointFriction:
+    """Free coefficients; a friction function is code, which stays."""
+    return JointFriction((f[0], f[1]), (f[2], f[3]), own.function)
 
 
 def free_values(model: Model, name: str) -> Array:
