@@ -218,10 +218,8 @@ def compile_kernel(
 
 def check_inertia(model: Model) -> None:
     """Refuse a robot whose mass matrix is singular wherever one looks, naming the joint."""
-    rest = zeros(model.n)
-    algorithms.forward_dynamics(
-        model, algorithms.random(model, np.random.default_rng(0)), rest, rest
-    )
+    q, rest = algorithms.random(model, np.random.default_rng(0)), zeros(model.n)
+    algorithms.forward_dynamics(model, q, rest, rest)
 
 
 def _find(name: str) -> Quantity:

@@ -6,8 +6,8 @@ beyond joint b, moving at dr relative to the joint's origin, which turns with om
 
     j_b  = w x r + l,     dj_b = (omega x w) x r + omega x l + w x dr
 
-so that all sums follow from m, h, Sigma, dh = sum of m dr and K = sum of m r dr^T, which are carried
-inward together with the composite bodies.
+so that all sums follow from m, h, Sigma, dh = sum of m dr and K = sum of m r dr^T, which are
+carried inward together with the composite bodies.
 """
 
 from dataclasses import dataclass

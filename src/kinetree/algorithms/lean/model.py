@@ -14,7 +14,7 @@ from kinetree.spatial import second_moment
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mass m, first moment h = m c (3,), second moment Sigma = int x x^T dm (3, 3), in one frame."""
+    """Mass m, first moment h = m c (3,), second moment Sigma = int x x^T dm (3, 3)."""
 
     m: Any
     h: Array

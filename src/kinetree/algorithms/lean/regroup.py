@@ -54,7 +54,7 @@ def split_line(x: Moments) -> tuple[Moments, Moments]:
 
 
 def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
-    """A line of mass on z of the child, in the parent's frame; the joint's angle does not matter."""
+    """A line of mass on z of the child, in the parent's frame, whatever the joint's angle."""
     z, h_z = R[:, 2], line.h[2]
     mixed = np.outer(p, z) * h_z
     Sigma = np.outer(z, z) * line.Sigma[2, 2] + mixed + mixed.T + np.outer(p, p) * line.m
