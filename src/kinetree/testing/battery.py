@@ -1,0 +1,90 @@
+"""check_robot: all laws, agreements and kernels on random states of one robot."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+
+from kinetree.errors import InputError, NameLookupError
+from kinetree.robot import Robot
+from kinetree.testing import agreement, kernels, laws
+from kinetree.testing.case import random_cases
+from kinetree.testing.check import carry_out
+from kinetree.testing.report import SKIPPED, CheckLine, CheckReport
+
+GROUPS = (laws.GROUP, agreement.GROUP, kernels.GROUP)
+
+
+def check_robot(
+    robot: Robot,
+    *,
+    states: int = 4,
+    seed: int = 0,
+    tolerance: float | Mapping[str, float] = 1.0,
+    kernel_names: Sequence[str] | None = None,
+) -> CheckReport:
+    """Check a robot as kinetree's own tests check robots; nothing is raised, all is reported.
+
+        report = kinetree.testing.check_robot(robot)
+        print(report)
+        report.raise_if_failed()
+
+    The laws are those of mechanics (M symmetric and positive definite, dM/dt - 2 C skew, g the
+    gradient of U, the balance of power and the rest), then come the agreement of the four
+    formulations and of the ways to M and ddq, then the compiled kernels against the direct
+    evaluation. What does not apply to the robot is skipped and says why.
+
+    Args:
+        robot: the robot, with numbers for all its data.
+        states: how many random states, drawn within the joint limits.
+        seed: of the random numbers; the same seed gives the same states.
+        tolerance: factor on all limits, or a factor for each of the groups "laws", "agreement"
+            and "kernels".
+        kernel_names: which kernels to compile and compare, some of `kinetree.testing.kernels.
+            KERNELS`; all of them when None. Compiling all for a humanoid takes half a minute.
+    """
+    if not isinstance(robot, Robot):
+        raise InputError(
+            f"check_robot was given a {type(robot).__name__}; expected a Robot. Write "
+            "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
+        )
+    if robot.model.m.dtype == object:
+        raise InputError(
+            f"{robot.name!r} has symbols or other objects for numbers; expected floats. Replace "
+            "them first, e.g. with model.astype(float)."
+        )
+    if not isinstance(states, int) or states < 1:
+        raise InputError(f"states is {states!r}; expected a whole number, 1 or more.")
+    factors = _factors(tolerance)
+    cases = random_cases(robot, states, seed)
+    names = _names(kernel_names)
+    checks = [*laws.LAWS, *agreement.AGREEMENT, *kernels.kernel_checks(robot, cases, names)]
+    if robot.n == 0:
+        lines = [CheckLine(x.group, x.law, SKIPPED, reason="no joint moves") for x in checks]
+    else:
+        lines = [carry_out(check, cases, factors[check.group]) for check in checks]
+    return CheckReport(robot.name, robot.n, states, seed, tuple(lines))
+
+
+def _factors(tolerance: float | Mapping[str, float]) -> dict[str, float]:
+    factors: dict[str, float] = dict.fromkeys(GROUPS, 1.0)
+    given = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(GROUPS, tolerance)
+    for group, factor in given.items():
+        if group not in GROUPS:
+            raise NameLookupError(
+                f"there is no group {group!r} of checks; expected some of {', '.join(GROUPS)}."
+            )
+        if not isinstance(factor, Real) or not factor > 0:
+            raise InputError(f"tolerance of {group!r} is {factor!r}; expected a number above 0.")
+        factors[group] = float(factor)
+    return factors
+
+
+def _names(kernel_names: Sequence[str] | None) -> tuple[str, ...]:
+    if kernel_names is None:
+        return tuple(kernels.KERNELS)
+    for name in kernel_names:
+        if name not in kernels.KERNELS:
+            raise NameLookupError(
+                f"there is no kernel {name!r} to check; expected some of "
+                f"{', '.join(kernels.KERNELS)}."
+            )
+    return tuple(kernel_names)

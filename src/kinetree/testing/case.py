@@ -1,0 +1,125 @@
+"""Case: a random state of a robot, what many checks need of it, and the sizes of its terms.
+
+An error is measured against the size of the terms that were added up, not of their sum: terms that
+cancel leave their rounding behind.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree import algorithms
+from kinetree.algorithms.inputs import per_link
+from kinetree.arrays import Array
+from kinetree.model import Model
+from kinetree.robot import Robot
+from kinetree.spatial import skew
+
+EPS = float(np.finfo(float).eps)
+
+
+def size(x: Any) -> float:
+    """Norm of all entries; infinite unless they are all numbers."""
+    x = np.asarray(x, float)
+    return float(np.linalg.norm(x)) if np.isfinite(x).all() else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """State number `index` of a robot: a motion, and a wrench onto every link."""
+
+    robot: Robot
+    index: int
+    q: Array
+    dq: Array
+    ddq: Array
+    F_ext: Array
+
+    @property
+    def model(self) -> Model:
+        """The robot's data."""
+        return self.robot.model
+
+    @cached_property
+    def M(self) -> Array:
+        """Mass matrix by composite bodies, (n, n)."""
+        return algorithms.mass_matrix(self.model, self.q)
+
+    @cached_property
+    def J(self) -> Array:
+        """Body Jacobians of all links, (links, 6, n)."""
+        return algorithms.link_jacobians(self.model, self.q)
+
+    @cached_property
+    def tau(self) -> Array:
+        """Joint forces of the motion under the wrenches, (n,)."""
+        return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
+
+    @cached_property
+    def spread(self) -> float:
+        """Size of M^-1: how far a rounding of joint forces moves ddq; raises when singular."""
+        rest = np.zeros(self.model.n)
+        algorithms.forward_dynamics(self.model, self.q, rest, rest)
+        return float(np.linalg.norm(np.linalg.inv(self.M), 2))
+
+    @cached_property
+    def condition(self) -> float:
+        """Cond(M) in the 2-norm."""
+        return float(np.linalg.cond(self.M))
+
+    @cached_property
+    def weights(self) -> float:
+        """Size of the terms of g: each link's weight on its lever at each joint, N m or N."""
+        f = np.abs(self.model.m) * np.linalg.norm(self.model.gravity[3:])
+        J, com = self.J, self.model.com
+        levers = [J[i][3:] - skew(com[i]) @ J[i][:3] for i in self.model.links]
+        return size(f @ np.linalg.norm(levers, axis=1))
+
+    @cached_property
+    def heights(self) -> float:
+        """Size of the terms of the potential energy, J."""
+        T = algorithms.forward_kinematics(self.model, self.q)
+        x = [T[i][:3, :3] @ self.model.com[i] + T[i][:3, 3] for i in self.model.links]
+        far = np.array([np.linalg.norm(x_i) for x_i in x])
+        g = float(np.linalg.norm(self.model.gravity[3:]))
+        m, com, _ = self.model.base
+        return float(np.abs(self.model.m) @ far + abs(m) * np.linalg.norm(com)) * g
+
+    @cached_property
+    def forces(self) -> float:
+        """Size of the terms of tau without wrenches: inertial, Coriolis, gravity, friction."""
+        rate = size(self.dq)
+        moving = size(self.M) * (size(self.ddq) + rate * (self.turning + rate))
+        return moving + self.weights + size(algorithms.friction_forces(self.model, self.dq))
+
+    @cached_property
+    def pushes(self) -> float:
+        """Size of the terms of J^T F_ext."""
+        return size([np.abs(self.J[i]).T @ np.abs(self.F_ext[i]) for i in self.model.links])
+
+    @cached_property
+    def turning(self) -> float:
+        """The fastest any link can turn at these rates, rad/s: the sum along its path."""
+        return self.turning_at(self.dq)
+
+    def turning_at(self, dq: Array) -> float:
+        """The same for other rates."""
+        model, own = self.model, per_link(self.model, dq)
+        turn = [float(np.linalg.norm((model.A[i] @ own[i])[:3])) for i in model.links]
+        return max((sum(turn[j] for j in model.path(i)) for i in model.links), default=0.0)
+
+
+def random_cases(robot: Robot, states: int, seed: int) -> list[Case]:
+    """States within the limits; wrenches that would move each link at about 10 m/s^2."""
+    rng = np.random.default_rng(seed)
+    model = robot.model
+    cases = []
+    for k in range(states):
+        q = algorithms.random(model, rng)
+        dq, ddq = rng.normal(size=(2, model.n))
+        push = rng.normal(size=(len(model.links), 6)) * 10
+        F_ext = np.array([G @ x for G, x in zip(model.G, push, strict=True)]).reshape(-1, 6)
+        cases.append(Case(robot, k, q, dq, ddq, F_ext))
+    return cases

@@ -1,0 +1,98 @@
+"""CheckReport: what the battery found, one line a check, printed like a test run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kinetree.errors import KinetreeError, NameLookupError
+
+PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
+
+
+class CheckFailure(KinetreeError, AssertionError):
+    """Checks of a robot failed; the message is the report."""
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """One check: its worst error over the states, the limit there and where the limit comes from.
+
+    `state` is the number of the worst state; `reason` says why a check was skipped or could not
+    be carried out.
+    """
+
+    group: str
+    law: str
+    status: str
+    error: float | None = None
+    limit: float | None = None
+    origin: str = ""
+    state: int | None = None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.error is None:
+            note = f"skipped: {self.reason}" if self.status == SKIPPED else self.reason
+            return f"  {self.status}  {self.law:48} {note}"
+        sign = "<=" if self.status == PASSED else "> "
+        where = f" [state {self.state}]" if self.status == FAILED else ""
+        numbers = f"{self.error:8.1e} {sign} {self.limit:7.1e}"
+        return f"  {self.status}  {self.law:48} {numbers}  {self.origin}{where}"
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All lines of a run of `check_robot`; `print(report)` shows them."""
+
+    robot: str
+    n: int
+    states: int
+    seed: int
+    lines: tuple[CheckLine, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed; skipped ones do not count."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[CheckLine, ...]:
+        """The lines that failed."""
+        return tuple(line for line in self.lines if line.status == FAILED)
+
+    @property
+    def skipped(self) -> tuple[CheckLine, ...]:
+        """The lines that do not apply to this robot, each with its reason."""
+        return tuple(line for line in self.lines if line.status == SKIPPED)
+
+    def line(self, law: str) -> CheckLine:
+        """The line of that law."""
+        for line in self.lines:
+            if line.law == law:
+                return line
+        known = ", ".join(repr(line.law) for line in self.lines)
+        raise NameLookupError(f"no check is called {law!r}; there are {known}.")
+
+    def raise_if_failed(self) -> None:
+        """Raise CheckFailure, with the report as its message, unless all is well."""
+        if not self.ok:
+            raise CheckFailure(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(self._text())
+
+    def _text(self) -> Iterator[str]:
+        plural = "" if self.states == 1 else "s"
+        yield (
+            f"{self.robot}: {self.n} degrees of freedom, {self.states} random state{plural}, "
+            f"seed {self.seed}"
+        )
+        group = None
+        for line in self.lines:
+            if line.group != group:
+                group = line.group
+                yield ""
+                yield f"{group}, worst relative error and its limit"
+            yield str(line)
+        yield ""
+        passed = sum(line.status == PASSED for line in self.lines)
+        yield f"{passed} passed, {len(self.failures)} failed, {len(self.skipped)} skipped"
