@@ -1,4 +1,4 @@
-"""The errors of kinetree: each names the element, what was expected, what was found, the way out."""
+"""The errors of kinetree: each names the element, the expected, the found and the way out."""
 
 
 class KinetreeError(Exception):

@@ -9,7 +9,13 @@ from kinetree.algorithms import total_mass
 from kinetree.description.records import Note, RobotDescription
 from kinetree.model import Joint, Model
 
-MOST_ROWS = 24  # joints and remarks of each kind that are shown; the rest is counted
+MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
+
+# remarks that come once a joint are told together: their beginning, and what is said of them
+TOGETHER = {
+    "fixed joint": "{} links merged into their parents by fixed joints; their frames are kept",
+    "rotation of joint": "{} home rotations cleared of entries that were rounding",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +55,11 @@ class Report:
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
         yield ""
         yield "  joint                          type        moves                    limits"
-        for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_ROWS]:
-            yield f"  {_cut(joint.name, 30):30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
-        if len(model.joints) > MOST_ROWS:
-            yield f"  ... and {len(model.joints) - MOST_ROWS} more"
+        for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_JOINTS]:
+            name = _cut(joint.name, 30)
+            yield f"  {name:30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
+        if len(model.joints) > MOST_JOINTS:
+            yield f"  ... and {len(model.joints) - MOST_JOINTS} more"
         yield from self._remarks("warnings", self.warnings)
         yield from self._remarks("notes", self.notes)
 
@@ -61,10 +68,15 @@ class Report:
             return
         yield ""
         yield f"  {len(remarks)} {title if len(remarks) > 1 else title[:-1]}"
-        for note in remarks[:MOST_ROWS]:
+        single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
+        for note in single[:MOST_REMARKS]:
             yield f"  - {note.text}" + (f" [{note.where}]" if note.where else "")
-        if len(remarks) > MOST_ROWS:
-            yield f"  ... and {len(remarks) - MOST_ROWS} more in report.{title}"
+        if len(single) > MOST_REMARKS:
+            yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}"
+        for beginning, text in TOGETHER.items():
+            count = sum(note.text.startswith(beginning) for note in remarks)
+            if count:
+                yield f"  - {text.format(count)}"
 
 
 def _limits(joint: Joint) -> str:

@@ -130,7 +130,9 @@ class Robot:
         """Lambda, eta and the rest at one state; see `kinetree.algorithms.task_space`."""
         return algorithms.task_space(self.model, q, dq, **options)
 
-    def mass_ellipsoid(self, q: Any, frame: str | None = None, *, part: str = "linear") -> Ellipsoid:
+    def mass_ellipsoid(
+        self, q: Any, frame: str | None = None, *, part: str = "linear"
+    ) -> Ellipsoid:
         """Effective masses at a frame; see `kinetree.algorithms.mass_ellipsoid`."""
         return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
 

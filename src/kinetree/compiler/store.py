@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 
@@ -100,5 +101,5 @@ def _nodes(
         nodes.append(Node(name, tuple(args[at:end]), found))
         at = end
     ends = np.cumsum([0, *(port.size for port in outputs)]).tolist()
-    split = tuple(tuple(results[a:b]) for a, b in zip(ends, ends[1:], strict=False))
+    split = tuple(tuple(results[a:b]) for a, b in pairwise(ends))
     return tuple(nodes), split

@@ -52,7 +52,10 @@ def describe_dh(
         if kind not in (REVOLUTE, PRISMATIC):
             raise ModelError(f"types[{i}] is {kind!r}; expected {REVOLUTE!r} or {PRISMATIC!r}.")
     row = standard_row if convention == "standard" else modified_row
-    rows = [row(*table[i], kind) for i, kind in enumerate(kinds)]
+    rows = [
+        row(a, alpha, d, theta, kind)
+        for (a, alpha, d, theta), kind in zip(table, kinds, strict=True)
+    ]
     links = link_bodies(m, com, I_com, link_names(n, options))
     return describe_chain(
         [M for M, _ in rows],

@@ -35,7 +35,9 @@ def recursion(
     model = lean.model
     dq_i, ddq_i = per_link(model, dq), per_link(model, ddq)
     omega, alpha = {WORLD: zeros(3)}, {WORLD: zeros(3)}
-    a, B, f, n = {WORLD: -model.gravity[3:]}, {WORLD: None}, {}, {}
+    a, B = {WORLD: -model.gravity[3:]}, {WORLD: np.zeros((3, 3), int)}
+    f: dict[int, Any] = {}
+    n: dict[int, Any] = {}
 
     for i, link in enumerate(lean.links):
         p, to = link.parent, steps[i]
@@ -45,8 +47,7 @@ def recursion(
         turning = to.outward(omega[p])
         omega[i] = turning + w
         alpha[i] = to.outward(alpha[p]) + dw + cross(turning, w)
-        at_joint = a[p] if B[p] is None else a[p] + B[p] @ to.p
-        a[i] = to.outward(at_joint) + dl + 2 * cross(turning, l) + cross(w, l)
+        a[i] = to.outward(a[p] + B[p] @ to.p) + dl + 2 * cross(turning, l) + cross(w, l)
         B[i] = acceleration_matrix(omega[i], alpha[i])
 
     spin = rotor_moments(model.replace(rotors=lean.rotors), dq, ddq, omega)
