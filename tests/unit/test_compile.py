@@ -1,0 +1,114 @@
+"""What can be compiled, and what is refused before the work begins."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree.compile import QUANTITIES, check_inertia, compile_kernel, trace_quantity
+from kinetree.errors import InputError, ModelError, NameLookupError, SingularityError
+from kinetree.model.samples import random_model
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return kt.robots.planar_2r()
+
+
+def ghost(armature=0.0):
+    """A hand without mass on an arm with mass."""
+    builder = kt.Builder("ghost").link("base").link("arm", 1, (0, 0, 1)).link("hand")
+    builder.joint("shoulder", "revolute", "base", "arm", axis=(1, 0, 0))
+    builder.joint("wrist", "revolute", "arm", "hand", axis=(0, 1, 0), armature=armature)
+    return kt.Robot(builder.build())
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_kernel_says_what_it_is(robot, name):
+    kernel = compile_kernel(robot.model, name)
+    quantity = QUANTITIES[name]
+    assert kernel.name == name
+    assert tuple(port.name for port in kernel.graph.inputs) == quantity.inputs
+    assert kernel.graph.outputs[0].dims == quantity.dims
+    assert kernel.signature.endswith(f"->({','.join(quantity.dims)})")
+    assert robot.name in kernel.__doc__ and quantity.doc in kernel.__doc__
+    assert kernel.gufunc.types == [
+        f"{'f' * len(quantity.inputs)}->f",
+        f"{'d' * len(quantity.inputs)}->d",
+    ]
+
+
+def test_coordinates_have_a_letter_of_their_own_where_they_are_more():
+    model = random_model(1, 1, types=("free",))
+    kernel = compile_kernel(model, "inverse_dynamics")
+    assert kernel.signature == "(nq),(n),(n)->(n)"
+    assert kernel.gufunc.signature == "(7),(6),(6)->(6)"
+
+
+def test_unknown_quantities_are_refused_with_the_known_ones(robot):
+    with pytest.raises(
+        NameLookupError, match=r"no quantity 'torque'.*inverse_dynamics, forward_dyn"
+    ):
+        robot.compile("torque")
+
+
+def test_unknown_frames_are_refused_with_the_known_ones(robot):
+    known = ", ".join(robot.model.frames)
+    with pytest.raises(NameLookupError, match=f"no frame 'hand'; its frames are {known}"):
+        robot.compile("pose", frame="hand")
+
+
+def test_options_of_other_quantities_are_refused(robot):
+    with pytest.raises(InputError, match=r"mass_matrix belongs to no frame, but frame='tool'"):
+        robot.compile("mass_matrix", frame="tool")
+    with pytest.raises(InputError, match=r"gravity_forces does not depend on external wrenches"):
+        robot.compile("gravity_forces", wrenches=True)
+
+
+def test_a_singular_mass_matrix_names_the_joint():
+    with pytest.raises(SingularityError, match=r"joint 'wrist' is 0 .* armature"):
+        compile_kernel(ghost().model, "forward_dynamics")
+    with pytest.raises(SingularityError, match="joint 'wrist'"):
+        compile_kernel(ghost().model, "forward_dynamics", wrenches=True)
+    with pytest.raises(SingularityError, match="joint 'wrist'"):
+        check_inertia(ghost().model)
+    assert compile_kernel(ghost().model, "inverse_dynamics")([0, 0], [0, 0], [0, 0]).shape == (2,)
+    assert np.isfinite(ghost(armature=0.1).forward_dynamics([1, 1], [1, 1], [1, 1])).all()
+
+
+def test_symbols_and_long_numbers_are_sent_to_the_algorithms(robot):
+    sympy = pytest.importorskip("sympy")
+    mpmath = pytest.importorskip("mpmath")
+    g = sympy.Symbol("g")
+    with pytest.raises(ModelError, match=r"gravity of 'planar 2R' holds .*kinetree\.algorithms"):
+        robot.with_gravity((0, -g, 0)).compile("inverse_dynamics")
+    with pytest.raises(ModelError, match=r"M_pi of 'planar 2R' holds mpf.*astype\(float\)"):
+        compile_kernel(robot.model.astype(mpmath.mpf), "pose")
+    again = robot.model.astype(mpmath.mpf).astype(float)
+    state = [0.3, 0.4], [1.0, 2.0], [0.5, 0.6]
+    assert (
+        compile_kernel(again, "inverse_dynamics")(*state).tobytes()
+        == robot.inverse_dynamics(*state).tobytes()
+    )
+
+
+def test_a_robot_without_joints_has_no_kernels():
+    model = kt.Builder("block").link("base", 1, (0, 0, 1)).build()
+    for name in QUANTITIES:
+        with pytest.raises(ModelError, match=r"'block' has no joint that moves"):
+            compile_kernel(model, name)
+    assert algorithms.potential_energy(model, []) == pytest.approx(9.81)
+
+
+def test_a_graph_is_the_same_every_time(robot):
+    one, two = (trace_quantity(robot.model, "forward_dynamics") for _ in range(2))
+    assert one.digest == two.digest and one.nodes == two.nodes and one.results == two.results
+
+
+def test_constants_of_the_robot_are_folded(robot):
+    """A planar arm needs no third dimension: its tau has fewer operations than one 6x6 product."""
+    assert robot.inverse_dynamics.operations < 36
+    assert (
+        robot.with_gravity((0, 0, 0)).inverse_dynamics.operations
+        < robot.inverse_dynamics.operations
+    )
