@@ -92,13 +92,13 @@ def test_links_and_joints_may_come_in_any_order(seed, n):
 
 def test_joints_keep_the_order_of_the_source_where_parents_allow_it():
     builder = Builder()
-    for name in ("finger", "arm", "base", "thumb"):
+    for name in ("finger", "arm", "base", "thumb", "nail"):
         builder.link(name, 1.0)
     builder.joint("f", "revolute", "arm", "finger").joint("t", "revolute", "base", "thumb")
-    builder.joint("a", "revolute", "base", "arm")
+    builder.joint("n", "revolute", "arm", "nail").joint("a", "revolute", "base", "arm")
     model = builder.build()
-    assert model.joint_names == ("t", "a", "f")  # f waits for its parent, t does not
-    assert model.link_names == ("thumb", "arm", "finger") and model.base_name == "base"
+    assert model.joint_names == ("t", "a", "f", "n")  # f and n wait for their parent, t does not
+    assert model.link_names == ("thumb", "arm", "finger", "nail") and model.base_name == "base"
 
 
 def test_right_angles_are_cleared_of_dust_and_the_note_says_so():

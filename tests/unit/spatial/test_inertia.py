@@ -180,6 +180,14 @@ def test_second_moments_are_positive_for_a_plate_and_a_rod():
     assert physical_faults(1.0, np.diag([1.0, 1.0, 0.0])) == []
 
 
+def test_rounding_is_granted_and_nothing_more():
+    """A plate has I3 = I1 + I2; a few eps beyond is rounding, 1e-12 is not."""
+    assert physical_faults(1.0, np.diag([1.0, 1.0, 2 + 8 * EPS])) == []
+    assert "triangle" in physical_faults(1.0, np.diag([1.0, 1.0, 2 + 1e-12]))[0]
+    assert physical_faults(1.0, np.diag([-8 * EPS, 1.0, 1.0])) == []
+    assert "not positive" in physical_faults(1.0, np.diag([-1e-12, 1.0, 1.0]))[0]
+
+
 @pytest.mark.parametrize(
     ("m", "com", "I", "error", "words"),
     [
