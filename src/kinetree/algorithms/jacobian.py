@@ -1,11 +1,12 @@
 """Jacobians of links and frames, in body or space coordinates, and their time derivatives."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.forward_kinematics import pose
-from kinetree.algorithms.inputs import columns, coordinates, link_adjoints, per_link, rates
+from kinetree.algorithms.inputs import columns, coordinates, link_pose, rates
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, ad, inverse
@@ -16,7 +17,7 @@ def link_jacobians(model: Model, q: Any) -> Array:
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
     """
-    return _recur(model, coordinates(model, q), np.zeros(model.n, int))[0]
+    return _stacked(model, _recur(model, coordinates(model, q), None, model.links)[0])
 
 
 def link_jacobian_rates(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
@@ -24,20 +25,29 @@ def link_jacobian_rates(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
     """
-    return _recur(model, coordinates(model, q), rates(model, dq, "dq"))
+    J, dJ = _recur(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
+    return _stacked(model, J), _stacked(model, dJ)
 
 
-def _recur(model: Model, q: Array, dq: Array) -> tuple[Array, Array]:
+def _recur(
+    model: Model, q: Array, dq: Array | None, links: Iterable[int]
+) -> tuple[dict[int, Array], dict[int, Array]]:
+    """J_i, and dJ_i where dq is given, of the links in an order that has parents first."""
     J = {WORLD: np.zeros((6, model.n), int)}
     dJ = {WORLD: J[WORLD]}
-    Ad_ip, dq_i = link_adjoints(model, q), per_link(model, dq)
-    for i in model.links:
+    for i in links:
         p, A = model.parent[i], model.A[i]
-        carried = Ad_ip[i] @ J[p]
+        Ad_ip = Ad(inverse(link_pose(model, i, q)))
+        carried = Ad_ip @ J[p]
         J[i] = carried + A @ columns(model, i)
-        dJ[i] = Ad_ip[i] @ dJ[p] - ad(A @ dq_i[i]) @ carried
-    shape = (len(model.links), 6, model.n)
-    return tuple(np.array([x[i] for i in model.links]).reshape(shape) for x in (J, dJ))  # type: ignore[return-value]
+        if dq is not None:
+            dq_i = dq[list(model.joints[i].dofs)]
+            dJ[i] = Ad_ip @ dJ[p] - ad(A @ dq_i) @ carried
+    return J, dJ
+
+
+def _stacked(model: Model, x: dict[int, Array]) -> Array:
+    return np.array([x[i] for i in model.links]).reshape(len(model.links), 6, model.n)
 
 
 def body_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
@@ -45,7 +55,8 @@ def body_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
-    return Ad(inverse(place.T_if)) @ link_jacobians(model, q)[place.link]
+    J, _ = _recur(model, coordinates(model, q), None, model.path(place.link))
+    return Ad(inverse(place.T_if)) @ J[place.link]
 
 
 def space_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
@@ -58,7 +69,9 @@ def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) 
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
-    return Ad(inverse(place.T_if)) @ link_jacobian_rates(model, q, dq)[1][place.link]
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    _, dJ = _recur(model, q, dq, model.path(place.link))
+    return Ad(inverse(place.T_if)) @ dJ[place.link]
 
 
 def space_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
