@@ -3,9 +3,9 @@
 Errors are norm-wise: relative to the size of the terms that add up, which for tau is |M ddq| + |c|
 + |g| + |friction|. Their sum may cancel to nothing, and no arithmetic can then know its digits.
 
-The worst of these states is 3.5 eps, of the cart-pole: the pole's weight has no part along the rail,
-so |g| does not show it, yet the link frames carry it through two rotations. Among many thousand
-states a few reach 5 eps there in the screw and closed forms, none in the space form.
+The worst of these states is 3.5 eps, of the cart-pole: its pole's weight has no part along the
+rail, so |g| does not show it, yet the link frames carry it through two rotations. Among many
+thousand states a few reach 5 eps there in the screw and closed forms, none in the space form.
 """
 
 import numpy as np

@@ -8,7 +8,7 @@ from kinetree import robots
 from kinetree.description import Mimic, Rotor
 from kinetree.errors import ModelError, ShapeError
 from kinetree.model import Builder
-from kinetree.model.samples import random_body
+from kinetree.model.samples import random_body, random_direction
 from robot_states import EPS, random_state, relative
 
 WAYS = (
@@ -35,24 +35,29 @@ def test_wrenches_push_the_links(way):
     assert held[0] == pytest.approx(6 / 3)  # the pole lies along the rail and just follows
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_rotors_on_distant_links_are_honoured(seed):
-    """Neither on the joint's parent nor on its own link: they tie two branches together."""
+TREE = {"a": "base", "b": "a", "c": "a", "d": "c"}  # link: parent
+FAR = {"a": "d", "b": "d", "c": "b", "d": "a"}  # neither parent nor own: ties branches together
+OWN = {name: name for name in TREE}
+
+
+@pytest.mark.parametrize("carrier", [TREE, FAR, OWN], ids=["parent", "far", "own"])
+@pytest.mark.parametrize("seed", range(5))
+def test_rotors_on_any_link_are_honoured(seed, carrier):
     rng = np.random.default_rng(seed)
     builder = Builder().link("base")
-    for name in ("a", "b", "c", "d"):
+    for name, parent in TREE.items():
+        rotor = Rotor(1e-3, float(rng.uniform(-20, 20)), random_direction(rng), carrier[name])
         builder.link(name, *random_body(rng))
-    tree = {"a": "base", "b": "a", "c": "a", "d": "c"}
-    carrier = {"a": "d", "b": "d", "c": "b", "d": "a"}
-    for name, parent in tree.items():
-        rotor = Rotor(1e-3, float(rng.uniform(-20, 20)), None, carrier[name])
         builder.joint(f"j{name}", "revolute", parent, name, at=rng.normal(size=3), rotor=rotor)
     model = builder.build()
     x = random_state(model, seed)
     slack = 100 * EPS * np.linalg.cond(kt.mass_matrix(model, x.q))
-    ddq = [way(model, *x.motion, **x.wrenches) for way in WAYS]
-    assert relative(ddq[1], ddq[0]) < slack
-    assert relative(ddq[2], ddq[0]) < slack
+    tau = kt.inverse_dynamics(model, *x.motion, **x.wrenches)
+    for way in WAYS:
+        assert relative(way(model, x.q, x.dq, tau, **x.wrenches), x.ddq) < slack
+    for name in kt.FORMULATIONS:
+        other = kt.inverse_dynamics(model, *x.motion, **x.wrenches, formulation=name)
+        assert relative(other, tau) < 100 * EPS
 
 
 def test_articulated_bodies_refuse_mimic_joints_and_say_what_to_use():
