@@ -11,7 +11,8 @@ from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compile import QUANTITIES, compile_kernel
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
-from kinetree.model import Model, build_model
+from kinetree.export import to_mjcf, to_urdf
+from kinetree.model import Model, build_model, reshape
 
 
 class Compiled:
@@ -155,6 +156,32 @@ class Robot:
     ) -> "Robot":
         """The same robot with a body fixed to a frame, the tool when None."""
         return Robot(self.model.with_payload(m, com, I_com, frame))
+
+    def lock(self, values: Mapping[str, Any]) -> "Robot":
+        """The robot with joints held at given positions; see `kinetree.model.reshape.lock`."""
+        return Robot(reshape.lock(self.model, values))
+
+    def subtree(self, link: str) -> "Robot":
+        """The robot from a link outward; see `kinetree.model.reshape.subtree`."""
+        return Robot(reshape.subtree(self.model, link))
+
+    def with_tool(
+        self, name: str, at: Any = (0, 0, 0), frame: str | None = None, **body: Any
+    ) -> "Robot":
+        """The robot with a new tool, with m, com and I_com if it weighs anything; see `reshape`."""
+        return Robot(reshape.with_tool(self.model, name, at, frame, **body))
+
+    def attach(self, other: "Robot", frame: str | None = None, prefix: str = "") -> "Robot":
+        """Two robots as one, the other's base on a frame; see `kinetree.model.reshape.attach`."""
+        return Robot(reshape.attach(self.model, other.model, frame, prefix))
+
+    def to_urdf(self, **options: Any) -> str:
+        """The robot as URDF text; see `kinetree.export.to_urdf`."""
+        return to_urdf(self.model, **options)
+
+    def to_mjcf(self, **options: Any) -> str:
+        """The robot as MJCF text; see `kinetree.export.to_mjcf`."""
+        return to_mjcf(self.model, **options)
 
     def _of_frame(self, quantity: str, frame: str | None) -> Kernel:
         key = (quantity, frame)
