@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from numbers import Real
 
+import numpy as np
+
 from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
 from kinetree.testing import agreement, kernels, laws
@@ -38,15 +40,17 @@ def check_robot(
         seed: of the random numbers; the same seed gives the same states.
         tolerance: factor on all limits, or a factor for each of the groups "laws", "agreement"
             and "kernels".
-        kernel_names: which kernels to compile and compare, some of `kinetree.testing.kernels.
-            KERNELS`; all of them when None. Compiling all for a humanoid takes half a minute.
+        kernel_names: which kernels to compile and compare, some of the names in
+            `kinetree.testing.kernels.KERNELS`; all of them when None. Compiling all of them for a
+            humanoid takes half a minute.
     """
     if not isinstance(robot, Robot):
         raise InputError(
             f"check_robot was given a {type(robot).__name__}; expected a Robot. Write "
             "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
         )
-    if robot.model.m.dtype == object:
+    numbers = (getattr(robot.model, field) for field in ("m", "com", "I_com", "M_pi", "gravity"))
+    if any(np.asarray(x).dtype == object for x in numbers):
         raise InputError(
             f"{robot.name!r} has symbols or other objects for numbers; expected floats. Replace "
             "them first, e.g. with model.astype(float)."
