@@ -20,6 +20,8 @@ class Row:
     repeats: int = 1
     ratio: float | None = None  # this over kinetree's; above 1 kinetree is faster
     n: int | None = None  # states in a call
+    cpu: float | None = None  # the same in time on the processor
+    share: float | None = None  # part of the best repeat during which it had the processor
 
 
 @dataclass
@@ -56,6 +58,8 @@ def timing_rows(
             repeats=len(timing.seconds),
             ratio=timing.best / ours,
             n=n,
+            cpu=None if timing.best_cpu is None else timing.best_cpu * 1e9,
+            share=timing.share,
         )
         for who, timing in timings.items()
     ]

@@ -3,14 +3,14 @@
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.record import Record, busy, cells, number
+from benchmarks.record import NUMBERS, Record, busy, cells, number
 
 COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
 def show(record: Record, console: Console) -> None:
     """What was measured, then what it must show, then the notes."""
-    header = ("question", "robot", "quantity", "who", "time", "vs kinetree", "spread")
+    header = ("question", "robot", "quantity", "who", *NUMBERS)
     console.print(filled("Everything measured", header, cells(record.rows)))
     required = Table("", "robot", "required", "measured", "spread", "", title="What it must show")
     for v in record.verdicts:

@@ -2,10 +2,11 @@
 
 import os
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -33,9 +34,10 @@ QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of every repeat."""
+    """Seconds of every repeat by the clock on the wall, and seconds of work on the processor."""
 
-    seconds: tuple[float, ...] = field(default=())
+    seconds: tuple[float, ...]
+    cpu: tuple[float, ...] = ()
 
     @property
     def best(self) -> float:
@@ -46,6 +48,19 @@ class Timing:
     def median(self) -> float:
         """What it takes usually."""
         return statistics.median(self.seconds)
+
+    @property
+    def best_cpu(self) -> float | None:
+        """The least work of a repeat."""
+        return min(self.cpu) if self.cpu else None
+
+    @property
+    def share(self) -> float | None:
+        """Of the best repeat, the part during which it had the processor; above 1 with threads."""
+        if not self.cpu:
+            return None
+        best = self.seconds.index(self.best)
+        return self.cpu[best] / self.seconds[best]
 
     @property
     def spread(self) -> float:
@@ -60,11 +75,14 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dic
     }
     counts = {label: enough(timer, effort.least) for label, timer in timers.items()}
     seconds: dict[str, list[float]] = {label: [] for label in jobs}
+    cpu: dict[str, list[float]] = {label: [] for label in jobs}
     for _ in range(effort.repeats):
         for label, timer in timers.items():
             count = counts[label]
+            start = time.process_time()
             seconds[label].append(timer.timeit(count) / (count * parts))
-    return {label: Timing(tuple(values)) for label, values in seconds.items()}
+            cpu[label].append((time.process_time() - start) / (count * parts))
+    return {label: Timing(tuple(seconds[label]), tuple(cpu[label])) for label in jobs}
 
 
 def enough(timer: timeit.Timer, least: float) -> int:

@@ -31,19 +31,19 @@ def ask(robot: str, effort: Effort) -> Answer:
 
 def repeated(environment: dict[str, str], effort: Effort, *arguments: str) -> Timing:
     """Fresh processes one after the other, at least three."""
-    start, seconds = time.perf_counter(), []
-    while len(seconds) < effort.processes:
-        seconds.append(once(environment, *arguments))
-        if len(seconds) >= 3 and time.perf_counter() - start > effort.seconds:
+    start, runs = time.perf_counter(), []
+    while len(runs) < effort.processes:
+        runs.append(once(environment, *arguments))
+        if len(runs) >= 3 and time.perf_counter() - start > effort.seconds:
             break
-    return Timing(tuple(seconds))
+    return Timing(tuple(run["total"] for run in runs), tuple(run["cpu"] for run in runs))
 
 
-def once(environment: dict[str, str], *arguments: str) -> float:
-    """Seconds in one fresh process."""
+def once(environment: dict[str, str], *arguments: str) -> dict[str, float]:
+    """Seconds in one fresh process, by the clock and of work."""
     command = [sys.executable, "-m", "benchmarks.fresh", "compile", *arguments]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return float(json.loads(done.stdout)["total"])
+    return json.loads(done.stdout)
 
 
 def row(question: str, robot: str, quantity: str, state: str, timing: Timing) -> Row:
@@ -57,4 +57,6 @@ def row(question: str, robot: str, quantity: str, state: str, timing: Timing) ->
         unit="ms",
         spread=timing.spread,
         repeats=len(timing.seconds),
+        cpu=None if timing.best_cpu is None else timing.best_cpu * 1e3,
+        share=timing.share,
     )

@@ -59,6 +59,7 @@ def two_threads(case, quantity: str, effort: Effort) -> list[Row]:
             repeats=len(timing.seconds),
             ratio=one / timing.best,
             n=MANY,
+            share=timing.share,
         )
         for who, timing in timings.items()
     ]

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from benchmarks.machine import slug
 from benchmarks.questions.labels import HEAVY
 from benchmarks.record import Record
@@ -45,6 +44,16 @@ def test_a_requirement_is_judged_by_the_ratio_of_best_repeats(theirs, word):
     assert verdict.word == word
     assert verdict.measured == f"{theirs / 1e-9:.4g}x"
     assert verdict.spread == pytest.approx(2.0)  # kinetree's, the larger one
+
+
+def test_a_core_shared_with_others_is_judged_by_cpu_time():
+    timings = {
+        "kinetree": Timing((2e-9, 3e-9), (1e-9, 1e-9)),
+        "Pinocchio, parallel pool": Timing((36e-9, 37e-9), (36e-9, 36e-9)),
+    }
+    verdict = verdict_of(timing_rows("throughput", "panda", "inverse_dynamics", timings, 4096))
+    assert verdict.word == "pass (CPU time)"
+    assert verdict.measured == "36x"
 
 
 def test_what_was_not_measured_is_neither_passed_nor_failed():
