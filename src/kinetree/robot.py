@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from kinetree import algorithms
 from kinetree.algorithms.ellipsoids import Ellipsoid
+from kinetree.algorithms.inputs import link_wrenches
 from kinetree.algorithms.recursion import Recursion
 from kinetree.algorithms.task_space import TaskSpace
 from kinetree.arrays import Array
@@ -142,6 +145,27 @@ class Robot:
     ) -> Ellipsoid:
         """Forces held by joint forces of unit norm; see `kinetree.algorithms.force_ellipsoid`."""
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
+
+    def neutral(self) -> Array:
+        """The position in which every joint stands at zero, (nq,)."""
+        return algorithms.neutral(self.model)
+
+    def random(self, rng: np.random.Generator | int | None = None) -> Array:
+        """A random position within the limits, (nq,); `rng` is a generator or a seed."""
+        return algorithms.random(self.model, np.random.default_rng(rng))
+
+    def integrate(self, q: Any, v: Any) -> Array:
+        """The position reached from q, (nq,), along a tangent vector v, (n,)."""
+        return algorithms.integrate(self.model, q, v)
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """The tangent vector, (n,), that leads from q0 to q1."""
+        return algorithms.difference(self.model, q0, q1)
+
+    def wrenches(self, onto: Mapping[str, Any]) -> Array:
+        """F_ext, (links, 6), of wrenches (6,) from the world onto named frames, in these frames."""
+        loads = {name: -np.asarray(wrench, float) for name, wrench in onto.items()}
+        return np.array(link_wrenches(self.model, None, loads), float).reshape(-1, 6)
 
     def newton_euler(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Recursion:
         """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
