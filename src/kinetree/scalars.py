@@ -13,14 +13,14 @@ HOMES = {
     "numpy": "math",
     "mpmath": "mpmath",
     "sympy": "sympy",
-    "kinetree": "kinetree.compiler.trace",
 }
 
 
 def home(x: Any) -> Any:
     """Module whose elementary functions fit the scalar `x`."""
-    package = type(x).__module__.partition(".")[0]
-    return importlib.import_module(HOMES.get(package, "math"))
+    module = type(x).__module__
+    package = module.partition(".")[0]
+    return importlib.import_module(module if package == "kinetree" else HOMES.get(package, "math"))
 
 
 def sin(x: Any) -> Any:
