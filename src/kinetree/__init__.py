@@ -8,6 +8,7 @@ from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.load import load
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
+from kinetree.symbolic.front import symbolic
 
 __version__ = "0.1.0"
 
@@ -27,5 +28,6 @@ __all__ = [
     "load",
     "robots",
     "spatial",
+    "symbolic",
     "threads",
 ]

@@ -1,0 +1,140 @@
+"""Exact numbers for floats: what was typed as a decimal or meant as an angle, not its rounding.
+
+Lengths, masses and the like become the fraction that their shortest decimal says: 0.4318 is
+2159/5000. Directions and rotations become exactly orthonormal: an entry whose square is a simple
+fraction is its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); any
+other rotation is that of the nearest fractions for its quaternion.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, known
+from kinetree.spatial import cross, quaternion
+from kinetree.spatial.so3 import quaternion_rotation
+
+LARGEST_DENOMINATOR = 64  # of the square of an entry that counts as a root
+ROUNDING = 16 * float(np.finfo(float).eps)
+
+
+def exact_number(x: Any) -> Any:
+    """A SymPy number for a float, an integer or a fraction; symbols and expressions as they are."""
+    from sympy import Float, Integer, Rational, nsimplify, sympify
+
+    if isinstance(x, int | np.integer):
+        return Integer(int(x))
+    if isinstance(x, float | np.floating):
+        return Rational(shortest(float(x)))
+    if isinstance(x, Fraction):
+        return Rational(x.numerator, x.denominator)
+    x = sympify(x)
+    floats = x.atoms(Float)
+    return x.xreplace({f: nsimplify(str(f), rational=True) for f in floats}) if floats else x
+
+
+def shortest(x: float) -> str:
+    """The decimal that x was: 0.30000000000000004, the sum of 0.1 and 0.2, is 0.3."""
+    full, fifteen = repr(x), f"{x:.15g}"
+    return fifteen if len(fifteen) <= len(full) - 3 else full
+
+
+def exact_array(x: Any) -> Array:
+    """Every entry exact; floats that are rounding beside the largest one are zero."""
+    x = np.asarray(x)
+    floats = [abs(v) for v in x.ravel().tolist() if isinstance(v, float)]
+    dust = ROUNDING * max(floats, default=0)
+    out = np.empty(x.shape, object)
+    for index, entry in np.ndenumerate(x):
+        small = isinstance(entry, float) and abs(entry) < dust
+        out[index] = exact_number(0 if small else entry)
+    return out
+
+
+def floats_of(x: Array) -> Array | None:
+    """The entries as floats where they are numbers and some were rounded; None for exact ones."""
+    from sympy import Float
+
+    values = known(x)
+    rounded = any(isinstance(v, float | Float) for v in x.ravel().tolist())
+    return values if rounded else None
+
+
+def exact_rotation(R: Array, snap: float) -> tuple[Array, float]:
+    """An exact rotation at most `snap` (or rounding) away, and the largest change of an entry."""
+    values = floats_of(R)
+    if values is None:
+        return exact_array(R), 0.0
+    entries = [[root_entry(x, snap) for x in row] for row in values]
+    if all(x is not None for row in entries for x in row) and _orthonormal(entries):
+        exact = np.array(entries, object)
+    else:
+        exact = fraction_rotation(values)
+    return exact, float(np.abs(exact.astype(float) - values).max())
+
+
+def root_entry(x: float, snap: float) -> Any | None:
+    """The square root of a simple fraction that x is, or None."""
+    from sympy import Rational, sqrt
+
+    square = Fraction(x * x).limit_denominator(LARGEST_DENOMINATOR)
+    root = float(square) ** 0.5
+    if abs(abs(x) - root) > max(snap, ROUNDING):
+        return None
+    exact = sqrt(Rational(square.numerator, square.denominator))
+    return -exact if x < 0 else exact
+
+
+def _orthonormal(rows: list[list[Any]]) -> bool:
+    from sympy import expand
+
+    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+    return all(
+        expand(sum(rows[i][k] * rows[j][k] for k in range(3))) == int(i == j) for i, j in pairs
+    )
+
+
+def fraction_rotation(R: Array) -> Array:
+    """The rotation of a quaternion of fractions: (w, x, y, z) / |.| needs no root in R."""
+    q = exact_array(quaternion(R))
+    square = q @ q
+    unit = quaternion_rotation(np.array([*q]))  # 1 - 2 (y y + z z) holds for length 1 only
+    eye = np.eye(3, dtype=int)
+    return np.array(
+        [[eye[i, j] + (unit[i, j] - eye[i, j]) / square for j in range(3)] for i in range(3)]
+    )
+
+
+def exact_direction(w: Array, snap: float) -> Array:
+    """An exact unit vector: roots of simple fractions, or fractions on the unit sphere."""
+    values = floats_of(w)
+    if values is None:
+        return exact_array(w)
+    entries = [root_entry(x, snap) for x in values]
+    roots = [x for x in entries if x is not None]
+    if len(roots) == 3 and sum(x * x for x in roots) == 1:
+        return np.array(roots, object)
+    k = int(np.argmax(np.abs(values)))  # seen from the opposite pole, all other entries are small
+    pole = 1 if values[k] > 0 else -1
+    u = exact_array(values / (1 + abs(values[k])))
+    u[k] = exact_number(0)
+    square = u @ u
+    return np.array([pole * (1 - square) if i == k else 2 * u[i] for i in range(3)]) / (1 + square)
+
+
+def exact_screw(S: Array, snap: float, hinge: bool) -> Array:
+    """An exact screw axis: |w| = 1, or w = 0 and |v| = 1; a hinge has w . v = 0 exactly."""
+    values = floats_of(S)
+    if values is None:
+        return exact_array(S)
+    w, v = values[:3], values[3:]
+    if not np.any(w != 0):
+        return np.concatenate([exact_array(w), exact_direction(v, snap)])
+    axis = exact_direction(w, snap)
+    straight = exact_array(v)
+    if all(x.is_Integer for x in axis) and (not hinge or axis @ straight == 0):
+        return np.concatenate([axis, straight])
+    point = exact_array([float(f"{x:.15g}") for x in cross(w, v)])
+    pitch = 0 if hinge else exact_number(float(f"{float(w @ v):.15g}"))
+    return np.concatenate([axis, cross(point, axis) + axis * pitch])

@@ -1,0 +1,68 @@
+"""Symbols as in the book: theta and d for the joints, m, c, I, L, g for what a robot is made of."""
+
+import re
+from typing import Any
+
+from kinetree.description.joints import PRISMATIC
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.joint import COORDINATES, RATES
+
+
+def joint_symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
+    """q, dq and ddq: theta1 or d1 of joint 1, with thetadot1 and thetaddot1; numbered as q is.
+
+    Joints of several degrees of freedom have the parts of their coordinates, such as qw3 and x3,
+    and of their rates, such as wx3 and vx3 with wxdot3 and vxdot3.
+    """
+    from sympy import Symbol
+
+    q, dq, ddq = [], [], []
+    own = [joint for joint in model.joints if joint.follows is None]
+    for i, joint in enumerate(own, 1):
+        if joint.type in COORDINATES:
+            q += [f"{part}{i}" for part in COORDINATES[joint.type]]
+            dq += [f"{part}{i}" for part in RATES[joint.type]]
+            ddq += [f"{part}dot{i}" for part in RATES[joint.type]]
+        else:
+            letter = "d" if joint.type == PRISMATIC else "theta"
+            q.append(f"{letter}{i}")
+            dq.append(f"{letter}dot{i}")
+            ddq.append(f"{letter}ddot{i}")
+    _check_clash(model, {*q, *dq, *ddq})
+    return tuple([Symbol(name, real=True) for name in names] for names in (q, dq, ddq))  # type: ignore[return-value]
+
+
+def model_symbols(model: Model) -> set[Any]:
+    """All symbols that occur in the data of an exact model."""
+    arrays = [model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base[1:]]
+    entries = [x for array in arrays for x in array.ravel().tolist()]
+    entries += [model.base[0]]
+    entries += [x for frame in model.frames.values() for x in frame.T_if.ravel().tolist()]
+    for joint in model.joints:
+        entries += [joint.scale, joint.offset, joint.armature]
+        entries += [*joint.friction.viscous, *joint.friction.coulomb]
+        entries += [] if joint.screw is None else joint.screw.tolist()
+    for rotor in model.rotors:
+        entries += [rotor.inertia, rotor.ratio, *rotor.s]
+    return {symbol for x in entries for symbol in x.free_symbols}
+
+
+def _check_clash(model: Model, names: set[str]) -> None:
+    for symbol in sorted(model_symbols(model), key=str):
+        if symbol.name in names:
+            raise InputError(
+                f"{model.name!r} has a parameter {symbol.name!r}, which is also the name of a "
+                f"joint's symbol: {', '.join(sorted(names))}. Rename the parameter."
+            )
+
+
+def latex_names(symbols: Any) -> dict[Any, str]:
+    """Indices that SymPy does not see: c1x is c_{1x}, I1xx is I_{1xx}."""
+    found = {}
+    for symbol in symbols:
+        match = re.fullmatch(r"([A-Za-z]+?)(\d+)([a-z]+)", symbol.name)
+        if match:
+            letter, number, axis = match.groups()
+            found[symbol] = f"{letter}_{{{number}{axis}}}"
+    return found

@@ -1,0 +1,203 @@
+"""Polynomials in sines, cosines, rates and parameters, exact and in one normal form.
+
+A monomial is one whole number: the exponent of generator k stands in bits 8 k to 8 k + 7, so that
+monomials multiply by adding. Some generators have a square that is known,
+
+    sin^2 = 1 - cos^2,    sqrt(2)^2 = 2,    qw^2 = 1 - qx^2 - qy^2 - qz^2,
+
+and never occur squared. Equal functions are then equal polynomials, and zero is recognised.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kinetree.errors import InputError
+
+BITS = 8
+FIELD = (1 << BITS) - 1
+MOST = 15  # largest exponent that is read from the model; products then stay below 2^8
+
+
+class Ring:
+    """Generators as SymPy expressions, in order of their appearance, and their known squares."""
+
+    def __init__(self) -> None:
+        from sympy import QQ
+
+        self.number = QQ  # exact rationals
+        self.generators: list[Any] = []
+        self.index: dict[Any, int] = {}
+        self.squares: dict[int, dict[int, Any]] = {}  # generator -> what its square is
+        self.mask = 0  # bits that are set where such a generator is squared
+        self.turn: Callable[[Any], tuple[Any, Any]] | None = None  # cosine and sine of an angle
+
+    def generator(self, expression: Any) -> int:
+        """Number of the generator that stands for `expression`; a new one where it is unknown."""
+        if expression not in self.index:
+            self.index[expression] = len(self.generators)
+            self.generators.append(expression)
+        return self.index[expression]
+
+    def known_square(self, k: int, square: dict[int, Any]) -> None:
+        """From now on, the square of generator k is written as the polynomial `square`."""
+        self.squares[k] = square
+        self.mask |= 2 << BITS * k
+
+    def monomial(self, k: int, power: int = 1) -> int:
+        """Generator k to a power."""
+        return power << BITS * k
+
+    def powers(self, monomial: int) -> list[tuple[int, int]]:
+        """(generator, exponent) of a monomial."""
+        found, k = [], 0
+        while monomial:
+            if monomial & FIELD:
+                found.append((k, monomial & FIELD))
+            monomial >>= BITS
+            k += 1
+        return found
+
+    def fields(self, generators: Any) -> int:
+        """Bits of the exponents of some generators."""
+        return sum(FIELD << BITS * k for k in generators)
+
+    def constant(self, value: Any) -> "Polynomial":
+        """A number."""
+        return Polynomial(self, {0: self.number.convert(value)})
+
+    def variable(self, expression: Any) -> "Polynomial":
+        """The generator that stands for `expression`."""
+        return Polynomial(self, {self.monomial(self.generator(expression)): self.number.one})
+
+    def add_product(self, terms: dict[int, Any], monomial: int, coefficient: Any) -> None:
+        """Add coefficient * monomial to `terms`, squares replaced by what they are."""
+        squared = monomial & self.mask
+        if not squared:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+            return
+        k = (squared.bit_length() - 1) // BITS
+        rest = monomial - self.monomial(k, 2)
+        for part, value in self.squares[k].items():
+            self.add_product(terms, rest + part, coefficient * value)
+
+
+class Polynomial:
+    """A scalar for the algorithms: terms {monomial: coefficient}, none of them zero.
+
+    Operators return the integer 0 where nothing is left, so that zeros cost nothing.
+    """
+
+    __slots__ = ("ring", "terms")
+
+    def __init__(self, ring: Ring, terms: dict[int, Any]) -> None:
+        self.ring = ring
+        self.terms = terms
+
+    def __add__(self, other: Any) -> Any:
+        other = self._other(other)
+        if other is None:
+            return NotImplemented
+        terms = dict(self.terms)
+        for monomial, value in other.items():
+            total = terms.get(monomial, 0) + value
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+        return Polynomial(self.ring, terms) if terms else 0
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Polynomial":
+        return Polynomial(self.ring, {k: -value for k, value in self.terms.items()})
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        other = self._other(other)
+        if other is None:
+            return NotImplemented
+        ring, mask = self.ring, self.ring.mask
+        short, long = sorted((self.terms, other), key=len)
+        terms: dict[int, Any] = {}
+        for a, x in short.items():
+            for b, y in long.items():
+                monomial = a + b
+                if monomial & mask:
+                    ring.add_product(terms, monomial, x * y)
+                else:
+                    terms[monomial] = terms.get(monomial, 0) + x * y
+        terms = {monomial: value for monomial, value in terms.items() if value}
+        return Polynomial(ring, terms) if terms else 0
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        divisor = self._other(other)
+        if divisor is None:
+            return NotImplemented
+        if set(divisor) != {0}:
+            raise InputError(f"a closed form is divided by {other}; expected a number.")
+        inverse = 1 / divisor[0]
+        return Polynomial(self.ring, {k: value * inverse for k, value in self.terms.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return self._other(other) == self.terms
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _other(self, other: Any) -> dict[int, Any] | None:
+        """The terms of another operand; None where it is no number."""
+        if isinstance(other, Polynomial):
+            return other.terms
+        number = getattr(other, "is_Rational", False) or isinstance(other, int)
+        if not (number or (isinstance(other, float) and other.is_integer())):
+            return None
+        value = self.ring.number.convert(int(other) if isinstance(other, float) else other)
+        return {0: value} if value else {}
+
+    def __repr__(self) -> str:
+        return str(self.expression())
+
+    def expression(self) -> Any:
+        """The polynomial as a SymPy expression, term by term."""
+        return expression(self.ring, self.terms)
+
+
+def expression(ring: Ring, terms: dict[int, Any]) -> Any:
+    """Sum of coefficient * product of powers, as a SymPy expression."""
+    from sympy import Add, Mul
+
+    return Add(
+        *(
+            Mul(ring.number.to_sympy(value), monomial_expression(ring, monomial))
+            for monomial, value in terms.items()
+        )
+    )
+
+
+def monomial_expression(ring: Ring, monomial: int) -> Any:
+    """Product of powers of generators as a SymPy expression."""
+    from sympy import Mul, Pow
+
+    return Mul(*(Pow(ring.generators[k], power) for k, power in ring.powers(monomial)))
+
+
+def cos(x: Polynomial) -> Any:
+    """Cosine of an angle in rad."""
+    return _turn(x)[0]
+
+
+def sin(x: Polynomial) -> Any:
+    """Sine of an angle in rad."""
+    return _turn(x)[1]
+
+
+def _turn(x: Polynomial) -> tuple[Any, Any]:
+    if x.ring.turn is None:
+        raise InputError(f"this ring has no angles, so it has no cosine of {x}.")
+    return x.ring.turn(x.expression())
