@@ -1,0 +1,233 @@
+"""The front door: kernels on first use, copies, arguments, errors in the words of the caller."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree import robot as robot_module
+from kinetree.backends.explain import ArgumentError
+from kinetree.compile import QUANTITIES
+from kinetree.errors import NameLookupError, ShapeError
+
+STATE = np.random.default_rng(0).normal(size=(3, 6))
+ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]
+FRAMED = [name for name, quantity in QUANTITIES.items() if quantity.framed]
+
+
+@pytest.fixture
+def robot():
+    return kt.robots.puma_560()
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The names of the kernels that were compiled."""
+    names = []
+    compile_kernel = robot_module.compile_kernel
+
+    def watched(model, name, **options):
+        names.append(name)
+        return compile_kernel(model, name, **options)
+
+    monkeypatch.setattr(robot_module, "compile_kernel", watched)
+    return names
+
+
+def test_every_quantity_is_an_attribute(robot):
+    for name in ATTRIBUTES:
+        assert getattr(robot, name).name == name
+        assert getattr(kt.Robot, name).__doc__ == QUANTITIES[name].doc
+    for name in FRAMED:
+        assert callable(getattr(robot, name))
+
+
+def test_kernels_are_compiled_on_first_use_and_kept(robot, made):
+    assert made == []
+    first = robot.mass_matrix
+    assert isinstance(first, kt.Kernel) and made == ["mass_matrix"]
+    robot.mass_matrix(STATE[0])
+    assert robot.mass_matrix is first and made == ["mass_matrix"]
+
+
+def test_kernels_of_frames_are_kept_by_frame(robot, made):
+    frames = list(robot.model.frames)
+    for _ in range(2):
+        for frame in (None, frames[1], frames[2]):
+            assert robot.pose(STATE[0], frame).shape == (4, 4)
+    robot.body_jacobian(STATE[0])
+    assert made == ["pose"] * 3 + ["body_jacobian"]
+
+
+def test_framed_quantities_are_those_of_the_textbook(robot):
+    q, dq, _ = STATE
+    for frame in list(robot.model.frames)[2:4]:
+        for name in FRAMED:
+            given = [q, dq][: len(QUANTITIES[name].inputs)]
+            expected = getattr(algorithms, name)(robot.model, *given, frame)
+            np.testing.assert_allclose(
+                getattr(robot, name)(*given, frame), expected, rtol=0, atol=1e-13
+            )
+
+
+def test_slow_quantities_are_those_of_the_textbook(robot):
+    q, dq, ddq = STATE
+    model = robot.model
+    assert (robot.task_space(q, dq).Lambda == algorithms.task_space(model, q, dq).Lambda).all()
+    for name in ("mass_ellipsoid", "force_ellipsoid"):
+        found = getattr(robot, name)(q, part="angular")
+        expected = getattr(algorithms, name)(model, q, part="angular")
+        assert (found.axes == expected.axes).all() and (found.lengths == expected.lengths).all()
+    steps = robot.newton_euler(q, dq, ddq, formulation="link")
+    assert (steps.tau == algorithms.inverse_dynamics(model, *STATE, formulation="link")).all()
+
+
+def test_names_and_sizes(robot):
+    assert robot.name == "Puma 560" and robot.n == 6
+    assert repr(robot) == f"Robot('Puma 560', joints: {', '.join(robot.model.joint_names)})"
+
+
+def test_wrenches_by_place_by_name_and_none(robot):
+    F = np.random.default_rng(1).normal(size=(6, 6))
+    for name in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
+        kernel = getattr(robot, name)
+        state = STATE[: len(QUANTITIES[name].inputs)]
+        loaded = robot.compile(name, wrenches=True)(*state, F)
+        bare = kernel(*state)
+        assert (loaded != bare).any()
+        assert kernel(*state, F).tobytes() == kernel(*state, F_ext=F).tobytes() == loaded.tobytes()
+        assert kernel(*state, None).tobytes() == kernel(*state, F_ext=None).tobytes()
+        assert kernel(*state, None).tobytes() == bare.tobytes()
+        batch = kernel(*state, np.stack([F, 2 * F, 0 * F]))
+        assert batch.shape == (3, 6) and batch[0].tobytes() == loaded.tobytes()
+        np.testing.assert_allclose(batch[2], bare, rtol=1e-12)
+
+
+def test_the_kernel_with_wrenches_is_made_once(robot):
+    kernel, F = robot.inverse_dynamics, np.ones((6, 6))
+    kernel(*STATE, F)
+    one = kernel._general.__self__.larger
+    kernel(*STATE, F_ext=F)
+    assert kernel._general.__self__.larger is one
+    assert one.signature == "(n),(n),(n),(l,6)->(n)"
+
+
+def test_results_go_where_the_caller_says(robot):
+    expected = robot.inverse_dynamics(*STATE)
+    out = np.empty(6)
+    assert robot.inverse_dynamics(*STATE, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+    F, out = np.ones((6, 6)), np.empty((2, 6))
+    assert robot.inverse_dynamics(*STATE, np.stack([F, F]), out=out) is out
+    assert out[1].tobytes() == robot.inverse_dynamics(*STATE, F).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r, x: r.inverse_dynamics(x, x[:5], x), r"dq has shape \(5,\).*\(\.\.\., 6\)"),
+        (lambda r, x: r.mass_matrix(0.5), r"q has shape \(\), but mass_matrix\(q\)"),
+        (lambda r, x: r.pose(x[:4]), r"q has shape \(4,\), but pose\(q\)"),
+        (lambda r, x: r.inverse_dynamics(x, x, x, np.ones((5, 6))), r"F_ext has shape \(5, 6\)"),
+        (lambda r, x: r.bias_forces(x, x, F_ext=np.ones(6)), r"F_ext has shape \(6,\)"),
+        (
+            lambda r, x: r.inverse_dynamics(np.ones((2, 6)), np.ones((3, 6)), x),
+            r"do not broadcast: q \(2,\), dq \(3,\), ddq \(\)",
+        ),
+        (
+            lambda r, x: r.inverse_dynamics(x, x, x, out=np.ones(5)),
+            r"out .* has shape \(5,\); expected \(6,\)",
+        ),
+    ],
+)
+def test_wrong_shapes_name_argument_expected_and_found(robot, call, words):
+    with pytest.raises(ShapeError, match=words):
+        call(robot, STATE[0])
+
+
+def test_wrong_numbers_of_arguments_are_counted(robot):
+    q = STATE[0]
+    with pytest.raises(ArgumentError, match="takes 3 arrays; 2 were given"):
+        robot.inverse_dynamics(q, q)
+    with pytest.raises(ArgumentError, match=r"F_ext\) takes 4 arrays; 6 were given"):
+        robot.inverse_dynamics(q, q, q, np.ones((6, 6)), q, q)
+    with pytest.raises(ArgumentError, match="was given no ddq"):
+        robot.inverse_dynamics(q, dq=q)
+
+
+def test_unknown_frames_are_refused(robot):
+    with pytest.raises(NameLookupError, match="no frame 'nose'"):
+        robot.pose(STATE[0], "nose")
+    assert ("pose", "nose") not in robot._framed
+
+
+def test_changed_robots_are_new_robots(robot):
+    light = robot.with_gravity((0, 0, -1.62))
+    found, expected = light.gravity_forces(STATE[0]) / 1.62, robot.gravity_forces(STATE[0]) / 9.81
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    loaded = robot.with_payload(2.0, (0, 0, 0.1))
+    expected = algorithms.gravity_forces(loaded.model, STATE[0])
+    np.testing.assert_allclose(loaded.gravity_forces(STATE[0]), expected, rtol=1e-12, atol=1e-13)
+    assert not np.allclose(expected, robot.gravity_forces(STATE[0]))
+
+
+def test_threads_serve_large_batches(robot):
+    states = np.random.default_rng(2).normal(size=(3, 30_000, 6))
+    with kt.threads(1):
+        one = robot.inverse_dynamics(*states)
+    with kt.threads(2):
+        two = robot.inverse_dynamics(*states)
+    assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda robot: pickle.loads(pickle.dumps(robot))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_copies_compute_the_same(robot, copied):
+    before = robot.inverse_dynamics(*STATE, np.ones((6, 6)))
+    again = copied(robot)
+    assert again is not robot and again.name == robot.name
+    assert again.inverse_dynamics(*STATE, np.ones((6, 6))).tobytes() == before.tobytes()
+    assert again.pose(STATE[0]).tobytes() == robot.pose(STATE[0]).tobytes()
+
+
+def test_copies_of_kernels_compute_the_same(robot):
+    F = np.ones((6, 6))
+    before = robot.inverse_dynamics(*STATE, F)
+    for again in (
+        copy.deepcopy(robot.inverse_dynamics),
+        pickle.loads(pickle.dumps(robot.inverse_dynamics)),
+    ):
+        assert again(*STATE, F).tobytes() == before.tobytes()
+        assert again.signature == robot.inverse_dynamics.signature
+
+
+def test_another_process_computes_the_same_bits(robot, tmp_path):
+    (tmp_path / "kernel").write_bytes(pickle.dumps((robot, robot.inverse_dynamics, STATE)))
+    program = (
+        "import pickle, sys; robot, kernel, state = pickle.load(open(sys.argv[1], 'rb'));"
+        "assert robot.inverse_dynamics(*state).tobytes() == kernel(*state).tobytes();"
+        "print(kernel(*state).tobytes().hex())"
+    )
+    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "kernel")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == robot.inverse_dynamics(*STATE).tobytes().hex()
+
+
+def test_importing_and_building_load_no_compiler():
+    """The compiler and optional packages wait until they are needed."""
+    program = (
+        "import sys, kinetree as kt; kt.robots.puma_560();"
+        "print([x for x in ('llvmlite', 'sympy', 'mpmath', 'matplotlib', 'mujoco', 'scipy')"
+        " if x in sys.modules])"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

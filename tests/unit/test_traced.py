@@ -1,0 +1,251 @@
+"""Graphs kept on disk: equal to fresh ones, found again only by the same question."""
+
+import dataclasses
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import compile as compile_module
+from kinetree import traced
+from kinetree.backends import cache
+from kinetree.compile import QUANTITIES, trace_quantity
+from kinetree.description import Friction
+from kinetree.model import Frame, JointFriction
+from kinetree.model.samples import ALL_TYPES, random_model
+
+
+def sample():
+    """A robot with every kind of data, and no friction function."""
+    model = random_model(7, 4, types=ALL_TYPES, mimic=True)
+    joints = tuple(
+        dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
+        for x in model.joints
+    )
+    return model.replace(joints=joints)
+
+
+MODEL = sample()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """How often something was traced."""
+    names, trace = [], compile_module.trace
+
+    def watched(function, inputs, outputs):
+        names.append(outputs[0][0])
+        return trace(function, inputs, outputs)
+
+    monkeypatch.setattr(compile_module, "trace", watched)
+    return names
+
+
+def entries(folder):
+    return sorted(folder.glob("*.kto")) if folder.exists() else []
+
+
+def changed(x, at=0):
+    """An array with one entry changed by the least possible."""
+    y = np.array(x, float)
+    y.flat[at] = np.nextafter(y.flat[at], np.inf)
+    return y
+
+
+def with_joint(**changes):
+    """The model with another last joint."""
+    joints = (*MODEL.joints[:-1], dataclasses.replace(MODEL.joints[-1], **changes))
+    return MODEL.replace(joints=joints)
+
+
+def with_rotor(**changes):
+    rotors = (dataclasses.replace(MODEL.rotors[0], **changes), *MODEL.rotors[1:])
+    return MODEL.replace(rotors=rotors)
+
+
+JOINT, ROTOR, TOOL = MODEL.joints[-1], MODEL.rotors[0], MODEL.frames[MODEL.tool]
+CHANGES = {
+    "M_pi": lambda: MODEL.replace(M_pi=changed(MODEL.M_pi, 3)),
+    "m": lambda: MODEL.replace(m=changed(MODEL.m)),
+    "com": lambda: MODEL.replace(com=changed(MODEL.com, 5)),
+    "I_com": lambda: MODEL.replace(I_com=changed(MODEL.I_com, 4)),
+    "gravity": lambda: MODEL.replace(gravity=changed(MODEL.gravity, 5)),
+    "base mass": lambda: MODEL.replace(base=(MODEL.base[0] * 2, *MODEL.base[1:])),
+    "base centre": lambda: MODEL.replace(
+        base=(MODEL.base[0], changed(MODEL.base[1]), MODEL.base[2])
+    ),
+    "parent": lambda: MODEL.replace(parent=(*MODEL.parent[:-1], MODEL.parent[-1] - 1)),
+    "tool": lambda: MODEL.replace(tool=next(iter(MODEL.frames))),
+    "frame's place": lambda: MODEL.replace(
+        frames=dict(MODEL.frames) | {MODEL.tool: Frame(TOOL.link, changed(TOOL.T_if, 3))}
+    ),
+    "frame's link": lambda: MODEL.replace(
+        frames=dict(MODEL.frames) | {MODEL.tool: Frame(TOOL.link - 1, TOOL.T_if)}
+    ),
+    "frame's name": lambda: MODEL.replace(frames=dict(MODEL.frames) | {"another": TOOL}),
+    "joint's name": lambda: with_joint(name="another"),  # errors name it
+    "joint's type": lambda: with_joint(type="revolute" if JOINT.type != "revolute" else "planar"),
+    "coords": lambda: with_joint(coords=tuple(c + 1 for c in JOINT.coords)),
+    "dofs": lambda: with_joint(dofs=tuple(d + 1 for d in JOINT.dofs)),
+    "screw": lambda: with_joint(screw=changed(np.ones(6) if JOINT.screw is None else JOINT.screw)),
+    "scale": lambda: with_joint(scale=2.0),
+    "offset": lambda: with_joint(offset=JOINT.offset + 0.1),
+    "armature": lambda: with_joint(armature=JOINT.armature + 0.1),
+    "viscous": lambda: with_joint(friction=JointFriction((9.0, 1.0), JOINT.friction.coulomb)),
+    "viscous backwards": lambda: with_joint(
+        friction=JointFriction((JOINT.friction.viscous[0], 9.0), JOINT.friction.coulomb)
+    ),
+    "coulomb": lambda: with_joint(friction=JointFriction(JOINT.friction.viscous, (9.0, 1.0))),
+    "follows": lambda: with_joint(follows="nobody"),
+    "rotor's joint": lambda: with_rotor(joint=ROTOR.joint + 1),
+    "rotor's dof": lambda: with_rotor(dof=ROTOR.dof + 1),
+    "rotor's link": lambda: with_rotor(link=ROTOR.link + 1),
+    "rotor's inertia": lambda: with_rotor(inertia=ROTOR.inertia * 2),
+    "rotor's ratio": lambda: with_rotor(ratio=ROTOR.ratio * 2),
+    "rotor's axis": lambda: with_rotor(s=changed(ROTOR.s)),
+    "no rotors": lambda: MODEL.replace(rotors=()),
+}
+# names and remarks decide nothing that is computed, limits only where `algorithms.random` looks
+IGNORED = {"name", "link_names", "base_name", "notes", "warnings"}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_of_a_model_changes_its_hash(change):
+    assert traced.model_hash(CHANGES[change]()) != traced.model_hash(MODEL)
+
+
+def test_all_fields_of_a_model_are_changed_above():
+    """A field that is added to a model must be added to its hash, and to this list."""
+    names = {"joints": "joint", "rotors": "rotor", "frames": "frame", "base": "base mass"}
+    for field in dataclasses.fields(MODEL):
+        if field.name not in IGNORED:
+            known = names.get(field.name, field.name)
+            assert any(change.startswith(known) for change in CHANGES), field.name
+    joint_fields = {field.name for field in dataclasses.fields(JOINT)}
+    assert joint_fields == {
+        "name", "type", "coords", "dofs", "screw", "scale", "offset", "armature", "friction",
+        "limits", "follows",
+    }  # fmt: skip
+    rotor_fields = {field.name for field in dataclasses.fields(ROTOR)}
+    assert rotor_fields == {"joint", "dof", "link", "inertia", "ratio", "s"}
+
+
+def test_equal_models_have_equal_hashes():
+    assert traced.model_hash(sample()) == traced.model_hash(MODEL)
+    assert traced.model_hash(MODEL.replace(name="other")) == traced.model_hash(MODEL)
+
+
+def test_a_known_graph_is_not_traced_again(folder, traces):
+    fresh = trace_quantity(MODEL, "inverse_dynamics")
+    assert traces == ["inverse_dynamics"] and len(entries(folder)) == 1
+    again = trace_quantity(sample(), "inverse_dynamics")
+    assert traces == ["inverse_dynamics"]
+    assert again.nodes == fresh.nodes and again.results == fresh.results
+    assert (again.inputs, again.outputs) == (fresh.inputs, fresh.outputs)
+    assert again.digest == fresh.digest and again.operations == fresh.operations
+
+
+def test_every_question_has_its_own_entry(folder, traces):
+    robot = kt.robots.planar_2r().model
+    frame = next(iter(robot.frames))
+    for name, options in (
+        ("inverse_dynamics", {}),
+        ("inverse_dynamics", {"wrenches": True}),
+        ("inverse_dynamics", {"free": ["mass"]}),
+        ("inverse_dynamics", {"free": ["com"]}),
+        ("inverse_dynamics", {"free": ["mass", "com"]}),
+        ("inverse_dynamics", {"free": ["com", "mass"]}),
+        ("bias_forces", {}),
+        ("pose", {}),
+        ("pose", {"frame": frame}),
+        ("body_jacobian", {"frame": frame}),
+    ):
+        before = len(entries(folder))
+        trace_quantity(robot, name, **options)
+        assert len(entries(folder)) == before + 1 == len(traces)
+        trace_quantity(robot, name, **options)
+        assert len(entries(folder)) == len(traces) == before + 1
+
+
+def test_another_source_of_kinetree_has_other_entries(folder, traces, monkeypatch):
+    trace_quantity(MODEL, "gravity_forces")
+    monkeypatch.setattr(traced, "source_hash", lambda: "edited")
+    trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == len(entries(folder)) == 2
+
+
+def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+    root, ran = Path(kt.__file__).parent, set()
+
+    def note(frame, event, argument):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(root):
+            ran.add(path.relative_to(root).as_posix())
+
+    for name in QUANTITIES:
+        sys.setprofile(note)
+        trace_quantity(MODEL, name, free=["mass", "friction"])
+        trace_quantity(MODEL, name)
+        sys.setprofile(None)
+    checks = {"compilable.py", "traced.py", "backends/cache_folder.py"}  # decide no node
+    hashed = {x for x in ran if x in traced.MODULES or x.rpartition("/")[0] in traced.SOURCES}
+    assert ran - hashed <= checks
+    assert "compile.py" in hashed and "algorithms/lean/frames.py" in hashed
+
+
+def test_friction_functions_are_not_kept(folder, traces):
+    builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
+    friction = Friction(function=lambda dq: 3 * dq * dq * dq)
+    builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
+    model = builder.build()
+    assert not traced.comparable(model)
+    one, two = (trace_quantity(model, "bias_forces") for _ in range(2))
+    assert len(traces) == 2 and entries(folder) == [] and one.nodes == two.nodes
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "empty", "foreign"])
+def test_damaged_entries_are_made_again(folder, traces, how, caplog):
+    fresh = trace_quantity(MODEL, "gravity_forces")
+    (path,) = entries(folder)
+    data = bytearray(path.read_bytes())
+    if how == "flipped":
+        data[-20] ^= 1
+    path.write_bytes({"cut": data[:-3], "empty": b"", "foreign": b"{}\n"}.get(how, bytes(data)))
+    with caplog.at_level(logging.WARNING):
+        again = trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == 2 and again.nodes == fresh.nodes
+    assert "damaged" in caplog.text
+    trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == 2  # the entry is whole again
+
+
+@pytest.mark.parametrize("content", [b"", b"no json\n", b"{}\n", b"\xff\n"])
+def test_whole_entries_of_another_kind_are_made_again(folder, traces, monkeypatch, content):
+    monkeypatch.setattr(cache, "load", lambda key: content)
+    assert trace_quantity(MODEL, "gravity_forces").operations > 0
+    assert traces == ["gravity_forces"]
+
+
+@pytest.mark.parametrize("word", ["0", "off", "no", "FALSE"])
+def test_the_cache_can_be_switched_off(folder, traces, monkeypatch, word):
+    monkeypatch.setenv("KINETREE_CACHE", word)
+    one, two = (trace_quantity(MODEL, "gravity_forces") for _ in range(2))
+    assert len(traces) == 2 and not folder.exists()
+    assert one.nodes == two.nodes and one.digest == two.digest
+
+
+def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path, monkeypatch, traces):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert trace_quantity(MODEL, "gravity_forces").operations > 0
+    assert traces == ["gravity_forces"]
