@@ -5,6 +5,7 @@ from kinetree.backends.kernel import Kernel
 from kinetree.backends.threads import threads
 from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
+from kinetree.export.code import export
 from kinetree.load import load
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
@@ -25,6 +26,7 @@ __all__ = [
     "Rotor",
     "__version__",
     "algorithms",
+    "export",
     "load",
     "robots",
     "spatial",

@@ -1,0 +1,152 @@
+"""kt.export: a quantity of a robot as source code, from the graph that its kernel is made of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kinetree.backends.kernel import check_ports
+from kinetree.compile import QUANTITIES, trace_quantity
+from kinetree.compiler.graph import Graph, Port
+from kinetree.errors import InputError, NameLookupError
+from kinetree.export.code import c, casadi_code, cpp, julia, matlab, numpy_code
+from kinetree.export.code.driver import write_driver
+from kinetree.export.code.header import RESULTS, header
+from kinetree.export.code.names import function_name, identifier
+from kinetree.export.code.program import DTYPES, Program
+from kinetree.model import Model
+
+
+@dataclass(frozen=True)
+class Language:
+    """What writes a program, how it lays out matrices, and the number of an array's first entry."""
+
+    write: Callable[[Program], str]
+    layout: str
+    first: int = 0
+
+
+LANGUAGES = {
+    "c": Language(c.write_c, c.LAYOUT),
+    "cpp": Language(cpp.write_cpp, cpp.LAYOUT),
+    "numpy": Language(numpy_code.write_numpy, numpy_code.LAYOUT),
+    "matlab": Language(matlab.write_matlab, matlab.LAYOUT, first=1),
+    "julia": Language(julia.write_julia, julia.LAYOUT, first=1),
+    "casadi": Language(casadi_code.write_casadi, casadi_code.LAYOUT),
+}
+ALIASES = {"c99": "c", "c++": "cpp", "python": "numpy", "octave": "matlab"}
+
+
+class HasModel(Protocol):
+    """A Robot, seen from above its file."""
+
+    @property
+    def model(self) -> Model:
+        """The robot's data."""
+        ...
+
+
+def export(
+    robot: HasModel | Model,
+    quantity: str,
+    language: str = "c",
+    *,
+    dtype: str = "double",
+    name: str | None = None,
+    wrenches: bool = False,
+    frame: str | None = None,
+    free: Sequence[str] = (),
+    libm: bool = False,
+    driver: bool = False,
+) -> str:
+    """A quantity of the robot as the text of one self-contained function.
+
+    Args:
+        robot: the robot, or its model.
+        quantity: one of those that kernels are compiled of, such as "inverse_dynamics".
+        language: "c" (C99), "cpp" (a header), "numpy", "matlab" (and Octave), "julia", "casadi".
+        dtype: "double" or "float".
+        name: of the function; the robot and the quantity when None. What is no identifier is
+            made one.
+        wrenches: with F_ext, (links, 6), as the last argument of the state.
+        frame: the frame of a pose or Jacobian; the tool when None.
+        free: data that become arguments; see `kinetree.compile.compile_kernel`.
+        libm: call sin and cos of the C library instead of those of the kernel, which are written
+            out: less code, and results that differ from the kernel's where its sines do, by an ulp.
+        driver: with a `main` that compares the function with stored results of the kernel to 2 eps
+            (C only, with the kernel's sines).
+
+    Returns:
+        The text, which begins with a comment on names, units, conventions and operations. It has
+        no date: the same robot gives the same text.
+    """
+    model = robot if isinstance(robot, Model) else robot.model
+    spoken = _language(language)
+    if dtype not in DTYPES:
+        raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")
+    if libm and spoken not in (LANGUAGES["c"], LANGUAGES["cpp"]):
+        raise InputError(f"libm is a choice of C and C++; {language!r} has its own sines.")
+    if driver and (spoken is not LANGUAGES["c"] or libm):
+        raise InputError(
+            f"a test driver exists in C and with the kernel's sines, not in {language!r} with "
+            f"libm={libm}; leave driver=False."
+        )
+    _check_options(model, quantity, wrenches, frame)
+    graph = trace_quantity(model, quantity, frame=frame, wrenches=wrenches, free=free)
+    check_ports(graph, quantity)
+    program = _program(model, quantity, graph, spoken, dtype, name, frame)
+    program = replace(program, libm=libm)
+    text = spoken.write(program)
+    return text + write_driver(program, model) if driver else text
+
+
+def _program(
+    model: Model,
+    quantity: str,
+    graph: Graph,
+    language: Language,
+    dtype: str,
+    name: str | None,
+    frame: str | None,
+) -> Program:
+    words = [quantity] if frame is None else [quantity, frame]
+    called = function_name(model.name, *words) if name is None else identifier(name)
+    outputs = tuple(_lettered(port, graph) for port in graph.outputs)
+    place = (frame or model.tool) if QUANTITIES[quantity].framed else None
+    equation = QUANTITIES[quantity].doc
+    if all(port.name != "F_ext" for port in graph.inputs):
+        equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
+    title = f"{called}: {equation}"
+    lines = header(
+        model, title, graph, outputs, layout=language.layout, first=language.first, frame=place
+    )
+    return Program(called, graph, graph.inputs, outputs, dtype, tuple(lines))
+
+
+def _lettered(port: Port, graph: Graph) -> Port:
+    """The output under its letter, or under its own name where an argument has that letter."""
+    letter, _ = RESULTS.get(port.name, (port.name, ""))
+    taken = {given.name for given in graph.inputs}
+    return replace(port, name=letter if letter not in taken else port.name)
+
+
+def _language(name: str) -> Language:
+    found = LANGUAGES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
+    if found is None:
+        raise NameLookupError(f"there is no language {name!r}; choose {', '.join(LANGUAGES)}.")
+    return found
+
+
+def _check_options(model: Model, quantity: str, wrenches: bool, frame: str | None) -> None:
+    if quantity not in QUANTITIES:
+        raise NameLookupError(
+            f"there is no quantity {quantity!r} to export; choose {', '.join(QUANTITIES)}."
+        )
+    if wrenches and not QUANTITIES[quantity].wrenches:
+        able = [name for name, x in QUANTITIES.items() if x.wrenches]
+        raise InputError(
+            f"{quantity} does not depend on external wrenches; expected wrenches=False. "
+            f"{', '.join(able)} do."
+        )
+    if frame is not None and not QUANTITIES[quantity].framed:
+        able = [name for name, x in QUANTITIES.items() if x.framed]
+        raise InputError(f"{quantity} belongs to no frame; leave frame=None. {', '.join(able)} do.")
