@@ -82,8 +82,8 @@ def markdown(record: Record) -> str:
         "",
         "float64, the same states for all in one run, repeats interleaved; the best repeat, and "
         "as spread the median over it. One thread on one core unless said. "
-        "Share: how much of the best repeat the core was its own; below 0.95 the requirements are "
-        "judged by time on the processor, and say so.",
+        "Share: how much of the best repeat the core was its own; below 0.95 ratios and "
+        "requirements go by time on the processor.",
         "",
         "## What it must show",
         "",

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from benchmarks.peers.labels import CASADI, POOL, PYTHON_LOOP
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
-from benchmarks.rows import Row
+from benchmarks.rows import Row, disturbed
 
 ID, FD, M = "inverse_dynamics", "forward_dynamics", "mass_matrix"
 AT_LEAST, AT_MOST = ">=", "<="
-UNDISTURBED = 0.95  # of a repeat
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,11 @@ def value(question: str, quantity: str, who: str) -> Find:
         row = one(rows, question, robot, quantity, who)
         if row is None:
             return None
-        if disturbed(row) and row.cpu is not None:
+        if disturbed(row.share) and row.cpu is not None:
             return Measured(row.cpu, row.spread, by_cpu=True)
         return Measured(row.value, row.spread)
 
     return find
-
-
-def disturbed(row: Row) -> bool:
-    """Whether even the best repeat had to share its core."""
-    return row.share is not None and row.share < UNDISTURBED
 
 
 def faster(question: str, quantity: str, who: str, *, inverse: bool = False) -> Find:
@@ -74,7 +68,7 @@ def faster(question: str, quantity: str, who: str, *, inverse: bool = False) -> 
         ours = one(rows, question, robot, quantity, "kinetree")
         if peer is None or ours is None:
             return None
-        by_cpu = disturbed(peer) or disturbed(ours)
+        by_cpu = disturbed(peer.share) or disturbed(ours.share)
         mine, other = (ours.cpu, peer.cpu) if by_cpu else (ours.value, peer.value)
         if mine is None or other is None:
             return None

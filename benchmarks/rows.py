@@ -5,6 +5,8 @@ from typing import Any
 
 from benchmarks.timing import Timing
 
+UNDISTURBED = 0.95  # of a repeat
+
 
 @dataclass(frozen=True)
 class Row:
@@ -22,6 +24,18 @@ class Row:
     n: int | None = None  # states in a call
     cpu: float | None = None  # the same in time on the processor
     share: float | None = None  # part of the best repeat during which it had the processor
+
+
+def disturbed(share: float | None) -> bool:
+    """Whether even the best repeat had to share its core."""
+    return share is not None and share < UNDISTURBED
+
+
+def over(peer: Timing, ours: Timing) -> float:
+    """How many times as long a peer takes: of work on the processor where a core was shared."""
+    if peer.best_cpu and ours.best_cpu and (disturbed(peer.share) or disturbed(ours.share)):
+        return peer.best_cpu / ours.best_cpu
+    return peer.best / ours.best
 
 
 @dataclass
@@ -45,7 +59,7 @@ def timing_rows(
     question: str, robot: str, quantity: str, timings: dict[str, Timing], n: int | None = None
 ) -> list[Row]:
     """Rows in ns; the ratio is of the best repeats, both from the same run."""
-    ours = timings["kinetree"].best
+    ours = timings["kinetree"]
     return [
         Row(
             question=question,
@@ -56,7 +70,7 @@ def timing_rows(
             unit="ns",
             spread=timing.spread,
             repeats=len(timing.seconds),
-            ratio=timing.best / ours,
+            ratio=over(timing, ours),
             n=n,
             cpu=None if timing.best_cpu is None else timing.best_cpu * 1e9,
             share=timing.share,
