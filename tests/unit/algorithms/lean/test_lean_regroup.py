@@ -1,0 +1,116 @@
+"""Regrouping changes which link carries a mass moment, and no joint force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kinetree as kt
+from compiled_robots import Terms
+from kinetree import algorithms
+from kinetree.algorithms.lean import energy as lean_energy
+from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
+from kinetree.algorithms.lean import mass_matrix as lean_mass
+from kinetree.algorithms.lean.frames import WIDE
+from kinetree.algorithms.lean.model import Moments, lean_model, moments_in
+from kinetree.algorithms.lean.regroup import line_in_parent, split_line
+from kinetree.compiler.graph import Port
+from kinetree.compiler.interpret import interpret
+from kinetree.compiler.trace import trace
+from kinetree.spatial import exp_so3
+from robot_states import EPS, any_robot, size
+
+ROUNDING = 32 * EPS
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6))
+def test_joint_forces_are_those_of_the_textbook_regrouped_or_not(seed):
+    model = any_robot(seed, 12)
+    terms = Terms.at(model, seed)
+    x = terms.x
+    expected = algorithms.inverse_dynamics(model, *x.motion, x.F_ext)
+    energy = algorithms.kinetic_energy(model, x.q, x.dq)
+    for regrouped in (True, False):
+        lean = lean_model(model, regrouped=regrouped)
+        tau = lean_inverse.inverse_dynamics(lean, *x.motion, x.F_ext)
+        assert size(tau - expected) <= ROUNDING * terms.of("inverse_dynamics", True)
+        M = lean_mass.mass_matrix(lean, x.q)
+        assert size(M - terms.M) <= ROUNDING * size(terms.M)
+        assert (M == M.T).all()
+        found = lean_energy.kinetic_energy(lean, x.q, x.dq)
+        assert abs(found - energy) <= ROUNDING * terms.of("kinetic_energy")
+        ddq = lean_mass.forward_dynamics(lean, x.q, x.dq, 10 * x.ddq[::-1], x.F_ext)
+        again = algorithms.forward_dynamics(model, x.q, x.dq, 10 * x.ddq[::-1], x.F_ext)
+        assert size(ddq - again) <= ROUNDING * terms.of("forward_dynamics", True)
+
+
+def test_hinges_keep_no_mass_and_slides_no_second_moments():
+    links = lean_model(kt.robots.scara().model).links
+    assert [link.kind for link in links] == ["revolute", "revolute", "prismatic", "revolute"]
+    for link in links:
+        if link.kind == "prismatic":
+            assert link.moments.m > 0 and not link.moments.Sigma.any()
+        else:
+            assert link.moments.m == link.moments.h[2] == link.moments.Sigma[2, 2] == 0
+
+
+def test_mass_is_handed_inward_and_lost_in_the_base():
+    """What sits on the elbow's axis is carried by the upper arm, at its place."""
+    model = kt.robots.planar_2r().model
+    plain, regrouped = lean_model(model, regrouped=False), lean_model(model)
+    assert [link.moments.m for link in plain.links] == [22, 19]
+    tip, arm = (link.moments for link in reversed(regrouped.links))
+    assert tip.m == 0 and arm.m == 0
+    # the forearm's 19 kg seem to sit 1 m from the shoulder
+    assert size(arm.h) == pytest.approx(22 * 0.5 + 19 * 1.0, rel=1e-14)
+    assert size(tip.h) == pytest.approx(19 * 0.4, rel=1e-14)
+
+
+@given(st.integers(0, 10**6))
+def test_a_line_of_mass_on_the_axis_is_felt_at_no_angle(seed):
+    """Its moments in the parent do not depend on where the joint stands."""
+    rng = np.random.default_rng(seed)
+    points, masses = rng.normal(size=(5, 3)), rng.uniform(1, 2, 5)
+    m, h = masses.sum(), masses @ points
+    Sigma = (points.T * masses) @ points
+    rest, line = split_line(Moments(m, h, Sigma))
+    assert size(rest.h + line.h - h) == 0 and size(rest.Sigma + line.Sigma - Sigma) == 0
+    R, p, angle = exp_so3(rng.normal(size=3)), rng.normal(size=3), rng.normal()
+    c, s = np.cos(angle), np.sin(angle)
+    turned = R @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    one, other = line_in_parent(line, R, p), line_in_parent(line, turned, p)
+    assert one.m == other.m == m
+    np.testing.assert_allclose(one.h, other.h, atol=1e-14 * size(h))
+    np.testing.assert_allclose(one.Sigma, other.Sigma, atol=1e-13 * size(Sigma))
+
+
+def test_moments_of_a_body_are_integrals_over_its_points():
+    rng = np.random.default_rng(3)
+    points, masses = rng.normal(size=(6, 3)), rng.uniform(1, 2, 6)
+    m, com = masses.sum(), masses @ points / masses.sum()
+    d = points - com
+    I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses, d, strict=True))
+    X = np.eye(4, dtype=WIDE)
+    X[:3, :3], X[:3, 3] = exp_so3(rng.normal(size=3)), rng.normal(size=3)
+    found = moments_in(m, com, I, X)
+    seen = (points - X[:3, 3].astype(float)) @ X[:3, :3].astype(float)
+    np.testing.assert_allclose(found.h.astype(float), masses @ seen, atol=1e-13)
+    np.testing.assert_allclose(found.Sigma.astype(float), (seen.T * masses) @ seen, atol=1e-12)
+
+
+def test_traced_masses_can_be_regrouped_too():
+    """Masses may be unknown: then the moments are formulas."""
+    model = kt.robots.planar_2r().model
+    other = model.replace(m=model.m * 2)
+
+    def torque(m):
+        lean = lean_model(model.replace(m=m))
+        q = np.array([0.3, 0.4])
+        return lean_inverse.inverse_dynamics(lean, q, q, q)
+
+    graph = trace(torque, [Port("m", (2,), ("n",))])
+    (found,) = interpret(graph, other.m)
+    q = [0.3, 0.4]
+    expected = algorithms.inverse_dynamics(other, q, q, q)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
