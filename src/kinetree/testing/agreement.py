@@ -40,7 +40,7 @@ def inversion(way: str, *, mimics: bool) -> Callable[[Case], Measured]:
         if followers and not mimics:
             raise NotApplicable(f"joint {followers[0]!r} mimics another, which this way cannot do")
         ddq = _accelerations(case, way) - _accelerations(case, "forward_dynamics")
-        return inverting(case, ddq, case.forces + case.pushes)
+        return inverting(case, ddq)
 
     return measure
 

@@ -58,11 +58,20 @@ class Case:
         return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
 
     @cached_property
-    def spread(self) -> float:
-        """Size of M^-1: how far a rounding of joint forces moves ddq; raises when singular."""
-        rest = np.zeros(self.model.n)
-        algorithms.forward_dynamics(self.model, self.q, rest, rest)
-        return float(np.linalg.norm(np.linalg.inv(self.M), 2))
+    def scatter(self) -> float:
+        """How far rounding by eps = 1 of every term at every joint would move ddq, at most.
+
+        Size of |M^-1| (|M ddq| + |C dq| + |g| + |friction| + |J^T F|), each term by its own
+        joint: the light joints at the end of a heavy robot have light terms. Raises when M is
+        singular, and names the joint.
+        """
+        model, q, dq = self.model, self.q, self.dq
+        rest = np.zeros(model.n)
+        algorithms.forward_dynamics(model, q, rest, rest)
+        terms = np.abs(self.M) @ np.abs(self.ddq) + self.joint_weights + self.joint_pushes
+        terms = terms + np.abs(algorithms.coriolis_matrix(model, q, dq)) @ np.abs(dq)
+        terms = terms + np.abs(algorithms.friction_forces(model, dq))
+        return size(np.abs(np.linalg.inv(self.M)) @ terms)
 
     @cached_property
     def condition(self) -> float:
@@ -70,12 +79,17 @@ class Case:
         return float(np.linalg.cond(self.M))
 
     @cached_property
-    def weights(self) -> float:
-        """Size of the terms of g: each link's weight on its lever at each joint, N m or N."""
+    def joint_weights(self) -> Array:
+        """Terms of g, (n,): each link's weight on its lever at each joint, N m or N."""
         f = np.abs(self.model.m) * np.linalg.norm(self.model.gravity[3:])
         J, com = self.J, self.model.com
         levers = [J[i][3:] - skew(com[i]) @ J[i][:3] for i in self.model.links]
-        return size(f @ np.linalg.norm(levers, axis=1))
+        return f @ np.linalg.norm(levers, axis=1)
+
+    @property
+    def weights(self) -> float:
+        """Size of the terms of g."""
+        return size(self.joint_weights)
 
     @cached_property
     def heights(self) -> float:
@@ -95,9 +109,15 @@ class Case:
         return moving + self.weights + size(algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
+    def joint_pushes(self) -> Array:
+        """Terms of J^T F_ext, (n,)."""
+        parts = [np.abs(self.J[i]).T @ np.abs(self.F_ext[i]) for i in self.model.links]
+        return np.sum(parts, axis=0)
+
+    @property
     def pushes(self) -> float:
         """Size of the terms of J^T F_ext."""
-        return size([np.abs(self.J[i]).T @ np.abs(self.F_ext[i]) for i in self.model.links])
+        return size(self.joint_pushes)
 
     @cached_property
     def turning(self) -> float:

@@ -50,10 +50,10 @@ def differences(error: Any, scale: float) -> Measured:
     )
 
 
-def inverting(case: Case, error: Any, scale: float) -> Measured:
-    """An error of accelerations, to which M^-1 carries the rounding of forces of size `scale`."""
+def inverting(case: Case, error: Any) -> Measured:
+    """An error of accelerations, to which M^-1 carries the rounding of the joint forces."""
     plain = rounding(case, error, size(case.ddq))
-    grown = plain.limit * case.spread * scale / size(case.ddq)
+    grown = plain.limit * case.scatter / size(case.ddq)
     return Measured(plain.error, grown, f"rounding through M^-1, cond(M) = {case.condition:.1e}")
 
 

@@ -64,7 +64,7 @@ def compared(name: str, case: Case, batches: dict[str, Any]) -> Measured:
     together = batches[name][case.index]
     error = max(size(alone - direct), size(together - direct))
     if given.inverts:
-        return inverting(case, error, given.scale(case))
+        return inverting(case, error)
     return rounding(case, error, given.scale(case))
 
 

@@ -121,7 +121,7 @@ def sum_of_terms(case: Case) -> Measured:
 def undone(case: Case) -> Measured:
     """Forward dynamics gives the accelerations back that inverse dynamics was given."""
     ddq = algorithms.forward_dynamics(case.model, case.q, case.dq, case.tau, case.F_ext)
-    return inverting(case, ddq - case.ddq, case.forces + case.pushes)
+    return inverting(case, ddq - case.ddq)
 
 
 def jacobian(case: Case) -> Measured:
