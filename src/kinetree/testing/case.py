@@ -58,6 +58,11 @@ class Case:
         return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
 
     @cached_property
+    def tau_alone(self) -> Array:
+        """Joint forces of the motion without wrenches, (n,)."""
+        return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq)
+
+    @cached_property
     def scatter(self) -> float:
         """How far rounding by eps = 1 of every term at every joint would move ddq, at most.
 

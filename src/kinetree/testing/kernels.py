@@ -35,7 +35,7 @@ def _pushed(case: Case) -> float:
 KERNELS = {
     "inverse_dynamics": Compared(("q", "dq", "ddq"), _forces),
     "inverse_dynamics with F_ext": Compared(("q", "dq", "ddq", "F_ext"), _pushed),
-    "forward_dynamics": Compared(("q", "dq", "tau"), _pushed, inverts=True),
+    "forward_dynamics": Compared(("q", "dq", "tau_alone"), _forces, inverts=True),
     "mass_matrix": Compared(("q",), lambda case: size(case.M)),
     "coriolis_matrix": Compared(
         ("q", "dq"), lambda case: size(case.M) * (case.turning + size(case.dq))
