@@ -1,0 +1,201 @@
+"""Trajectory: a motion as frozen arrays over time, with the names of its joints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.description.joints import PRISMATIC
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Trajectory:
+    """A motion: t, (T,), s; q, (T, ..., nq), rad or m; dq, ddq and tau, (T, ..., n).
+
+    Axes between time and joint are a batch of motions. tau, N m or N, is None where only the
+    motion is known. `model` is the robot that moved, where one is known; without it every joint
+    has one degree of freedom and its name stands in `joint_names`. Arrays are read-only float64.
+    """
+
+    t: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array | None = None
+    joint_names: tuple[str, ...] = ()
+    name: str = "trajectory"
+    model: Model | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        model = self.model
+        _set(self, "joint_names", tuple(self.joint_names) or _names(model, np.shape(self.q)))
+        _set(self, "meta", MappingProxyType(dict(self.meta)))
+        _set(self, "t", _times(self.t))
+        _set(self, "q", _column(self, "q", self.q, self.coordinate_names))
+        for name in ("dq", "ddq", "tau"):
+            value = getattr(self, name)
+            if value is not None or name != "tau":
+                _set(self, name, _column(self, name, value, self.dof_names))
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return self.joint_names if self.model is None else self.model.coordinate_names
+
+    @property
+    def dof_names(self) -> tuple[str, ...]:
+        """Names of the entries of dq, ddq and tau."""
+        return self.joint_names if self.model is None else self.model.dof_names
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of the fields; "rad" stands for "m", and "N m" for "N", where a joint slides."""
+        sliding = self.model is not None and PRISMATIC in self.model.joint_types
+        angle, force = ("rad or m", "N m or N") if sliding else ("rad", "N m")
+        rates = {"dq": f"({angle})/s", "ddq": f"({angle})/s^2"}
+        return {"t": "s", "q": angle, **rates, "tau": force}
+
+    @property
+    def duration(self) -> float:
+        """Time from the first sample to the last, s."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Axes between time and joint; () for a single motion."""
+        return self.q.shape[1:-1]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def rollout(self, *index: int) -> "Trajectory":
+        """One motion of a batch."""
+        if len(index) != len(self.batch_shape):
+            raise ShapeError(
+                f"rollout({', '.join(map(str, index))}) of a batch of shape {self.batch_shape}; "
+                f"give {len(self.batch_shape)} numbers."
+            )
+        at = (slice(None), *index)
+        tau = None if self.tau is None else self.tau[at]
+        return self.replace(q=self.q[at], dq=self.dq[at], ddq=self.ddq[at], tau=tau)
+
+    def replace(self, **changes: Any) -> "Trajectory":
+        """A copy with some fields changed."""
+        import dataclasses
+
+        return dataclasses.replace(self, **changes)
+
+    def resample(self, t: Any) -> "Trajectory":
+        """The motion at other times, (T,), or every t seconds; see `kinetree.motion.resample`."""
+        from kinetree.motion.interpolation import resample
+
+        return resample(self, t)
+
+    def energy(self, robot: Any = None) -> Any:
+        """Kinetic and potential energy, work and losses; see `kinetree.motion.energy_balance`."""
+        from kinetree.motion.energy import energy_balance
+
+        return energy_balance(self, robot)
+
+    def plot(self, robot: Any = None, **options: Any) -> Any:
+        """A figure of angles, rates, torques, limits and energy; see `kinetree.motion.plot`."""
+        from kinetree.motion.plots import plot
+
+        return plot(self, robot, **options)
+
+    def animate(self, robot: Any = None, **options: Any) -> Any:
+        """The robot in motion, in a viewer of your choice; see `kinetree.motion.animate`."""
+        from kinetree.motion.animation import animate
+
+        return animate(self, robot, **options)
+
+    def to_csv(self, path: Any) -> None:
+        """Write a table with names in its first line; see `kinetree.motion.read_csv`."""
+        from kinetree.motion.csv_files import write_csv
+
+        write_csv(self, path)
+
+    def to_npz(self, path: Any) -> None:
+        """Write NumPy's compressed format; see `kinetree.motion.read_npz`."""
+        from kinetree.motion.npz_files import write_npz
+
+        write_npz(self, path)
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame over time; see `kinetree.motion.to_dataframe`."""
+        from kinetree.motion.dataframe import to_dataframe
+
+        return to_dataframe(self)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.batch_shape}" if self.batch_shape else ""
+        joints = ", ".join(self.joint_names)
+        return f"Trajectory({self.name!r}, {len(self)} samples, {self.duration:g} s{batch}: {joints})"
+
+
+def _set(record: Trajectory, name: str, value: Any) -> None:
+    object.__setattr__(record, name, value)
+
+
+def _names(model: Model | None, shape: Sequence[int]) -> tuple[str, ...]:
+    if model is not None:
+        return model.joint_names
+    return tuple(f"joint_{k}" for k in range(1, 1 + (shape[-1] if shape else 0)))
+
+
+def _times(t: Any) -> Array:
+    """Times as float64, finite and increasing; complaints say where they are not."""
+    t = _floats(t, "t")
+    if t.ndim != 1 or len(t) == 0:
+        raise ShapeError(f"t has shape {t.shape}; expected (T,) with at least one time.")
+    _finite(t, "t")
+    late = np.flatnonzero(np.diff(t) <= 0)
+    if late.size:
+        k = int(late[0])
+        raise InputError(
+            f"t[{k + 1}] = {t[k + 1]:.9g} follows t[{k}] = {t[k]:.9g}; times must increase. "
+            "Sort the samples and drop repeated ones."
+        )
+    return _frozen(t)
+
+
+def _column(record: Trajectory, name: str, value: Any, names: Sequence[str]) -> Array:
+    """An array over time: T first, the joints last, the batch of q between, all finite."""
+    x = _floats(value, name)
+    batch = np.shape(record.q)[1:-1]
+    expected = (len(record.t), *batch, len(names))
+    if x.shape != expected:
+        raise ShapeError(
+            f"{name} has shape {x.shape}; expected {expected}: {len(record.t)} times"
+            f"{f', a batch of {batch}' if batch else ''} and {len(names)} entries "
+            f"({', '.join(names)})."
+        )
+    _finite(x, name, names, record.t)
+    return _frozen(x)
+
+
+def _floats(value: Any, name: str) -> Array:
+    try:
+        return np.array(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of real numbers: {error}.") from None
+
+
+def _finite(x: Array, name: str, names: Sequence[str] = (), t: Array | None = None) -> None:
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        at = tuple(int(k) for k in bad[0])
+        where = f" ({names[at[-1]]!r} at t = {t[at[0]]:.6g} s)" if t is not None else ""
+        index = ", ".join(map(str, at))
+        raise InputError(f"{name}[{index}]{where} is {x[at]}; expected a finite number.")
+
+
+def _frozen(x: Array) -> Array:
+    x.flags.writeable = False
+    return x
