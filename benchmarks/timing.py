@@ -86,11 +86,16 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dic
 
 
 def enough(timer: timeit.Timer, least: float) -> int:
-    """How many runs take about `least` seconds; the first run warms up and is not counted."""
+    """How many runs are about `least` seconds of work; the first run warms up and is not counted.
+
+    Work and not the clock: where others use the core as well, the clock would say too few.
+    """
     timer.timeit(1)
     count = 1
     while True:
-        taken = timer.timeit(count)
+        start = time.process_time()
+        timer.timeit(count)
+        taken = time.process_time() - start
         if taken >= least / 2:
             return max(1, round(count * least / taken))
         count *= max(2, min(10, int(least / max(taken, 1e-9))))
