@@ -32,6 +32,7 @@ STAGES = (
     ("testing",),
     ("__init__",),
     ("cli",),
+    ("__main__",),
 )
 STAGE = {name: k for k, names in enumerate(STAGES) for name in names}
 ROBOT_KNOWLEDGE = {"spatial", "description", "model", "algorithms"}

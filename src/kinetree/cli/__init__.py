@@ -1,5 +1,6 @@
 """The command line: `kinetree COMMAND`."""
 
+import os
 import sys
 
 from kinetree.errors import KinetreeError
@@ -17,7 +18,15 @@ def main() -> None:
     except KeyboardInterrupt:
         print("kinetree: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        # the reader of our output went away: nothing is left to say, not even at exit
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader of our output went away: nothing is left to say
+        drop_output()
         sys.exit(141)
+    except OSError as error:  # a full disk, a folder that may not be read
+        drop_output()
+        print(f"kinetree: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def drop_output() -> None:
+    """What stdout still holds cannot be written; Python must not try once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

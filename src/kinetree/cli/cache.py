@@ -9,7 +9,8 @@ def show_cache(console: Console) -> None:
     """Print folder, entries and size."""
     found = cache.info()
     state = "on" if found.enabled else "off (KINETREE_CACHE=0)"
-    console.print(f"folder   {found.folder}", soft_wrap=True, highlight=False)
+    # a folder may be called anything, also what looks like markup
+    console.print(f"folder   {found.folder}", soft_wrap=True, highlight=False, markup=False)
     console.print(f"cache    {state}", highlight=False)
     console.print(f"entries  {found.entries}", highlight=False)
     console.print(

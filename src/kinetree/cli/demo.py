@@ -52,7 +52,9 @@ def demonstrate(console: Console) -> None:
     """Print the table of exercises, and how far the four formulations and the kernel agree."""
     table = Table(title="Inverse dynamics of the course's robots: joint forces in N m and N")
     for column in ("exercise", "joint", "computed", "printed", "computed, gravity", "printed"):
-        table.add_column(column, justify="left" if column == "exercise" else "right")
+        # in a narrow terminal digits go to the next line, never away
+        justify = "left" if column == "exercise" else "right"
+        table.add_column(column, justify=justify, overflow="fold")
     agreement = 0.0
     for exercise in exercises():
         state = exercise.q, exercise.dq, exercise.ddq
