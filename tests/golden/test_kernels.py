@@ -1,0 +1,55 @@
+"""The optimised graphs of three toys, stored as text: a refactoring shows an empty diff.
+
+After a change that is meant to change them, look at the diff and write them anew:
+
+    python tests/golden/test_kernels.py
+"""
+
+import difflib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetree import robots
+from kinetree.compile import trace_quantity
+from kinetree.compiler.text import text
+
+FOLDER = Path(__file__).parent / "kernels"
+WIDE = np.finfo(np.longdouble).eps < np.finfo(float).eps
+TOYS = {"planar_2r": robots.planar_2r, "rp": robots.rp, "spatial_3r": robots.spatial_3r}
+
+
+def listing(toy: str) -> str:
+    """The graph of a toy's inverse dynamics, with its number of operations."""
+    graph = trace_quantity(TOYS[toy]().model, "inverse_dynamics")
+    return f"; inverse_dynamics of {toy}: {graph.operations} operations\n{text(graph)}"
+
+
+def comparable(lines: str) -> list[str]:
+    """Lines to compare; constants to 12 digits where the machine has no extended precision."""
+    if not WIDE:
+        lines = re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda x: f"{float(x[0]):.12g}", lines)
+    return lines.splitlines()
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_inverse_dynamics_of_a_toy_is_as_stored(toy, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+    stored = comparable((FOLDER / f"{toy}.txt").read_text(encoding="utf-8"))
+    found = comparable(listing(toy))
+    if found != stored:
+        names = f"{toy}.txt, as stored", "as traced now"
+        diff = "\n".join(difflib.unified_diff(stored, found, *names, lineterm=""))
+        command = "python tests/golden/test_kernels.py"
+        pytest.fail(f"{diff}\nIf this is meant: {command}", pytrace=False)
+
+
+def test_only_these_toys_are_stored():
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(TOYS)
+
+
+if __name__ == "__main__":
+    for toy in TOYS:
+        (FOLDER / f"{toy}.txt").write_text(listing(toy), encoding="utf-8", newline="\n")
