@@ -48,6 +48,18 @@ def model_symbols(model: Model) -> set[Any]:
     return {symbol for x in entries for symbol in x.free_symbols}
 
 
+def weights(model: Model) -> set[Any]:
+    """Symbols that the dynamics is linear in: masses, inertias, armature; no part of a length."""
+    inertial = [*model.m, model.base[0], *model.I_com.ravel()]
+    inertial += [joint.armature for joint in model.joints]
+    inertial += [rotor.inertia for rotor in model.rotors]
+    lengths = [*model.M_pi.ravel(), *model.com.ravel(), *model.base[1]]
+    lengths += [x for frame in model.frames.values() for x in frame.T_if.ravel()]
+    masses = {symbol for x in (*model.m, model.base[0]) for symbol in x.free_symbols}
+    geometry = {symbol for x in lengths for symbol in x.free_symbols} - masses
+    return {symbol for x in inertial for symbol in x.free_symbols} - geometry
+
+
 def _check_clash(model: Model, names: set[str]) -> None:
     for symbol in sorted(model_symbols(model), key=str):
         if symbol.name in names:

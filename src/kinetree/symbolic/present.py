@@ -53,9 +53,9 @@ class Presenter:
 
     def coefficient(self, terms: Terms) -> Any:
         """The shorter of the two ways to write a polynomial without rates."""
-        from sympy import count_ops
+        from sympy import Mul, count_ops
 
-        by_angles = self._by_angles(self._waves(terms, self.groups))
+        by_angles = Mul(*self._by_angles(self._waves(terms, self.groups)))
         if len(terms) > LONG or not self._linear_in_weights(terms):
             return by_angles
         by_masses = self._by_masses(terms)
@@ -105,8 +105,11 @@ class Presenter:
                 found[(*factors, factor)] = inner
         return found
 
-    def _by_angles(self, waves: Waves) -> Any:
-        """Factors that several terms share stand before a bracket, group by group."""
+    def _by_angles(self, waves: Waves) -> tuple[Any, ...]:
+        """Factors of the sum; what several terms share stands before a bracket, group by group.
+
+        They are multiplied together at last: SymPy would carry a number into a bracket alone.
+        """
         from sympy import Add, Mul
 
         if set(waves) == {()}:
@@ -114,7 +117,10 @@ class Presenter:
         by_first: dict[Any, Waves] = {}
         for (first, *rest), terms in waves.items():
             by_first.setdefault(first, {})[tuple(rest)] = terms
-        return Add(*(Mul(first, self._by_angles(rest)) for first, rest in by_first.items()))
+        if len(by_first) == 1:
+            ((first, rest),) = by_first.items()
+            return (first, *self._by_angles(rest))
+        return (Add(*(Mul(first, *self._by_angles(rest)) for first, rest in by_first.items())),)
 
 
 def split(terms: Terms, fields: int) -> dict[int, Terms]:
@@ -172,17 +178,16 @@ def without_minus(number: Any, terms: Terms) -> tuple[Any, Terms]:
     return -number, {monomial: -x for monomial, x in terms.items()}
 
 
-def factored(ring: Ring, terms: Terms) -> Any:
-    """A sum with its common powers and its common number before the bracket."""
-    from sympy import Mul
-
-    common = reduce(_common_powers, terms)
+def factored(ring: Ring, terms: Terms) -> tuple[Any, Any, Any]:
+    """A sum as three factors: its common number, its common powers, and what is left."""
+    common = reduce(common_powers, terms)
     number, rest = common_number(ring, {m - common: x for m, x in terms.items()})
-    outside = Mul(ring.number.to_sympy(number), monomial_expression(ring, common))
-    return Mul(outside, expression(ring, rest))
+    number, rest = without_minus(number, rest)
+    outside = monomial_expression(ring, common)
+    return ring.number.to_sympy(number), outside, expression(ring, rest)
 
 
-def _common_powers(a: int, b: int) -> int:
+def common_powers(a: int, b: int) -> int:
     """The smaller exponent of every generator."""
     common, place, field = 0, 0, (1 << BITS) - 1
     while a and b:

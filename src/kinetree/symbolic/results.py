@@ -5,6 +5,8 @@ from typing import Any
 
 from kinetree.symbolic.names import latex_names
 
+VECTORS = ("c", "g", "friction", "tau")  # columns, whose entries have one number
+
 
 def to_latex(x: Any, digits: int | None = None) -> str:
     """LaTeX of any SymPy object, indices set low and angles without needless brackets."""
@@ -130,7 +132,7 @@ class Printed:
 
         shape = tuple(int(n) for n in self.shape)  # type: ignore[attr-defined]
         for index in product(*(range(n) for n in shape)):
-            vector = len(shape) == 2 and shape[1] == 1
+            vector = self.name in VECTORS
             yield [k + 1 for k in (index[:1] if vector else index)], self[index]  # type: ignore[index]
 
 

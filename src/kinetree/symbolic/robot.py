@@ -13,12 +13,12 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.model import Model
 from kinetree.symbolic.angles import register_angles
 from kinetree.symbolic.model import exact_model, polynomial_model, weightless
-from kinetree.symbolic.names import joint_symbols, model_symbols
+from kinetree.symbolic.names import joint_symbols, model_symbols, weights
 from kinetree.symbolic.parameters import with_symbols
 from kinetree.symbolic.present import Presenter
 from kinetree.symbolic.read import Reader
-from kinetree.symbolic.results import Formula, matrix, table
-from kinetree.symbolic.task import mass_at_frame
+from kinetree.symbolic.results import VECTORS, Formula, matrix, table
+from kinetree.symbolic.task import independent_rows, mass_at_frame, sample
 
 
 class SymbolicRobot:
@@ -56,6 +56,11 @@ class SymbolicRobot:
     def C(self) -> Any:
         """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
         return self._matrix("C", self._C)
+
+    def closed_form_coriolis_matrix(self) -> Any:
+        """Another C with c = C dq: -A^T L^T (G L ad_Adq W + ad_V^T G) L A of the stacked form."""
+        form = algorithms.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
+        return self._matrix("C", form.C)
 
     @cached_property
     def c(self) -> Any:
@@ -134,14 +139,21 @@ class SymbolicRobot:
             raise InputError(f"expressed is {expressed!r}; expected 'body' or 'space'.")
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
 
+    def task_rows(self, frame: str | None = None) -> list[int]:
+        """Rows of the body Jacobian that `Lambda` belongs to: independent, linear before angular."""
+        return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
+
     def task_mass(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Any:
         """Lambda(q) of a frame in its own axes, for some rows (0 to 5) of its body Jacobian.
 
-        Without `rows`, as many independent ones as there are, linear before angular.
+        Without `rows`, those of `task_rows`: a planar arm has no mass out of its plane.
         """
-        J = np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
-        entries, _ = mass_at_frame(self._presenter, J, self._M, rows)
-        return matrix("Lambda", entries)
+        chosen = self.task_rows(frame) if rows is None else list(rows)
+        J = self._jacobian(frame)
+        return matrix("Lambda", mass_at_frame(self._presenter, J, self._M, chosen))
+
+    def _jacobian(self, frame: str | None) -> Array:
+        return np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
 
     def evaluate(
         self, name: str, q: Any, dq: Any = None, ddq: Any = None, values: Any = None
@@ -187,18 +199,9 @@ class SymbolicRobot:
     def _C(self) -> Array:
         return algorithms.coriolis_matrix(self._model, self._q, self._dq)
 
-    @property
+    @cached_property
     def _presenter(self) -> Presenter:
-        weights = {x for entry in self._weights for x in entry.free_symbols}
-        return Presenter(self._reader, [*self.dq, *self.ddq], weights)
-
-    @property
-    def _weights(self) -> list[Any]:
-        """What the dynamics is linear in: masses, inertias, armature, rotors."""
-        model = self.model
-        entries = [*model.m, model.base[0], *model.I_com.ravel()]
-        entries += [joint.armature for joint in model.joints]
-        return entries + [rotor.inertia for rotor in model.rotors]
+        return Presenter(self._reader, [*self.dq, *self.ddq], weights(self.model))
 
     def _present(self, x: Any) -> Any:
         return self._presenter.present(x)
@@ -226,7 +229,7 @@ class SymbolicRobot:
             found = getattr(self, name)
             found = found.expr if isinstance(found, Formula) else found
             found = found.tolist() if hasattr(found, "tolist") else found
-            if name in ("c", "g", "friction", "tau"):
+            if name in VECTORS:
                 found = [row[0] for row in found]
             arguments = [self.q, self.dq, self.ddq, self.parameters]
             self._functions[name] = lambdify(arguments, found, modules="math", cse=True)

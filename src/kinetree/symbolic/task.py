@@ -13,44 +13,44 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import SingularityError
-from kinetree.symbolic.present import Presenter, _common_powers
+from kinetree.symbolic.division import divide
+from kinetree.symbolic.present import Presenter, common_powers, without_minus
 from kinetree.symbolic.ring import Polynomial, Ring, monomial_expression
 
 ORDER = (3, 4, 5, 0, 1, 2)  # positions before orientations
+RANK = 1e-9  # smallest singular value of independent rows, all entries being around 1
 
 
-def mass_at_frame(presenter: Presenter, J: Array, M: Array, rows: Sequence[int] | None) -> Any:
-    """Lambda as a nested list of SymPy expressions, and the rows of J that it belongs to."""
-    ring = presenter.ring
-    sample = _sample(ring, J)
-    chosen = independent_rows(sample) if rows is None else list(rows)
-    if np.linalg.matrix_rank(sample[chosen], tol=1e-9) < len(chosen):
+def mass_at_frame(presenter: Presenter, J: Array, M: Array, rows: Sequence[int]) -> Any:
+    """Lambda of some rows of J as a nested list of SymPy expressions."""
+    values = sample(presenter.ring, J)
+    if np.linalg.matrix_rank(values[rows], tol=RANK) < len(rows):
         raise SingularityError(
-            f"rows {chosen} of the Jacobian depend on each other at every q; expected independent "
-            f"ones, such as {independent_rows(sample)}."
+            f"rows {rows} of the Jacobian depend on each other at every q; expected independent "
+            f"ones, such as {independent_rows(values)}."
         )
-    J = J[chosen]
+    J = J[rows]
     k, n = J.shape
     if k == n:
-        A, det = cofactors(J)
-        numerator, denominators = A.T @ M @ A, (det, det)
+        A, _ = cofactors(J)
+        numerator, denominators = A.T @ M @ A, determinant_factors(J) * 2
     else:
         A, det_M = cofactors(M)
-        B, det = cofactors(J @ A @ J.T)
-        numerator, denominators = B * det_M, (det,)
-    return [[quotient(presenter, x, denominators) for x in row] for row in numerator], chosen
+        B = J @ A @ J.T
+        numerator, denominators = cofactors(B)[0] * det_M, determinant_factors(B)
+    return [[quotient(presenter, x, denominators) for x in row] for row in numerator]
 
 
 def independent_rows(J: Array) -> list[int]:
     """Rows that are independent at a sample point, positions first, in the order of J."""
     chosen: list[int] = []
     for row in ORDER:
-        if np.linalg.matrix_rank(J[[*chosen, row]], tol=1e-9) > len(chosen):
+        if np.linalg.matrix_rank(J[[*chosen, row]], tol=RANK) > len(chosen):
             chosen.append(row)
     return sorted(chosen)
 
 
-def _sample(ring: Ring, J: Array) -> Array:
+def sample(ring: Ring, J: Array) -> Array:
     """J at random angles and parameters, always the same."""
     random = Random(1)
     symbols = sorted({s for x in ring.generators for s in x.free_symbols}, key=str)
@@ -95,22 +95,65 @@ def cofactors(A: Array) -> tuple[Array, Any]:
     return adjugate, minor(every, every)
 
 
+def determinant_factors(A: Array) -> list[Any]:
+    """Determinants of the blocks that rows and columns of A fall into; their product up to sign."""
+    n = len(A)
+    block = list(range(n))  # of every row; a column joins the rows that have an entry in it
+    for j in range(n):
+        rows = [i for i in range(n) if isinstance(A[i][j], Polynomial) or A[i][j] != 0]
+        joined = {block[i] for i in rows}
+        block = [min(joined) if b in joined else b for b in block]
+    factors = []
+    for b in sorted(set(block)):
+        rows = [i for i in range(n) if block[i] == b]
+        held = any_entry(A[rows])
+        factors.append(cofactors(A[np.ix_(rows, held)])[1])
+    return factors
+
+
+def any_entry(rows: Array) -> list[int]:
+    """Columns that are not zero."""
+    return [
+        j
+        for j in range(rows.shape[1])
+        if any(isinstance(x, Polynomial) or x != 0 for x in rows[:, j])
+    ]
+
+
 def quotient(presenter: Presenter, numerator: Any, denominators: Sequence[Any]) -> Any:
-    """The fraction of a polynomial and a product of others, common powers cancelled."""
+    """The fraction of a polynomial and a product of others, common powers and factors cancelled."""
     from sympy import Mul, S
 
     if not isinstance(numerator, Polynomial):
         return S(numerator)
     ring = presenter.ring
+    left: list[Polynomial] = []
+    for x in denominators:
+        if not isinstance(x, Polynomial):  # a number
+            numerator = numerator / x
+            continue
+        divided = divide(presenter.reader, numerator, x)
+        numerator = numerator if divided is None else divided
+        left += [x] if divided is None else []
     top, powers = _without_powers(numerator)
     below, factor = [], monomial_expression(ring, powers)
-    for x in denominators:
+    for x in left:
         rest, powers = _without_powers(x)
-        factor = factor / monomial_expression(ring, powers)
-        below.append(1 / presenter.present(rest))
-    return Mul(factor, presenter.present(top), *below)
+        sign, terms = without_minus(ring.number.one, rest.terms)
+        factor = factor / ring.number.to_sympy(sign) / monomial_expression(ring, powers)
+        below.append(1 / presenter.present(Polynomial(ring, terms)))
+    return Mul(factor, _halved(presenter.present(top), below), *below)
+
+
+def _halved(top: Any, below: Sequence[Any]) -> Any:
+    """sin(2 a) as 2 sin(a) cos(a) where a factor sin(a) or cos(a) stands below and may cancel."""
+    from sympy import Mul, cos, expand, sin
+
+    angles = {x.args[0] for f in below for x in f.as_powers_dict() if isinstance(x, sin | cos)}
+    double = {sin(expand(2 * a)): Mul(2, sin(a), cos(a)) for a in angles}
+    return top.xreplace(double)
 
 
 def _without_powers(x: Polynomial) -> tuple[Polynomial, int]:
-    powers = reduce(_common_powers, x.terms)
+    powers = reduce(common_powers, x.terms)
     return Polynomial(x.ring, {m - powers: c for m, c in x.terms.items()}), powers

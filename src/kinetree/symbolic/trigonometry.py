@@ -4,9 +4,10 @@ A polynomial in cos and sin of the base angles of one group is written in one of
 
     products       cos^2(a),  cos(a) sin(b)             as it is stored
     other squares  1 - cos^2(a) as sin^2(a), angle by angle, where that has fewer terms
-    sums           cos(a - b), sin(2 a + b), ...        each product of angles as a sum
+    sums           cos(a - b), sin(2 a + b), ...        each product of angles as a sum,
+                   1 + cos(2 a) as 2 cos^2(a) and 1 - cos(2 a) as 2 sin^2(a)
 
-whichever has the fewest factors; sums where two are equally short.
+whichever has the fewest factors; products where two are equally short.
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,11 @@ def shortest_terms(ring: Ring, group: Sequence[BaseAngle], polynomial: dict[int,
     products = _fewest_squares(products, len(group))
     product_cost = sum(1 + sum(_cost(p) for p in exponents) for exponents in products)
     if max(sum(map(sum, exponents)) for exponents in products) <= MOST_FACTORS:
-        sums = _sums(ring, products)
-        if 2 * len(sums) - _constants(sums) <= product_cost:
-            return [_sum_term(ring, group, key, value) for key, value in sums.items()]
+        sums = _sums(products)
+        square = _square(sums)
+        if 2 * len(sums) - _constants(sums) - (square is not None) < product_cost:
+            terms = [_sum_term(ring, group, key, value) for key, value in sums.items()]
+            return terms if square is None else _with_square(terms, *square)
     return [(x, _product(group, exponents)) for exponents, x in products.items()]
 
 
@@ -71,7 +74,7 @@ def _in_sines(products: dict[Any, Any], k: int) -> dict[Any, Any]:
     return {key: x for key, x in found.items() if x}
 
 
-def _sums(ring: Ring, products: dict[Any, Any]) -> dict[tuple[tuple[int, ...], bool], Any]:
+def _sums(products: dict[Any, Any]) -> dict[tuple[tuple[int, ...], bool], Any]:
     """Coefficients of cos(k . angles) (False) and sin(k . angles) (True), k's first entry > 0.
 
     Through exp(i a): cos a = (z + 1/z) / 2, sin a = (z - 1/z) / 2i. A factor i^p of a term is kept
@@ -91,6 +94,29 @@ def _sums(ring: Ring, products: dict[Any, Any]) -> dict[tuple[tuple[int, ...], b
         key = (turns, power % 2 == 1)
         sums[key] = sums.get(key, 0) + x
     return {key: x for key, x in sums.items() if x}
+
+
+def _square(sums: dict[tuple[tuple[int, ...], bool], Any]) -> tuple[int, int] | None:
+    """Positions of a constant and of a cosine of an even angle that make one square together."""
+    keys = list(sums)
+    for i, (turns, _) in enumerate(keys):
+        if any(turns):
+            continue
+        for j, (other, sine) in enumerate(keys):
+            even = any(other) and not any(k % 2 for k in other)
+            if even and not sine and abs(sums[keys[i]]) == abs(sums[keys[j]]):
+                return i, j
+    return None
+
+
+def _with_square(terms: Terms, constant: int, cosine: int) -> Terms:
+    """x + x cos(2 a) = 2 x cos^2(a), x - x cos(2 a) = 2 x sin^2(a)."""
+    from sympy import cos, expand, sin
+
+    (x, _), (y, factor) = terms[constant], terms[cosine]
+    angle = expand(factor.args[0] / 2)
+    square = (cos if x == y else sin)(angle) ** 2
+    return [(2 * x, square)] + [t for k, t in enumerate(terms) if k not in (constant, cosine)]
 
 
 def _waves(exponents: Any, x: Any) -> dict[tuple[tuple[int, ...], int], Any]:
