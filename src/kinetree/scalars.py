@@ -43,6 +43,42 @@ def atan2(y: Any, x: Any) -> Any:
     return home(y).atan2(y, x)
 
 
+def where(test: Any, positive: Any, other: Any) -> Any:
+    """`positive` where test > 0, `other` elsewhere and where the test is NaN.
+
+    A choice that every scalar kind can make: both sides are computed, one is taken.
+    """
+    for x in (test, positive, other):
+        module = home(x)
+        if hasattr(module, "where"):
+            return module.where(test, positive, other)
+    if home(test).__name__ == "sympy":
+        import sympy
+
+        return sympy.Piecewise((positive, test > 0), (other, True))
+    return positive if test > 0 else other
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two numbers."""
+    return where(y - x, x, y)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two numbers."""
+    return where(x - y, x, y)
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """The number nearest to x between two bounds."""
+    return minimum(maximum(x, low), high)
+
+
+def absolute(x: Any) -> Any:
+    """Magnitude of x."""
+    return x * sign(x)
+
+
 def sign(x: Any) -> Any:
     """Sign of x: -1, 0 or 1; NaN stays NaN."""
     module = home(x)

@@ -42,6 +42,26 @@ def test_a_whole_number_is_no_obstacle():
     assert scalars.sin(0) == 0 and scalars.cos(0) == 1 and scalars.sqrt(4) == 2
 
 
+@pytest.mark.parametrize("kind", [float, np.float64, Fraction, mpmath.mpf, sympy.Float])
+def test_choices_of_every_kind(kind):
+    low, high = kind(-2), kind(3)
+    assert scalars.where(low, low, high) == high and scalars.where(high, low, high) == low
+    assert scalars.where(kind(0), low, high) == high
+    assert scalars.minimum(low, high) == scalars.minimum(high, low) == low
+    assert scalars.maximum(low, high) == scalars.maximum(high, low) == high
+    assert scalars.clip(kind(7), low, high) == high and scalars.clip(kind(1), low, high) == kind(1)
+    assert scalars.absolute(low) == kind(2) and scalars.absolute(kind(0)) == kind(0)
+
+
+def test_a_choice_of_symbols_and_of_traced_scalars_stays_open():
+    y = sympy.Symbol("y")
+    assert scalars.where(y, 1, 2).subs(y, 3) == 1 and scalars.where(y, 1, 2).subs(y, -3) == 2
+    graph = trace(lambda x: scalars.where(x, 1, 2), [Port("x", ())])
+    assert [node.op for node in graph.nodes].count("select") == 1
+    assert trace(lambda x: scalars.where(3, x, 2), [Port("x", ())]).count() == {"input": 1}
+    assert trace(lambda x: scalars.where(-3, 2, x), [Port("x", ())]).count() == {"input": 1}
+
+
 @pytest.mark.parametrize(("x", "expected"), [(2.5, 1), (-3, -1), (0.0, 0), (-0.0, 0)])
 def test_sign_is_minus_one_zero_or_one(x, expected):
     assert scalars.sign(x) == expected == scalars.sign(mpmath.mpf(x))

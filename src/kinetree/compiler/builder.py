@@ -73,6 +73,8 @@ class Builder:
         number = fold(op, numbers)
         if number is not None:
             return self.constant(number)
+        if op == "select" and numbers[0] is not None:
+            return args[1] if numbers[0] > 0 else args[2]
         kinds = tuple([self.kinds[arg] for arg in args])
         for rule in candidates(op, kinds):
             node = rule(self, args)

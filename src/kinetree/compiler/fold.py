@@ -17,6 +17,7 @@ FOLD: dict[str, Callable[..., Any]] = {
     "cos": math.cos,
     "sqrt": math.sqrt,
     "sign": scalars.sign,
+    "select": scalars.where,
 }
 
 

@@ -25,6 +25,7 @@ OPERATIONS: dict[str, tuple[int, int]] = {
     "cos": (1, 0),
     "sqrt": (1, 0),
     "sign": (1, 0),
+    "select": (3, 0),  # b where a > 0, c elsewhere and where a is NaN
 }
 
 

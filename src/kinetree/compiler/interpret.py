@@ -34,6 +34,7 @@ FLOATS: Meaning = ARITHMETIC | {
     "cos": np.cos,
     "sqrt": np.sqrt,
     "sign": lambda x: np.sign(x) + 0,  # no negative zero
+    "select": lambda a, b, c: np.where(a > 0, b, c),
 }
 
 ANY_KIND: Meaning = ARITHMETIC | {
@@ -44,6 +45,7 @@ ANY_KIND: Meaning = ARITHMETIC | {
     "cos": np.frompyfunc(scalars.cos, 1, 1),
     "sqrt": np.frompyfunc(scalars.sqrt, 1, 1),
     "sign": np.frompyfunc(scalars.sign, 1, 1),
+    "select": np.frompyfunc(scalars.where, 3, 1),
 }
 
 

@@ -28,6 +28,11 @@ def sign(number: Term) -> Term:
     return function("sign", number)
 
 
+def where(test: Term, positive: Term, other: Term) -> Term:
+    """Choice by the sign of a test, in a rule."""
+    return Term("select", (test, positive, other))
+
+
 # fmt: off
 RULES: list[tuple[Term, Term | int]] = [
     # zero and one
@@ -49,6 +54,8 @@ RULES: list[tuple[Term, Term | int]] = [
     (a + (b + x), (a + b) + x), (a + (x - b), x + (a - b)), (a + (b - x), (a + b) - x),
     (a - (b + x), (a - b) - x), (a - (x - b), (a + b) - x), (a - (b - x), x + (a - b)),
     ((a + x) - b, x + (a - b)), ((x - a) - b, x - (a + b)), ((a - x) - b, (a - b) - x),
+    # a choice between equals
+    (where(y, x, x), x),
     # Pythagoras
     (sin(x) * sin(x) + cos(x) * cos(x), 1),
 ]

@@ -111,8 +111,8 @@ def refuse(what: str) -> NoReturn:
     """Say why a traced scalar cannot do it, and what to write instead."""
     raise GraphError(
         f"a traced scalar {what}: it stands for every value at once. Branch on the model, never on "
-        "q; take sin, cos, sqrt and sign from kinetree.scalars; build arrays with np.array([...]) "
-        "instead of writing into arrays of floats."
+        "q; take sin, cos, sqrt, sign and where from kinetree.scalars; build arrays with "
+        "np.array([...]) instead of writing into arrays of floats."
     )
 
 
@@ -178,6 +178,24 @@ def sqrt(x: TracedScalar) -> TracedScalar:
 def sign(x: TracedScalar) -> TracedScalar:
     """Sign of x: -1, 0 or 1; NaN stays NaN."""
     return unary("sign", x)
+
+
+def where(test: Any, positive: Any, other: Any) -> Any:
+    """`positive` where test > 0, `other` elsewhere and where the test is NaN."""
+    traced = next(x for x in (test, positive, other) if isinstance(x, TracedScalar))
+    nodes = [operand(traced.builder, x) for x in (test, positive, other)]
+    return TracedScalar(traced.builder, traced.builder.apply("select", tuple(nodes)))
+
+
+def operand(builder: Builder, x: Any) -> int:
+    """Node of a traced scalar of this trace, or of a number."""
+    if isinstance(x, TracedScalar):
+        if x.builder is not builder:
+            refuse("met a traced scalar of another trace")
+        return x.node
+    if not isinstance(x, NUMBERS):
+        raise GraphError(f"a traced choice met a {type(x).__name__}; numbers are expected.")
+    return builder.constant(float(x))
 
 
 def trace(

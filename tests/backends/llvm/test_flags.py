@@ -40,7 +40,8 @@ def test_sines_are_silent_except_for_infinity(dtype: str, lanes: int) -> None:
 def test_lanes_without_a_state_are_silent(lanes: int) -> None:
     b = Builder()
     x = b.input("x", 2)
-    graph = b.graph([b.op("div", x[0], x[1]), b.op("sign", x[0]), b.op("sqrt", x[0])])
+    choice = b.op("select", x[0], x[1], x[1])
+    graph = b.graph([b.op("div", x[0], x[1]), b.op("sign", x[0]), b.op("sqrt", x[0]), choice])
     code = Compiled(graph, host(lanes))
     for n in (1, lanes + 1):
         assert flags(code, np.ones((n, 2))) == 0

@@ -10,7 +10,7 @@ from kinetree.compiler.graph import Port
 INPUTS = (Port("u", (3,), ("n",)), Port("w", (), ()))
 CONSTANTS = (0, 1, -1, 2, -2, 0.5, -0.25)
 ARITHMETIC = ("add", "sub", "mul", "rsub", "neg", "div", "const_add", "const_sub", "const_mul")
-FUNCTIONS = ("sin", "cos", "sqrt", "sign")
+FUNCTIONS = ("sin", "cos", "sqrt", "sign", "where")
 
 
 def programs(ops=ARITHMETIC, longest=30):
@@ -47,4 +47,5 @@ STEPS = {
     "cos": lambda x, y, c, given: scalars.cos(c * given) + x,
     "sqrt": lambda x, y, c, given: scalars.sqrt(given * given + 1) - x,
     "sign": lambda x, y, c, given: scalars.sign(-given) * x,
+    "where": lambda x, y, c, given: scalars.where(c * given, x, y),
 }

@@ -38,6 +38,7 @@ def single(op, arity):
         ("cos", 1, np.cos(0.5)),
         ("sqrt", 1, np.sqrt(0.5)),
         ("sign", 1, 1.0),
+        ("select", 3, 2.25),
     ],
 )
 def test_each_operation(op, arity, result):
@@ -54,6 +55,12 @@ def test_sign_of_zeros_and_nan():
     (found,) = interpret(single("sign", 1), [[0.0, 0, 0], [-0.0, 0, 0], [np.nan, 0, 0], [-2, 0, 0]])
     assert found[[0, 1, 3]].tolist() == [0, 0, -1] and np.isnan(found[2])
     assert not np.signbit(found[:2]).any()
+
+
+def test_a_choice_goes_by_what_is_above_zero():
+    x = [[a, 1.0, 2.0] for a in (5e-324, np.inf, 0.0, -0.0, -1.0, np.nan, -np.nan)]
+    (found,) = interpret(single("select", 3), x)
+    assert found.tolist() == [1, 1, 2, 2, 2, 2, 2]
 
 
 def test_leading_axes_broadcast():

@@ -24,6 +24,7 @@ MEANING = {
     "sin": mpmath.sin,
     "cos": mpmath.cos,
     "sign": scalars.sign,
+    "select": scalars.where,
 }
 IDS = [f"rule {k}: {pattern.op}" for k, (pattern, _) in enumerate(RULES)]
 fractions = st.fractions(min_value=-9, max_value=9, max_denominator=64)

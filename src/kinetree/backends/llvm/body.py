@@ -6,7 +6,7 @@ function of `sincos.py`; the other nodes keep the order of the graph.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kinetree.backends.llvm.text import SCALARS, number, vector
+from kinetree.backends.llvm.text import SCALARS, number, splat, vector
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
@@ -27,6 +27,12 @@ STATEMENTS: dict[str, str] = {
     "  %s{i} = call {T} @llvm.copysign.{F}({T} {one}, {T} {a})\n"
     "  %t{i} = select {B} %z{i}, {T} {zero}, {T} %s{i}\n"
     "  %n{i} = select {B} %u{i}, {T} {a}, {T} %t{i}",
+    # the sign is read from the bits for the same reason
+    "select": "  %k{i} = bitcast {T} {a} to {I}\n"
+    "  %g{i} = icmp sgt {I} %k{i}, {none}\n"
+    "  %o{i} = fcmp ord {T} {a}, {a}\n"
+    "  %z{i} = and {B} %g{i}, %o{i}\n"
+    "  %n{i} = select {B} %z{i}, {T} {b}, {T} {c}",
 }
 
 # nodes after which a new basic block begins: what LLVM does within a block takes a time that grows
@@ -94,6 +100,8 @@ class Body:
             "T": self.type,
             "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
             "B": vector("i1", lanes),
+            "I": vector(scalar.integer, lanes),
+            "none": splat(scalar.integer, "0", lanes),
             "zero": number(0.0, scalar.word, lanes),
             "one": number(1.0, scalar.word, lanes),
         }
