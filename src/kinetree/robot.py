@@ -14,6 +14,7 @@ from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compile import QUANTITIES, compile_kernel
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
+from kinetree.explain import Explanation, explain
 from kinetree.export import to_mjcf, to_urdf
 from kinetree.model import Model, build_model, reshape
 
@@ -170,6 +171,10 @@ class Robot:
     def newton_euler(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Recursion:
         """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
         return algorithms.newton_euler(self.model, q, dq, ddq, *args, **options)
+
+    def explain(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Explanation:
+        """Inverse dynamics with the parts of every intermediate; see `kinetree.explain.explain`."""
+        return explain(self.model, q, dq, ddq, *args, **options)
 
     def with_gravity(self, gravity: Any) -> "Robot":
         """The same robot under another gravity, 3-vector in {s}, m/s^2."""

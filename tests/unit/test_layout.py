@@ -22,7 +22,7 @@ STAGES = (
     ("backends",),
     ("free", "traced", "compilable"),
     ("compile",),
-    ("convert", "symbolic", "export"),
+    ("convert", "symbolic", "export", "explain"),
     ("robot",),
     ("report",),
     ("load",),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kinetree.backends.kernel import check_ports
 from kinetree.compile import QUANTITIES, trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
@@ -90,9 +89,7 @@ def export(
             f"a test driver exists in C and with the kernel's sines, not in {language!r} with "
             f"libm={libm}; leave driver=False."
         )
-    _check_options(model, quantity, wrenches, frame)
     graph = trace_quantity(model, quantity, frame=frame, wrenches=wrenches, free=free)
-    check_ports(graph, quantity)
     program = _program(model, quantity, graph, spoken, dtype, name, frame)
     program = replace(program, libm=libm)
     text = spoken.write(program)
@@ -134,19 +131,3 @@ def _language(name: str) -> Language:
     if found is None:
         raise NameLookupError(f"there is no language {name!r}; choose {', '.join(LANGUAGES)}.")
     return found
-
-
-def _check_options(model: Model, quantity: str, wrenches: bool, frame: str | None) -> None:
-    if quantity not in QUANTITIES:
-        raise NameLookupError(
-            f"there is no quantity {quantity!r} to export; choose {', '.join(QUANTITIES)}."
-        )
-    if wrenches and not QUANTITIES[quantity].wrenches:
-        able = [name for name, x in QUANTITIES.items() if x.wrenches]
-        raise InputError(
-            f"{quantity} does not depend on external wrenches; expected wrenches=False. "
-            f"{', '.join(able)} do."
-        )
-    if frame is not None and not QUANTITIES[quantity].framed:
-        able = [name for name, x in QUANTITIES.items() if x.framed]
-        raise InputError(f"{quantity} belongs to no frame; leave frame=None. {', '.join(able)} do.")

@@ -1,0 +1,124 @@
+"""An explanation in HTML: a block a link, folded shut where there are many."""
+
+import re
+from collections.abc import Iterator
+from html import escape as escape_html
+
+from kinetree.explain.numbers import expression
+from kinetree.explain.page import NOTE, Row, Section, Sheet, idle_causes, page_title, sheets
+from kinetree.explain.record import Explanation
+
+FEW = 8  # links that are shown open
+STYLE = """
+.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; color: #1c2430; }
+.kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }
+.kinetree p { margin: 0.2em 0 0.8em; color: #5a6472; }
+.kinetree details { border: 1px solid #d8dee6; border-radius: 6px; margin: 0.6em 0;
+  padding: 0 0.8em; }
+.kinetree summary { font-weight: 600; padding: 0.5em 0; cursor: pointer; }
+.kinetree .scroll { overflow-x: auto; }
+.kinetree table { border-collapse: collapse; margin: 0 0 0.9em; background: none; }
+.kinetree th, .kinetree td { padding: 0.12em 0.7em 0.12em 0; border: none; text-align: left; }
+.kinetree th { font-weight: 600; border-bottom: 1px solid #c3ccd7; white-space: nowrap; }
+.kinetree th small, .kinetree .soft { font-weight: 400; color: #5a6472; }
+.kinetree .name { min-width: 11em; }
+.kinetree .equation { min-width: 15em; font-style: italic; color: #5a6472; }
+.kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
+  font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
+.kinetree .zero { color: #a3acb8; }
+.kinetree .total td { font-weight: 600; border-top: 1px solid #c3ccd7; }
+.kinetree code { white-space: normal; }
+@media (prefers-color-scheme: dark) {
+  .kinetree { color: #e3e8ef; }
+  .kinetree p, .kinetree th small, .kinetree .soft, .kinetree .equation { color: #9aa6b5; }
+  .kinetree .zero { color: #66717f; }
+  .kinetree details, .kinetree th, .kinetree .total td { border-color: #46505e; }
+}
+"""
+
+
+def html(explanation: Explanation) -> str:
+    """A `div` with its own style; safe to put into any page."""
+    lines = ['<div class="kinetree">', f"<style>{STYLE}</style>"]
+    lines.append(f"<h2>{escape(page_title(explanation))}</h2>")
+    lines.append(f"<p>{escape(NOTE)}</p>")
+    few = len(explanation.links) <= FEW
+    for sheet in sheets(explanation):
+        lines += _sheet(sheet, few or sheet.sections[0].by_cause)
+    idle = idle_causes(explanation.torque)
+    if idle:
+        lines.append(f"<p>No joint feels: {escape(', '.join(idle))}.</p>")
+    return "\n".join([*lines, "</div>"]) + "\n"
+
+
+def escape(text: str) -> str:
+    """Names and expressions as text."""
+    return escape_html(text, quote=True)
+
+
+def _sheet(sheet: Sheet, opened: bool) -> Iterator[str]:
+    yield f"<details{' open' if opened else ''}><summary>{escape(sheet.title)}</summary>"
+    yield '<div class="scroll">'
+    for section in sheet.sections:
+        yield "<table>"
+        yield from _listed(section) if section.listed else _table(section)
+        yield "</table>"
+    yield "</div></details>"
+
+
+def _table(section: Section) -> Iterator[str]:
+    names = "".join(f'<th class="n">{escape(text)}</th>' for text, _ in section.columns)
+    yield f"<tr>{_head(section)}<th><small>{_meaning(section)}</small></th>{names}</tr>"
+    for row, cells in zip(section.rows, section.cells(), strict=True):
+        numbers = "".join(_number(cell) for cell in cells)
+        kind = "soft" if section.by_cause else "equation"
+        yield (
+            f"<tr{_total(row)}><td class='name'>{escape(row.name)}</td>"
+            f"<td class='{kind}'>{_formula(row.equation[0])}</td>{numbers}</tr>"
+        )
+
+
+def _listed(section: Section) -> Iterator[str]:
+    yield f"<tr>{_head(section)}<th></th><th><small>{_meaning(section)}</small></th></tr>"
+    for row in section.rows:
+        found = [
+            (label, expression(x))
+            for (label, _), x in zip(section.columns, row.values, strict=True)
+            if expression(x) != "0"
+        ]
+        for k, (label, text) in enumerate(found or [("", "0")]):
+            name = escape(row.name) if k == 0 else ""
+            mark = _total(row) if k == 0 else ""
+            yield (
+                f"<tr{mark}><td class='name'>{name}</td><td class='soft'>{escape(label)}</td>"
+                f"<td><code>{escape(text)}</code></td></tr>"
+            )
+
+
+def _head(section: Section) -> str:
+    if section.by_cause:
+        return "<th></th>"
+    unit = section.unit.replace("^2", "²")
+    return f"<th>{_formula(section.symbol)} <small>{escape(unit)}</small></th>"
+
+
+def _meaning(section: Section) -> str:
+    return "" if section.by_cause else escape(section.meaning)
+
+
+def _formula(text: str) -> str:
+    """Text with its indices and powers where they belong: V_p, ad(V)^T."""
+    text = escape(text)
+    text = re.sub(r"_([A-Za-z]+(?:,[A-Za-z]+)*)", r"<sub>\1</sub>", text)
+    text = re.sub(r"\^(T|-?\d+)", r"<sup>\1</sup>", text)
+    return re.sub(r" x ", " × ", text)
+
+
+def _number(cell: str) -> str:
+    # spaces behind a zero stand below the decimals of the others
+    kind = "n zero" if cell.strip() == "0" else "n"
+    return f'<td class="{kind}">{escape(cell)}</td>'
+
+
+def _total(row: Row) -> str:
+    return ' class="total"' if row.total else ""

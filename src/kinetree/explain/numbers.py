@@ -1,0 +1,70 @@
+"""Numbers and symbols as the cells of a table: few digits, points in line."""
+
+from math import floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, known
+from kinetree.scalars import home
+
+DIGITS = 5  # of the largest number of a column or of a group of columns
+MOST = 8  # digits of a number in any column
+LARGE, SMALL = 6, -5  # powers of ten beyond which numbers are written with an exponent
+LONG = 24  # characters of an expression that has no place in a column
+
+
+def is_listed(values: Array) -> bool:
+    """Whether the entries are expressions so long that each needs a line of its own."""
+    return known(values) is None and max(len(expression(x)) for x in np.ravel(values)) > LONG
+
+
+def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
+    """The numbers of one or more columns with the same decimals; symbols as they are.
+
+    A zero is written "0" and padded with spaces, so that it differs from what is rounded to zero.
+
+    Args:
+        values: any shape; the cells come in row-major order.
+        every_row: show three digits of the largest number of each row, not of all rows alone.
+    """
+    numbers = known(values)
+    if numbers is None:
+        return [expression(x) for x in np.ravel(values)]
+    flat = [float(x) for x in np.ravel(numbers)]
+    largest = max((abs(x) for x in flat if isfinite(x)), default=0.0)
+    if largest == 0:
+        return [_zero(x, 0) for x in flat]
+    power = floor(log10(largest))
+    if not SMALL <= power <= LARGE:
+        return [f"{x:.{DIGITS - 1}e}" if x else "0" for x in flat]
+    decimals = max(DIGITS - 1 - power, 0)
+    if every_row:
+        rows = [max(abs(row[np.isfinite(row)]), default=0.0) for row in numbers]
+        smallest = min((row for row in rows if row), default=largest)
+        decimals = max(decimals, min(2 - floor(log10(smallest)), MOST - 1 - power))
+    return [_zero(x, decimals) if x == 0 else _rounded(x, decimals) for x in flat]
+
+
+def _zero(x: float, decimals: int) -> str:
+    return "0" + " " * (decimals + 1 if decimals else 0) if x == 0 else str(x)
+
+
+def _rounded(x: float, decimals: int) -> str:
+    text = f"{x:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def expression(x: Any) -> str:
+    """A symbol as text, a number in it with no more digits than it has."""
+    if type(x).__module__.partition(".")[0] == "sympy":
+        return str(home(x).sstr(x, full_prec=False))
+    number = known(np.asarray(x))
+    return f"{float(number):.{DIGITS}g}" if number is not None else str(x)
+
+
+def latex_expression(x: Any) -> str:
+    """A symbol as LaTeX."""
+    if type(x).__module__.partition(".")[0] == "sympy":
+        return str(home(x).latex(x, full_prec=False))
+    return expression(x)

@@ -1,0 +1,151 @@
+"""An explanation on a terminal, drawn by rich."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.explain.numbers import expression
+from kinetree.explain.page import (
+    NOTE,
+    Section,
+    Sheet,
+    idle_causes,
+    page_title,
+    sheets,
+)
+from kinetree.explain.record import Explanation
+
+NAME, EQUATION, NUMBER = 26, 35, 9  # widths of columns
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What rich prints: as many columns as the console has."""
+
+    explanation: Explanation
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        yield Text(page_title(self.explanation), style="bold")
+        yield Text(NOTE, style="dim")
+        yield Text("")
+        for sheet in sheets(self.explanation):
+            yield from draw_sheet(sheet, options.max_width)
+        idle = idle_causes(self.explanation.torque)
+        if idle:
+            yield Text(f"No joint feels: {', '.join(idle)}.", style="dim")
+
+
+def plain_text(explanation: Explanation, width: int) -> str:
+    """The same as a string without colours."""
+    from rich.console import Console
+
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None, legacy_windows=False).print(
+        Screen(explanation)
+    )
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def draw_sheet(sheet: Sheet, width: int) -> Iterator[Any]:
+    """A rule with the title, and tables below it."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    yield Rule(Text(sheet.title, style="bold cyan"), align="left", style="cyan")
+    for section in sheet.sections:
+        if section.listed:
+            yield listed_table(section)
+        elif section.by_cause:
+            yield torque_table(section)
+        else:
+            yield section_table(section, _fits(sheet, width))
+        yield Text("")
+
+
+def section_table(section: Section, roomy: bool) -> Any:
+    """Parts in rows, components in columns; with equations where there is room for them."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), show_header=True, header_style="")
+    head = Text.assemble((section.symbol, "bold"), f"  {_units(section)}")
+    table.add_column(head, width=NAME, overflow="fold")
+    if roomy:
+        table.add_column(Text(section.meaning, style="dim"), width=EQUATION, overflow="fold")
+    for text, _ in section.columns:
+        table.add_column(Text(text.rjust(NUMBER), style="dim"), min_width=NUMBER, no_wrap=True)
+    for row, cells in zip(section.rows, section.cells(), strict=True):
+        name = _label(row.name, row.total)
+        equation = [Text(row.equation[0], style="dim italic")] if roomy else []
+        table.add_row(name, *equation, *(_number(cell, NUMBER, row.total) for cell in cells))
+    return table
+
+
+def listed_table(section: Section) -> Any:
+    """Long expressions: one line a component, zeros left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), header_style="")
+    head = Text.assemble((section.symbol, "bold"), f"  {_units(section)}")
+    table.add_column(head, width=NAME, overflow="fold")
+    table.add_column("", width=11, style="dim", overflow="fold")
+    table.add_column(Text(section.meaning, style="dim"), overflow="fold")
+    for row in section.rows:
+        style, first = "bold" if row.total else "", True
+        for (name, _), x in zip(section.columns, row.values, strict=True):
+            if expression(x) != "0":
+                label = _label(row.name if first else "", row.total)
+                table.add_row(label, name, Text(expression(x), style=style))
+                first = False
+        if first:
+            table.add_row(_label(row.name, row.total), "", Text("0", style="dim"))
+    return table
+
+
+def torque_table(section: Section) -> Any:
+    """One row a degree of freedom."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), header_style="")
+    table.add_column("", overflow="fold")
+    table.add_column("", style="dim", no_wrap=True)
+    rows = section.cells()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(w, len(text)) for w, (text, _) in zip(widths, section.columns, strict=True)]
+    for (text, _), w in zip(section.columns, widths, strict=True):
+        style = "bold" if text == "tau" else "dim"
+        table.add_column(Text(text.rjust(w), style=style), no_wrap=True)
+    for row, cells in zip(section.rows, rows, strict=True):
+        pairs = enumerate(zip(cells, widths, strict=True))
+        numbers = [_number(cell, w, k == len(cells) - 1) for k, (cell, w) in pairs]
+        table.add_row(Text(row.name), row.equation[0], *numbers)
+    return table
+
+
+def _number(cell: str, width: int, strong: bool) -> Any:
+    """Right-justified here, since rich would strip the spaces behind a zero."""
+    from rich.text import Text
+
+    style = "dim" if cell.strip() == "0" else "bold" if strong else ""
+    return Text(cell.rjust(width), style=style)
+
+
+def _units(section: Section) -> str:
+    return section.unit.replace("^2", "²")
+
+
+def _label(name: str, total: bool) -> Any:
+    from rich.text import Text
+
+    return Text(name if total or not name else f"  {name}", style="bold" if total else "")
+
+
+def _fits(sheet: Sheet, width: int) -> bool:
+    """Whether equations have room beside the widest section."""
+    columns = max(len(section.columns) for section in sheet.sections)
+    return width >= NAME + EQUATION + 4 + columns * (NUMBER + 2)

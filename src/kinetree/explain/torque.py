@@ -1,0 +1,115 @@
+"""Where joint forces go: shares of tau by their cause, which add up to tau."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import frictionless
+from kinetree.algorithms.inputs import zeros
+from kinetree.algorithms.inverse_dynamics import newton_euler
+from kinetree.arrays import Array
+from kinetree.description.joints import PRISMATIC
+from kinetree.model import Model
+from kinetree.model.joint import rate_names
+
+SHARES = (
+    "inertial", "Coriolis", "centrifugal", "gravity", "friction", "rotor", "external", "base",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Torque:
+    """Joint forces by cause, each (n,); `units` are those of the entries, N m or N.
+
+    inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
+    products of two different rates. rotor: all that armature and rotors need, gyroscopic forces
+    included. external: wrenches on the links. base: motion of the base, where one is given.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    shares: Mapping[str, Array]
+    tau: Array
+
+    def __getitem__(self, name: str) -> Array:
+        return self.shares[name]
+
+    @property
+    def total(self) -> Array:
+        """All shares added up: tau, to rounding."""
+        return sum(self.shares.values(), zeros(len(self.tau)))
+
+
+def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: Any) -> Torque:
+    """Shares of tau, each computed by itself: none is what the others left.
+
+    Forces of a motion without acceleration are a quadratic form of the rates. Its squares are found
+    by moving one degree of freedom at a time; with Christoffel's symbols they are the sum of
+    Gamma_ijj dq_j^2. Rates of spherical, planar and free joints are the components of their twist,
+    so there the squares and products are those of these components.
+
+    Args:
+        model: the robot.
+        q, dq, ddq: the motion, as arrays.
+        tau: joint forces of the motion, everything included.
+        loads: F_ext, F_tip, V_base, dV_base of `inverse_dynamics`.
+    """
+    rest, still = zeros(model.n), frictionless(model).with_gravity(zeros(3))
+    links = without_drives(still)
+    base = {key: loads.pop(key, None) for key in ("V_base", "dV_base")}
+    moves = any(value is not None for value in base.values())
+
+    def force(of: Model, dq: Any = rest, ddq: Any = rest, **rest_of: Any) -> Array:
+        return newton_euler(of, q, dq, ddq, **rest_of).tau
+
+    squares = sum((force(links, e * rate) for e, rate in unit_rates(dq)), rest)
+    velocity = force(links, dq)
+    shares = {
+        "inertial": force(links, ddq=ddq),
+        "Coriolis": velocity - squares,
+        "centrifugal": squares,
+        "gravity": force(without_drives(frictionless(model))),
+        "friction": newton_euler(model, q, dq, rest).tau_friction,
+        "rotor": force(massless(still), dq, ddq, **base),
+        "external": force(massless(links), **loads),
+    }
+    if moves:
+        shares["base"] = force(links, dq, **base) - velocity
+    return Torque(model.dof_names, dof_units(model), shares, tau)
+
+
+def unit_rates(dq: Array) -> list[tuple[Array, Any]]:
+    """Unit vectors with the entries of dq that are not known to be zero."""
+    unit = np.eye(len(dq), dtype=int)
+    return [(unit[j], dq[j]) for j in range(len(dq)) if not _is_zero(dq[j])]
+
+
+def without_drives(model: Model) -> Model:
+    """The links alone: no rotors, no armature."""
+    joints = tuple(replace(joint, armature=0) for joint in model.joints)
+    return model.replace(joints=joints, rotors=())
+
+
+def massless(model: Model) -> Model:
+    """The same robot with links that weigh nothing; what is left are its drives."""
+    n = len(model.links)
+    return model.replace(m=zeros(n), com=np.zeros((n, 3), int), I_com=np.zeros((n, 3, 3), int))
+
+
+def dof_units(model: Model) -> tuple[str, ...]:
+    """Units of the entries of tau."""
+    units = []
+    for joint in model.joints:
+        if joint.follows is None:
+            names = [name.rpartition(".")[2] for name in rate_names(joint)]
+            linear = joint.type == PRISMATIC
+            for name in names:
+                pushes = linear if joint.screw is not None else name[0] == "v"
+                units.append("N" if pushes else "N m")
+    return tuple(units)
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, int | float | np.number) and bool(x == 0)
