@@ -1,0 +1,255 @@
+"""The loop over time around vector bodies: many rollouts, all of their steps, in one call.
+
+`void @{name}_rollout(ptr words)`: words are 64-bit numbers and addresses in the order of WORDS, and
+then for every recorded field its address and the bytes between its rows. A block of rollouts goes
+through all steps before the next begins; its state stays in one frame of vectors, a lane for each
+rollout:
+
+    [ t | x_i | p | s ] [ h | x | k_1 | k_2 | ... | y ] [ w ]
+
+so that rate, stages and watch, which are blocks like those of any kernel, read and write in place.
+"""
+
+from kinetree.backends.llvm.block import Block
+from kinetree.backends.llvm.careful import emit_careful, emit_table
+from kinetree.backends.llvm.emit import declarations
+from kinetree.backends.llvm.notes import emit_notes
+from kinetree.backends.llvm.operands import Operand, emit_operand
+from kinetree.backends.llvm.sincos import emit_sincos
+from kinetree.backends.llvm.target import Target
+from kinetree.backends.llvm.text import SCALARS, Writer, vector
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.stepping import Field, Stepping
+
+DTYPE = "float64"
+WORDS = (
+    "frame",
+    "count",
+    "state",
+    "params",
+    "params_step",
+    "table",
+    "table_row",
+    "table_step",
+    "times",
+    "h",
+    "rows",
+    "evaluations",
+    "steps",
+    "first",
+    "amount",
+    "offset",
+)
+
+
+class Frame:
+    """Where everything of a block of rollouts lies, counted in vectors."""
+
+    def __init__(self, stepping: Stepping) -> None:
+        n = stepping.sizes
+        self.t = 0
+        self.begun = 1
+        self.p = self.begun + n["x"]
+        self.s = self.p + n["p"]
+        self.h = self.s + n["s"]
+        self.x = self.h + 1
+        self.k = [self.x + n["x"] + i * n["k"] for i in range(len(stepping.stages))]
+        self.w = self.k[-1] + n["k"] + n["y"]
+        self.length = self.w + max(1, n["w"])
+
+    def of(self, field: Field, n: dict[str, int]) -> int:
+        """Where a recorded field begins after the first evaluation of a step."""
+        start = {"x": self.x, "k": self.k[0], "y": self.k[0] + n["k"]}[field.source]
+        return start + field.start
+
+
+def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> str:
+    """Text of a module with `@{name}_rollout`."""
+    lanes = target.lanes(DTYPE)
+    graphs = {"rate": stepping.rate, "watch": stepping.watch}
+    graphs |= {f"stage{i}": graph for i, graph in enumerate(stepping.stages)}
+    parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
+    for part, graph in graphs.items():
+        parts += body(graph, f"{name}_{part}", lanes)
+    n = stepping.sizes
+    reads = dict.fromkeys(n[key] for key in "xps" if n[key])
+    writes = dict.fromkeys([n["x"], *(field.size for field in stepping.fields)])
+    for sizes, write in ((reads, False), (writes, True)):
+        parts += [emit_operand(name, Operand((k,), DTYPE, lanes), write) for k in sizes if k]
+    parts.append(emit_notes(name, lanes, n["x"], n["w"]))
+    parts.append(Loop(stepping, name, lanes).text())
+    parts.append("\n".join(declarations(DTYPE, lanes)) + "\n")
+    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
+    parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
+    return "\n".join(parts)
+
+
+def body(graph: Graph, name: str, lanes: int) -> list[str]:
+    """A block, and the sines that it needs."""
+    block = Block(graph, name, DTYPE, lanes)
+    text = block.text()
+    if not block.angle_slot:
+        return [text]
+    sines = [emit_sincos(name, DTYPE, lanes, count) for count in sorted(block.calls)]
+    return [emit_table(name), emit_careful(name, DTYPE), *sines, text]
+
+
+class Loop:
+    """Writes `@{name}_rollout`."""
+
+    def __init__(self, stepping: Stepping, name: str, lanes: int) -> None:
+        self.stepping, self.name, self.lanes = stepping, name, lanes
+        self.scalar = SCALARS[DTYPE]
+        self.kind = vector(self.scalar.word, lanes)
+        self.bytes = self.scalar.size * lanes
+        self.frame, self.sizes = Frame(stepping), stepping.sizes
+        self.w = Writer()
+
+    def slot(self, index: int) -> str:
+        """Address of a vector of the frame."""
+        return self.w.at("%frame", index * self.bytes)
+
+    def splat(self, address: str, index: int) -> None:
+        """The number at an address into every lane of a vector of the frame."""
+        w, word, lanes = self.w, self.scalar.word, self.lanes
+        value = w.let(f"load {word}, ptr {address}, align 8")
+        if lanes > 1:
+            one = w.let(f"insertelement {self.kind} poison, {word} {value}, i32 0")
+            zeros = ", ".join(["i32 0"] * lanes)
+            value = w.let(
+                f"shufflevector {self.kind} {one}, {self.kind} poison, <{lanes} x i32> <{zeros}>"
+            )
+        w.do(f"store {self.kind} {value}, ptr {self.slot(index)}, align {self.bytes}")
+
+    def move(self, verb: str, size: int, array: str, step: str, index: int) -> None:
+        """Rows of `size` numbers in memory, one for each rollout, from or to the frame."""
+        if size:
+            self.w.do(
+                f"call void @{self.name}_{verb}_{size}(ptr {array}, i64 {step}, ptr @{self.name}_"
+                f"unit, i64 %lanes, i1 true, ptr {self.slot(index)})"
+            )
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Vectors of the frame to another place of it."""
+        arguments = f"ptr {self.slot(target)}, ptr {self.slot(source)}, i64 {size * self.bytes}"
+        self.w.do(f"call void @llvm.memcpy.p0.p0.i64({arguments}, i1 false)")
+
+    def signals(self, i: int) -> None:
+        """The row of the table that belongs to a stage; one row for all rollouts is spread."""
+        size, w = self.sizes["s"], self.w
+        if not size:
+            return
+        stage = w.let(f"add i64 %stage_0, {i}")
+        row = w.at("%table_block", w.let(f"mul i64 {stage}, %table_row"))
+        w.do(f"br i1 %shared, label %spread{i}, label %gather{i}")
+        w.label(f"spread{i}")
+        for e in range(size):
+            self.splat(w.at(row, 8 * e), self.frame.s + e)
+        w.do(f"br label %known{i}")
+        w.label(f"gather{i}")
+        self.move("read", size, row, "%table_step", self.frame.s)
+        w.do(f"br label %known{i}")
+        w.label(f"known{i}")
+
+    def stage(self, i: int) -> None:
+        """Evaluate the rate, look at the state if it is the first, and go on."""
+        w, frame = self.w, self.frame
+        index = w.let(f"add i64 %stage_0, {i}")
+        self.splat(w.at("%times", index, "double"), frame.t)
+        self.signals(i)
+        into = self.slot(frame.k[i])
+        w.do(f"call void @{self.name}_rate_block(ptr {self.slot(frame.t)}, ptr {into})")
+        if i == 0:
+            self.record()
+            self.look()
+            w.do("%last = icmp sge i64 %e, %steps")
+            w.do("br i1 %last, label %finished, label %going")
+            w.label("going")
+        into = self.slot(frame.begun)
+        w.do(f"call void @{self.name}_stage{i}_block(ptr {self.slot(frame.h)}, ptr {into})")
+
+    def record(self) -> None:
+        """Write the fields, where this evaluation has a row."""
+        w = self.w
+        w.do(f"%row = load i64, ptr {w.at('%rows', '%e', 'i64')}, align 8")
+        w.do("%recorded = icmp sge i64 %row, 0")
+        w.do("br i1 %recorded, label %record, label %look")
+        w.label("record")
+        for k, field in enumerate(self.stepping.fields):
+            base = w.let(f"load ptr, ptr {w.at('%words', len(WORDS) + 2 * k, 'i64')}, align 8")
+            row = w.let(f"load i64, ptr {w.at('%words', len(WORDS) + 2 * k + 1, 'i64')}, align 8")
+            place = w.at(base, w.let(f"mul i64 %row, {row}"))
+            place = w.at(place, w.let(f"mul i64 %begin, {8 * field.size}"))
+            slot = self.frame.of(field, self.sizes)
+            self.move("write", field.size, place, str(8 * field.size), slot)
+        w.do("br label %look")
+        w.label("look")
+
+    def look(self) -> None:
+        """Note what is not finite and which margins are gone."""
+        w, frame = self.w, self.frame
+        x, margins = self.slot(frame.x), self.slot(frame.w)
+        if self.sizes["w"]:
+            w.do(f"call void @{self.name}_watch_block(ptr {x}, ptr {margins})")
+        number = w.let("add i64 %offset, %e")
+        w.do(
+            f"call void @{self.name}_look(ptr {x}, ptr {margins}, ptr %first_block, "
+            f"ptr %amount_block, i64 %lanes, i64 {number})"
+        )
+
+    def words(self) -> None:
+        """Every word by its name; addresses are the ones that loads go through."""
+        w = self.w
+        addresses = ("frame", "state", "params", "table", "times", "h", "rows", "first", "amount")
+        for k, key in enumerate(WORDS):
+            kind = "ptr" if key in addresses else "i64"
+            w.do(f"%{key} = load {kind}, ptr {w.at('%words', k, 'i64')}, align 8")
+
+    def begin_block(self) -> None:
+        """The rollouts of a block: how many, and where their arrays begin."""
+        w, n = self.w, self.sizes
+        w.do("%left = sub i64 %count, %begin")
+        w.do(f"%short = icmp slt i64 %left, {self.lanes}")
+        w.do(f"%lanes = select i1 %short, i64 %left, i64 {self.lanes}")
+        watched = 8 * (n["x"] + n["w"])
+        for key, step in (("first", watched), ("amount", watched), ("state", 8 * n["x"])):
+            offset = w.let(f"mul i64 %begin, {step}")
+            w.do(f"%{key}_block = getelementptr i8, ptr %{key}, i64 {offset}")
+        for key in ("table", "params"):
+            offset = w.let(f"mul i64 %begin, %{key}_step")
+            w.do(f"%{key}_block = getelementptr i8, ptr %{key}, i64 {offset}")
+        self.move("read", n["x"], "%state_block", str(8 * n["x"]), self.frame.x)
+        self.copy(self.frame.begun, self.frame.x, n["x"])
+        self.move("read", n["p"], "%params_block", "%params_step", self.frame.p)
+
+    def text(self) -> str:
+        """The whole function."""
+        w, stages = self.w, len(self.stepping.stages)
+        self.words()
+        w.do("%shared = icmp eq i64 %table_step, 0")
+        w.do("br label %block")
+        w.label("block")
+        w.do("%begin = phi i64 [ 0, %entry ], [ %next_block, %finished ]")
+        self.begin_block()
+        w.do("br label %step")
+        w.label("step")
+        w.do("%e = phi i64 [ 0, %block ], [ %next, %stepped ]")
+        w.do(f"%stage_0 = mul i64 %e, {stages}")
+        self.splat(w.at("%h", "%e", "double"), self.frame.h)
+        for i in range(stages):
+            self.stage(i)
+        self.copy(self.frame.x, self.frame.begun, self.sizes["x"])
+        w.do("br label %stepped")
+        w.label("stepped")
+        w.do("%next = add i64 %e, 1")
+        w.do("%more = icmp slt i64 %next, %evaluations")
+        w.do("br i1 %more, label %step, label %finished")
+        w.label("finished")
+        self.move("write", self.sizes["x"], "%state_block", str(8 * self.sizes["x"]), self.frame.x)
+        w.do(f"%next_block = add i64 %begin, {self.lanes}")
+        w.do("%blocks = icmp slt i64 %next_block, %count")
+        w.do("br i1 %blocks, label %block, label %done")
+        w.label("done")
+        head = f"@{self.name}_unit = internal constant i64 8, align 8\n"
+        head += f'define void @{self.name}_rollout(ptr %words) "stackrealign" {{'
+        return "\n".join([head, "entry:", *w.lines, "  ret void\n}\n"])

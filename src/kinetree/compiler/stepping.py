@@ -1,0 +1,120 @@
+"""Stepping: a loop over time as data, made of graphs. Has never heard of a robot.
+
+A state x moves by steps of a one-step method with several stages. With inputs p that stay and
+inputs s that change with time, each step is
+
+    x_1 = x;   k_i, y_i = rate(t_i, x_i, p, s_i);   x_{i+1} = stage_i(h, x, k_1, ..., k_i)
+
+and what the last stage leaves is the state of the next step. k_1 and y_1 belong to the state that
+the step begins with, so they are what is recorded and watched.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.interpret import interpret
+
+Array = np.ndarray[Any, Any]
+NEVER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Neighbouring elements of "x", "k" or "y" that are recorded together."""
+
+    source: str
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stepping:
+    """The graphs of a step, and what is recorded of it.
+
+    rate: inputs t (), x, p, s; outputs k, y. stages[i]: inputs h (), x, k1, ..., k(i+1); output x.
+    watch: inputs x, k, y; output of margins, which are negative where something is wrong.
+    """
+
+    rate: Graph
+    stages: tuple[Graph, ...]
+    watch: Graph
+    fields: tuple[Field, ...]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Numbers of one rollout in x, p, s, k, y and in the watched margins w."""
+        inputs = {port.name: port.size for port in self.rate.inputs}
+        outputs = {port.name: port.size for port in self.rate.outputs}
+        return {**inputs, **outputs, "w": self.watch.outputs[0].size}
+
+    @property
+    def watched(self) -> int:
+        """Numbers that are watched: every element of x must be finite, every margin not negative."""
+        return self.sizes["x"] + self.sizes["w"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The arrays of one run of B rollouts over E evaluations of a method with S stages.
+
+    state: (B, x), replaced by the last state. params: (B or 1, p). table: (E, S, B or 1, s).
+    times: (E, S). h: (E,). rows: (E,), the row of the records to write, or NEVER. steps: how many
+    of the evaluations are followed by a step: E, or E - 1 where the last state is only looked at.
+    records: for each field (R, B, size). first: (B, watched), the number of the first evaluation at
+    which something was wrong, or NEVER; amount: the number found there. offset: number of the first
+    evaluation.
+    """
+
+    state: Array
+    params: Array
+    table: Array
+    times: Array
+    h: Array
+    rows: Array
+    steps: int
+    records: Sequence[Array]
+    first: Array
+    amount: Array
+    offset: int = 0
+
+
+def interpret_run(stepping: Stepping, run: Run) -> None:
+    """The slow reference meaning of a run."""
+    x = run.state.copy()
+    for e in range(len(run.h)):
+        begun, ks = x, []
+        for i, stage in enumerate(stepping.stages):
+            t, s = run.times[e, i], run.table[e, i]
+            k, y = interpret(stepping.rate, t, begun, run.params, s)
+            ks.append(np.broadcast_to(k, (len(x), k.shape[-1])))
+            if i == 0:
+                values = {"x": x, "k": ks[0], "y": y}
+                _record(stepping, run, values, int(run.rows[e]))
+                _watch(stepping, run, values, run.offset + e)
+                if e >= run.steps:
+                    break
+            (begun,) = interpret(stage, run.h[e], x, *ks)
+        else:
+            x = begun
+    run.state[...] = x
+
+
+def _record(stepping: Stepping, run: Run, values: dict[str, Array], row: int) -> None:
+    if row != NEVER:
+        for field, record in zip(stepping.fields, run.records, strict=True):
+            part = slice(field.start, field.start + field.size)
+            record[row] = values[field.source][..., part]
+
+
+def _watch(stepping: Stepping, run: Run, values: dict[str, Array], number: int) -> None:
+    x = values["x"]
+    (w,) = interpret(stepping.watch, x, values["k"], values["y"])
+    wrong = np.concatenate([~np.isfinite(x), np.broadcast_to(w < 0, (len(x), w.shape[-1]))], -1)
+    found = np.concatenate([x, np.broadcast_to(w, (len(x), w.shape[-1]))], -1)
+    new = wrong & (run.first == NEVER)
+    run.first[new] = number
+    run.amount[new] = found[new]
