@@ -22,4 +22,4 @@ def mapped(function: Callable[..., Any], quantity: str, states: Arrays, columns:
     def run() -> Any:
         return compiled(*own).block_until_ready()
 
-    return Job("run()", {"run": run}, lambda: restore(run(), quantity, columns))
+    return Job("run()", {"run": run}, lambda: restore(run(), quantity, columns), apart=True)
