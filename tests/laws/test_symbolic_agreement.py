@@ -9,12 +9,11 @@ import pytest
 
 sympy = pytest.importorskip("sympy")
 
-from robot_states import random_state  # noqa: E402
-from symbolic_robots import ROBOTS, fully_symbolic  # noqa: E402
-
 import kinetree as kt  # noqa: E402
 from kinetree import algorithms  # noqa: E402
 from kinetree.model.samples import ALL_TYPES, random_model  # noqa: E402
+from robot_states import random_state  # noqa: E402
+from symbolic_robots import ROBOTS, fully_symbolic  # noqa: E402
 
 TOLERANCE = 1e-12
 

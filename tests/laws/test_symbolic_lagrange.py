@@ -4,9 +4,8 @@ import pytest
 
 sympy = pytest.importorskip("sympy")
 
-from symbolic_robots import ROBOTS, fully_symbolic, is_zero, point_masses  # noqa: E402
-
 import kinetree as kt  # noqa: E402
+from symbolic_robots import ROBOTS, fully_symbolic, is_zero, point_masses  # noqa: E402
 
 
 def rate(x, s):

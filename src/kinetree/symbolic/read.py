@@ -125,7 +125,12 @@ class Reader:
         if abs(factor.p) > MOST_TURNS or factor.q > MOST_TURNS:
             factor, rest = factor / factor, term
         part = rest / factor.q
-        if part not in self.combined:
+        for known, combination in list(self.combined.items()):
+            turns = part / known
+            if turns.is_Integer and abs(turns) <= MOST_TURNS:  # cos(a) after cos(a / 2)
+                self.combined[part] = {k: f * int(turns) for k, f in combination.items()}
+                break
+        else:
             group = max((angle.group for angle in self.angles), default=-1) + 1
             self.combined[part] = {self.base_angle(part, group): 1}
         return {number: k * int(factor.p) for number, k in self.combined[part].items()}

@@ -1,5 +1,6 @@
 """Closed forms as SymPy objects that also print themselves: LaTeX, text and MathML."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -23,10 +24,20 @@ def to_text(x: Any, digits: int | None = None) -> str:
 
 
 def to_mathml(x: Any, digits: int | None = None) -> str:
-    """Presentation MathML, as browsers show it."""
+    """Presentation MathML, as browsers show it: a whole <math> element."""
     from sympy import mathml
 
-    return mathml(rounded(x, digits), printer="presentation")
+    body = mathml(rounded(x, digits), printer="presentation")
+    body = re.sub(r"<mi>([A-Za-z]+?)(\d+[a-z]+)</mi>", r"<msub><mi>\1</mi><mi>\2</mi></msub>", body)
+    body = re.sub(r"<mi>(theta|d|[wv][xyz])(d?)dot</mi>", _dotted, body)
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
+
+
+def _dotted(match: re.Match[str]) -> str:
+    """A rate in MathML: the letter under one dot or two."""
+    letter = "&#952;" if match[1] == "theta" else match[1]
+    dots = "&#168;" if match[2] else "&#729;"
+    return f"<mover><mi>{letter}</mi><mo>{dots}</mo></mover>"
 
 
 def rounded(x: Any, digits: int | None) -> Any:
@@ -149,9 +160,9 @@ def _classes() -> tuple[type, type]:
     return Matrix, Table
 
 
-def matrix(name: str, entries: Any) -> Any:
-    """A SymPy matrix with a name: of a vector, a column."""
-    found = _classes()[0](entries)
+def matrix(name: str, rows: int, columns: int, entries: list[Any]) -> Any:
+    """A SymPy matrix with a name, from its entries row by row."""
+    found = _classes()[0](rows, columns, entries)
     found.name = name
     return found
 

@@ -78,14 +78,14 @@ class SymbolicRobot:
     @cached_property
     def friction(self) -> Any:
         """Friction forces of the joints, (n, 1); Coulomb friction by sign(dq)."""
-        return matrix("friction", list(algorithms.friction_forces(self.model, self.dq)))
+        return self._column("friction", algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
     def tau(self) -> Any:
         """Joint forces of a motion, (n, 1), by the Newton-Euler recursion, friction included."""
         tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         entries = [self._present(x) + b for x, b in zip(tau, self.friction, strict=True)]
-        return matrix("tau", entries)
+        return self._column("tau", entries)
 
     @cached_property
     def T(self) -> Any:
@@ -140,7 +140,7 @@ class SymbolicRobot:
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
 
     def task_rows(self, frame: str | None = None) -> list[int]:
-        """Rows of the body Jacobian that `Lambda` belongs to: independent, linear before angular."""
+        """Rows of the body Jacobian that `Lambda` belongs to: independent, linear ones first."""
         return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
 
     def task_mass(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Any:
@@ -150,7 +150,9 @@ class SymbolicRobot:
         """
         chosen = self.task_rows(frame) if rows is None else list(rows)
         J = self._jacobian(frame)
-        return matrix("Lambda", mass_at_frame(self._presenter, J, self._M, chosen))
+        rows_of_Lambda = mass_at_frame(self._presenter, J, self._M, chosen)
+        entries = [x for row in rows_of_Lambda for x in row]
+        return matrix("Lambda", len(chosen), len(chosen), entries)
 
     def _jacobian(self, frame: str | None) -> Array:
         return np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
@@ -208,8 +210,12 @@ class SymbolicRobot:
 
     def _matrix(self, name: str, entries: Array) -> Any:
         entries = np.asarray(entries, object)
-        rows = entries.reshape(len(entries), -1)
-        return matrix(name, [[self._present(x) for x in row] for row in rows])
+        rows = len(entries)
+        columns = entries.shape[1] if entries.ndim == 2 else 1
+        return matrix(name, rows, columns, [self._present(x) for x in entries.ravel()])
+
+    def _column(self, name: str, entries: Any) -> Any:
+        return matrix(name, self.model.n, 1, list(entries))
 
     def _numbers(self, values: Any) -> list[float]:
         known = {x.name: value for x, value in self.values.items()}

@@ -149,7 +149,8 @@ def _halved(top: Any, below: Sequence[Any]) -> Any:
     """sin(2 a) as 2 sin(a) cos(a) where a factor sin(a) or cos(a) stands below and may cancel."""
     from sympy import Mul, cos, expand, sin
 
-    angles = {x.args[0] for f in below for x in f.as_powers_dict() if isinstance(x, sin | cos)}
+    powers = [x for factor in below for x in factor.as_powers_dict()]
+    angles: set[Any] = {x.args[0] for x in powers if isinstance(x, sin | cos)}
     double = {sin(expand(2 * a)): Mul(2, sin(a), cos(a)) for a in angles}
     return top.xreplace(double)
 
