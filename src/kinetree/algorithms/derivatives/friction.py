@@ -1,0 +1,96 @@
+"""d b / d dq: the slope of every joint's friction, free-form functions included.
+
+A friction function is code, so it is run on dual numbers: value + slope e with e e = 0.
+"""
+
+from typing import Any
+
+from kinetree import scalars
+from kinetree.algorithms.drives import friction_force
+from kinetree.algorithms.inputs import per_dof, per_link
+from kinetree.arrays import Array
+from kinetree.model import Model
+
+
+class Dual:
+    """A number and its slope; the slope of a sum is the sum of slopes, and so on."""
+
+    __array_ufunc__ = None  # a NumPy number on the left must ask us
+
+    def __init__(self, value: Any, slope: Any) -> None:
+        self.value = value
+        self.slope = slope
+
+    def __add__(self, other: Any) -> "Dual":
+        y = dual(other)
+        return Dual(self.value + y.value, self.slope + y.slope)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Dual":
+        return Dual(-self.value, -self.slope)
+
+    def __pos__(self) -> "Dual":
+        return self
+
+    def __sub__(self, other: Any) -> "Dual":
+        return self + -dual(other)
+
+    def __rsub__(self, other: Any) -> "Dual":
+        return dual(other) + -self
+
+    def __mul__(self, other: Any) -> "Dual":
+        y = dual(other)
+        return Dual(self.value * y.value, self.slope * y.value + self.value * y.slope)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Dual":
+        y = dual(other)
+        ratio = self.value / y.value
+        return Dual(ratio, (self.slope - ratio * y.slope) / y.value)
+
+    def __rtruediv__(self, other: Any) -> "Dual":
+        return dual(other) / self
+
+    def __pow__(self, k: int) -> "Dual":
+        return Dual(self.value**k, self.slope * (k * self.value ** (k - 1)))
+
+
+def dual(x: Any) -> Dual:
+    """A number as a dual one; constants have slope 0."""
+    return x if isinstance(x, Dual) else Dual(x, 0)
+
+
+def sin(x: Dual) -> Dual:
+    """Sine."""
+    return Dual(scalars.sin(x.value), scalars.cos(x.value) * x.slope)
+
+
+def cos(x: Dual) -> Dual:
+    """Cosine."""
+    return Dual(scalars.cos(x.value), -scalars.sin(x.value) * x.slope)
+
+
+def sqrt(x: Dual) -> Dual:
+    """Square root."""
+    root = scalars.sqrt(x.value)
+    return Dual(root, x.slope / (2 * root))
+
+
+def sign(x: Dual) -> Dual:
+    """Sign; it is constant wherever it has a slope."""
+    return Dual(scalars.sign(x.value), 0)
+
+
+def friction_slope(joint: Any, dq: Any) -> Any:
+    """d b / d dq of one degree of freedom, N m s or N s / m; the one-sided mean at rest."""
+    force = dual(friction_force(joint.friction, Dual(dq * joint.scale, joint.scale)))
+    return force.slope * joint.scale
+
+
+def friction_slopes(model: Model, dq: Array) -> Array:
+    """The diagonal of d b / d dq, (n,)."""
+    own = per_link(model, dq)
+    parts = [[friction_slope(joint, x) for x in own[i]] for i, joint in enumerate(model.joints)]
+    return per_dof(model, parts)  # type: ignore[arg-type]
