@@ -1,0 +1,1 @@
+"""Planned motions: trajectories, files, limits and time scaling."""

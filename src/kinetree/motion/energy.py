@@ -1,0 +1,78 @@
+"""The energy balance of a motion: what the joints put in, and where it went."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.motion.dynamics import robot_of
+from kinetree.motion.splines import cubic_spline
+from kinetree.simulate.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyBalance:
+    """Energies over time, (T, ...), J: kinetic + potential = start + work - losses + defect.
+
+    work: of the joint forces since the start. losses: to joint friction since the start.
+    The defect is what the samples do not explain: integration errors and external wrenches.
+    """
+
+    t: Array
+    kinetic: Array
+    potential: Array
+    work: Array
+    losses: Array
+
+    @property
+    def total(self) -> Array:
+        """Kinetic and potential energy, (T, ...)."""
+        return self.kinetic + self.potential
+
+    @property
+    def defect(self) -> Array:
+        """Total energy less its start, work and losses, (T, ...)."""
+        return self.total - self.total[:1] - self.work + self.losses
+
+    def __repr__(self) -> str:
+        return (
+            f"EnergyBalance(work {np.max(np.abs(self.work)):.6g} J, peak kinetic "
+            f"{np.max(self.kinetic):.6g} J, defect {np.max(np.abs(self.defect)):.2g} J)"
+        )
+
+
+def energy_balance(trajectory: Trajectory, robot: Any = None) -> EnergyBalance:
+    """Energies of the motion, with tau of the trajectory, or of inverse dynamics without one.
+
+    Work and losses are integrals of the spline through the power at the samples, exact to h^4 of
+    a smooth motion.
+    """
+    robot = robot_of(trajectory, robot, "the energy")
+    q, dq = trajectory.q, trajectory.dq
+    tau = joint_forces(trajectory, robot)
+    return EnergyBalance(
+        trajectory.t,
+        robot.kinetic_energy(q, dq),
+        robot.potential_energy(q),
+        integral(trajectory.t, np.sum(tau * dq, axis=-1)),
+        integral(trajectory.t, np.sum(robot.friction_forces(dq) * dq, axis=-1)),
+    )
+
+
+def joint_forces(trajectory: Trajectory, robot: Any) -> Array:
+    """tau of the trajectory; where it has none, of inverse dynamics."""
+    if trajectory.tau is not None:
+        return trajectory.tau
+    return robot.inverse_dynamics(trajectory.q, trajectory.dq, trajectory.ddq)
+
+
+def integral(t: Array, x: Array) -> Array:
+    """Running integral along the first axis, 0 at the start, of the spline through the samples."""
+    if len(t) < 2:
+        return np.zeros_like(x)
+    flat = x.reshape(len(t), -1)
+    curve = cubic_spline(t, flat)
+    h = np.diff(t)[:, None]
+    parts = h * (flat[1:] + flat[:-1]) / 2 + h * h * (curve.slopes[:-1] - curve.slopes[1:]) / 12
+    return np.concatenate([np.zeros_like(flat[:1]), np.cumsum(parts, axis=0)]).reshape(x.shape)

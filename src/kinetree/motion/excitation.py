@@ -1,0 +1,139 @@
+"""Sinusoidal motions: one sine a joint, and Fourier series that excite all dynamics at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.bounds import bounds_of
+from kinetree.motion.dynamics import check_screws
+from kinetree.motion.inputs import joint_vector, make, positive, sample_times
+from kinetree.simulate.trajectory import Trajectory
+
+
+def sinusoid(
+    center: Any,
+    amplitude: Any,
+    frequency: Any,
+    duration: float,
+    dt: float = 0.01,
+    *,
+    phase: Any = 0,
+    robot: Any = None,
+    joint_names: Sequence[str] = (),
+    name: str = "sinusoid",
+) -> Trajectory:
+    """q = center + amplitude sin(2 pi frequency t + phase), each a number or (n,).
+
+    Frequencies in Hz, phases in rad. The robot is in motion when it begins.
+    """
+    n = max(np.size(x) for x in (center, amplitude, frequency, phase))
+    if robot is not None:
+        check_screws(robot.model, "a sinusoid")
+        n = robot.model.n
+    c, A, f, p = (
+        joint_vector(x, n, what)
+        for x, what in (
+            (center, "center"), (amplitude, "amplitude"), (frequency, "frequency"), (phase, "phase")
+        )
+    )  # fmt: skip
+    t = sample_times(duration, dt)
+    w = 2 * np.pi * f
+    angle = t[:, None] * w + p
+    motion = c + A * np.sin(angle), A * w * np.cos(angle), -A * w * w * np.sin(angle)
+    return make(t, motion, robot, joint_names, name)
+
+
+def excitation(
+    robot: Any,
+    duration: float,
+    dt: float = 0.01,
+    *,
+    harmonics: int = 5,
+    periods: int = 1,
+    use: float = 0.8,
+    center: Any = None,
+    reach: float = 1.0,
+    seed: int = 0,
+    name: str = "excitation",
+) -> Trajectory:
+    """A Fourier series a joint with random coefficients, for identification.
+
+        q = center + sum over k of a_k sin(k w t) + b_k cos(k w t),   w = 2 pi periods / duration
+
+    It starts and ends at rest in `center`, without acceleration, and is periodic.
+
+    Args:
+        robot: gives the limits of position and speed that bound the amplitudes.
+        duration: whole time, s.
+        dt: largest step between samples, s.
+        harmonics: terms of the series, at least 3.
+        periods: how often the motion repeats itself.
+        use: share of the limits that is used, 0 to 1.
+        center: position to swing about, (n,); None is the middle of the limits (0 without limits).
+        reach: amplitude of joints without limits, rad or m.
+        seed: of the random coefficients.
+        name: of the trajectory.
+    """
+    check_screws(robot.model, "an excitation")
+    if harmonics < 3 or periods < 1:
+        raise InputError(
+            f"harmonics is {harmonics} and periods {periods}; expected at least 3 and 1."
+        )
+    if not 0 < use <= 1:
+        raise InputError(f"use is {use}; expected a share of the limits above 0, at most 1.")
+    bounds = bounds_of(robot.model)
+    middle = _center(bounds.lower, bounds.upper, center)
+    room = np.minimum(bounds.upper - middle, middle - bounds.lower)
+    if np.any(room <= 0):
+        at = bounds.names[int(np.argmin(room))]
+        raise InputError(f"center of joint {at!r} leaves no room within its limits.")
+    room = np.where(np.isfinite(room), room, positive(reach, "reach", "rad or m"))
+    t = sample_times(duration, dt)
+    w = 2 * np.pi * periods / t[-1]
+    a, b = _coefficients(np.random.default_rng(seed), harmonics, robot.model.n)
+    one = np.linspace(0, 2 * np.pi / w, 200 * harmonics)
+    q, dq, _ = _series(one, w, a, b)
+    # samples of the period miss its peaks by (2 pi / 200)^2 / 8 at most
+    largest = 1.0002 * np.abs(q).max(axis=0), 1.0002 * np.abs(dq).max(axis=0)
+    scale = use * np.minimum(room / largest[0], bounds.velocity / largest[1])
+    q, dq, ddq = _series(t, w, a * scale, b * scale)
+    return make(t, (middle + q, dq, ddq), robot, (), name)
+
+
+def _center(lower: Array, upper: Array, center: Any) -> Array:
+    if center is not None:
+        return joint_vector(center, len(lower), "center")
+    both = np.isfinite(lower) & np.isfinite(upper)
+    near = np.clip(0.0, np.where(np.isfinite(lower), lower + 1, -np.inf),
+                   np.where(np.isfinite(upper), upper - 1, np.inf))  # fmt: skip
+    return np.where(both, (np.where(both, lower, 0) + np.where(both, upper, 0)) / 2, near)
+
+
+def _coefficients(rng: np.random.Generator, harmonics: int, n: int) -> tuple[Array, Array]:
+    """Random a and b, (harmonics, n), with q - center, dq and ddq zero at t = 0.
+
+    That is sum b_k = 0, sum k a_k = 0 and sum k^2 b_k = 0; random vectors are projected onto it.
+    """
+    k = np.arange(1.0, harmonics + 1)
+    a = _without(rng.normal(size=(harmonics, n)) / k[:, None], k[:, None])
+    b = _without(
+        rng.normal(size=(harmonics, n)) / k[:, None], np.stack([np.ones_like(k), k * k], 1)
+    )
+    return a, b
+
+
+def _without(x: Array, directions: Array) -> Array:
+    """`x` less its part along the columns of `directions`."""
+    basis = np.linalg.qr(directions)[0]
+    return x - basis @ (basis.T @ x)
+
+
+def _series(t: Array, w: float, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    k = w * np.arange(1.0, len(a) + 1)
+    angle = t[:, None] * k
+    s, c = np.sin(angle), np.cos(angle)
+    K = k[:, None]
+    return s @ a + c @ b, c @ (K * a) - s @ (K * b), -s @ (K * K * a) - c @ (K * K * b)

@@ -1,0 +1,84 @@
+"""Trajectories as NPZ, NumPy's compressed format: arrays t, q, dq, ddq, tau and their names."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError, ParseError, ShapeError
+from kinetree.motion.columns import QUANTITIES
+from kinetree.simulate.trajectory import Trajectory
+
+
+def write_npz(trajectory: Trajectory, path: Any) -> None:
+    """Write the trajectory, batches included; every number reads back to the same bits."""
+    arrays = {name: getattr(trajectory, name) for name in ("t", *QUANTITIES)}
+    names = {
+        "coordinate_names": np.array(trajectory.coordinate_names, str),
+        "dof_names": np.array(trajectory.dof_names, str),
+        "name": np.array(trajectory.name),
+    }
+    given = {name: x for name, x in arrays.items() if x is not None}
+    with Path(path).open("wb") as file:  # a name without .npz stays as it is
+        np.savez_compressed(file, **given, **names)
+
+
+def read_npz(path: Any, robot: Any = None) -> Trajectory:
+    """The trajectory of an NPZ file; with a robot, in its order, and names must be its own.
+
+    Nothing is unpickled. Files from elsewhere need t, q, dq, ddq and the names of the joints as
+    `dof_names` (and `coordinate_names`, where q has more entries).
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {name: file[name] for name in file.files}
+    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+        raise ParseError(f"{path.name} is no NPZ file of arrays: {error}.") from None
+    missing = [name for name in ("t", "q", "dq", "ddq", "dof_names") if name not in found]
+    if missing:
+        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(found)}.")
+    dofs = tuple(map(str, found["dof_names"]))
+    coordinates = tuple(map(str, found.get("coordinate_names", found["dof_names"])))
+    name = str(found.get("name", path.stem))
+    if robot is None and coordinates != dofs:
+        raise InputError(
+            f"{path.name} holds joints of several coordinates ({', '.join(coordinates)}); they "
+            "need their robot: read_npz(path, robot)."
+        )
+    arrays: dict[str, Any] = {"tau": None}
+    for quantity in QUANTITIES:
+        if quantity in found:
+            own = coordinates if quantity == "q" else dofs
+            wanted = own if robot is None else _wanted(robot, quantity)
+            arrays[quantity] = _ordered(found[quantity], own, wanted, quantity, path.name)
+    model = None if robot is None else robot.model
+    names = dofs if robot is None else ()
+    try:
+        return Trajectory(t=found["t"], **arrays, joint_names=names, name=name, model=model)
+    except ShapeError as error:
+        raise ShapeError(f"{path.name}: {error}") from None
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _wanted(robot: Any, quantity: str) -> tuple[str, ...]:
+    return robot.model.coordinate_names if quantity == "q" else robot.model.dof_names
+
+
+def _ordered(
+    x: Array, own: tuple[str, ...], wanted: tuple[str, ...], quantity: str, file: str
+) -> Array:
+    if x.ndim < 2 or x.shape[-1] != len(own):
+        raise ShapeError(
+            f"{file}: {quantity} has shape {x.shape}; expected (T, ..., {len(own)}), a column for "
+            f"each of {', '.join(own)}."
+        )
+    unknown = [name for name in own if name not in wanted]
+    missing = [name for name in wanted if name not in own]
+    if unknown or missing:
+        what = f"unknown joint {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing"
+        raise InputError(f"{file}: {quantity}: {what}; the robot has {', '.join(wanted)}.")
+    return x[..., [own.index(name) for name in wanted]]
