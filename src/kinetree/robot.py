@@ -12,11 +12,12 @@ from kinetree.algorithms.recursion import Recursion
 from kinetree.algorithms.task_space import TaskSpace
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compile import QUANTITIES, compile_kernel
+from kinetree.compile import compile_kernel
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
 from kinetree.explain import Explanation, explain
 from kinetree.export import to_mjcf, to_urdf
 from kinetree.model import Model, build_model, reshape
+from kinetree.quantities import find_quantity
 
 
 class Compiled:
@@ -24,7 +25,7 @@ class Compiled:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.__doc__ = QUANTITIES[name].doc
+        self.__doc__ = find_quantity(name).doc
 
     @overload
     def __get__(self, robot: None, kind: type) -> "Compiled": ...
@@ -60,6 +61,8 @@ class Robot:
     momentum = Compiled("momentum")
     centroidal_momentum = Compiled("centroidal_momentum")
     link_poses = Compiled("link_poses")
+    inverse_dynamics_derivatives = Compiled("inverse_dynamics_derivatives")
+    forward_dynamics_derivatives = Compiled("forward_dynamics_derivatives")
 
     def __init__(self, model: Model, report: Any = None) -> None:
         self.model = model

@@ -18,8 +18,16 @@ from kinetree.compiler.store import StoredGraph, encode
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
 
-SOURCES = ("spatial", "description", "model", "algorithms", "algorithms/lean", "compiler")
-MODULES = ("arrays.py", "scalars.py", "compile.py", "free.py")
+SOURCES = (
+    "spatial",
+    "description",
+    "model",
+    "algorithms",
+    "algorithms/lean",
+    "algorithms/derivatives",
+    "compiler",
+)
+MODULES = ("arrays.py", "scalars.py", "compile.py", "quantities.py", "free.py")
 
 
 def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]) -> Graph:

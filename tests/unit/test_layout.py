@@ -20,7 +20,7 @@ STAGES = (
     ("algorithms",),
     ("compiler",),
     ("backends",),
-    ("free", "traced", "compilable"),
+    ("free", "traced", "compilable", "quantities"),
     ("compile",),
     ("convert", "symbolic", "export", "explain"),
     ("robot",),
