@@ -31,7 +31,7 @@ class Effort:
     repeats: int = 20
     least: float = 0.02
     processes: int = 10  # fresh processes for what can be timed only once in each
-    seconds: float = 12.0  # after which no further fresh process of one kind is started
+    seconds: float = 6.0  # after which no further fresh process of one kind is started
 
 
 QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
