@@ -15,7 +15,8 @@ from kinetree.errors import InputError
 
 BITS = 8
 FIELD = (1 << BITS) - 1
-MOST = 15  # largest exponent that is read from the model; products then stay below 2^8
+LARGEST = 127  # exponent in a polynomial; two of them still add up within eight bits
+MOST = 15  # exponent that is read from the model; a larger power is a generator of its own
 
 
 class Ring:
@@ -28,20 +29,22 @@ class Ring:
         self.generators: list[Any] = []
         self.index: dict[Any, int] = {}
         self.squares: dict[int, dict[int, Any]] = {}  # generator -> what its square is
-        self.mask = 0  # bits that are set where such a generator is squared
+        self.squared = 0  # bits that are set where such a generator is squared
+        self.full = 0  # highest bits of all exponents, set only where one is too large
         self.turn: Callable[[Any], tuple[Any, Any]] | None = None  # cosine and sine of an angle
 
     def generator(self, expression: Any) -> int:
         """Number of the generator that stands for `expression`; a new one where it is unknown."""
         if expression not in self.index:
             self.index[expression] = len(self.generators)
+            self.full |= 1 << BITS * len(self.generators) + BITS - 1
             self.generators.append(expression)
         return self.index[expression]
 
     def known_square(self, k: int, square: dict[int, Any]) -> None:
         """From now on, the square of generator k is written as the polynomial `square`."""
         self.squares[k] = square
-        self.mask |= 2 << BITS * k
+        self.squared |= 2 << BITS * k
 
     def monomial(self, k: int, power: int = 1) -> int:
         """Generator k to a power."""
@@ -71,7 +74,12 @@ class Ring:
 
     def add_product(self, terms: dict[int, Any], monomial: int, coefficient: Any) -> None:
         """Add coefficient * monomial to `terms`, squares replaced by what they are."""
-        squared = monomial & self.mask
+        if monomial & self.full:
+            raise InputError(
+                f"a product has a power of {LARGEST + 1} or more of {self._largest(monomial)}; "
+                f"closed forms hold powers up to {LARGEST}. Give the power a symbol of its own."
+            )
+        squared = monomial & self.squared
         if not squared:
             terms[monomial] = terms.get(monomial, 0) + coefficient
             return
@@ -79,6 +87,9 @@ class Ring:
         rest = monomial - self.monomial(k, 2)
         for part, value in self.squares[k].items():
             self.add_product(terms, rest + part, coefficient * value)
+
+    def _largest(self, monomial: int) -> Any:
+        return self.generators[max(self.powers(monomial), key=lambda pair: pair[1])[0]]
 
 
 class Polynomial:
@@ -121,13 +132,13 @@ class Polynomial:
         other = self._other(other)
         if other is None:
             return NotImplemented
-        ring, mask = self.ring, self.ring.mask
+        ring, special = self.ring, self.ring.squared | self.ring.full
         short, long = sorted((self.terms, other), key=len)
         terms: dict[int, Any] = {}
         for a, x in short.items():
             for b, y in long.items():
                 monomial = a + b
-                if monomial & mask:
+                if monomial & special:
                     ring.add_product(terms, monomial, x * y)
                 else:
                     terms[monomial] = terms.get(monomial, 0) + x * y

@@ -102,3 +102,14 @@ def test_floats_that_are_no_whole_numbers_are_refused(reader):
     with pytest.raises(TypeError):
         reader.read(x) * 0.5
     assert reader.read(x) * 2.0 == 2 * reader.read(x)
+
+
+def test_a_power_that_does_not_fit_is_an_error_and_never_another_monomial(reader):
+    power = reader.read(x**15)
+    for _ in range(3):
+        power = power * power
+    assert reader.ring.powers(max(power.terms)) == [(0, 120)]
+    with pytest.raises(InputError, match="power of 128 or more of x"):
+        power * reader.read(x**8)
+    with pytest.raises(InputError, match="powers up to 127"):
+        power * power
