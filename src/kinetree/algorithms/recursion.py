@@ -43,7 +43,8 @@ class Recursion:
     def dV(self) -> Array:
         """Derivatives of V in the link frames, (n, 6): the linear part is a_e - omega x v."""
         dv = [a - cross(w, v) for a, w, v in zip(self.a_e, self.omega, self.v, strict=True)]
-        return np.concatenate([self._in_links(self.alpha), self._in_links(np.array(dv))], 1)
+        dv = np.array(dv).reshape(-1, 3)
+        return np.concatenate([self._in_links(self.alpha), self._in_links(dv)], 1)
 
     @property
     def F(self) -> Array:
@@ -53,7 +54,8 @@ class Recursion:
     def _in_links(self, x: Array) -> Array:
         if self.frame == "link":
             return x
-        return np.array([T[:3, :3].T @ row for T, row in zip(self.T_si, x, strict=True)])
+        turned = [T[:3, :3].T @ row for T, row in zip(self.T_si, x, strict=True)]
+        return np.array(turned).reshape(-1, 3)
 
 
 def from_screw_form(
