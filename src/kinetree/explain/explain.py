@@ -74,7 +74,8 @@ def explain(
         for i, joint in enumerate(model.joints)
     )
     torque = torque_shares(model, x.q, x.dq, x.ddq, record.tau, **loads)
-    return Explanation(model, formulation, links, torque, record)
+    given = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
+    return Explanation(model, formulation, links, torque, record, given)
 
 
 def joint_parts(

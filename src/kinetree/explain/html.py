@@ -9,6 +9,7 @@ from kinetree.explain.page import NOTE, Row, Section, Sheet, idle_causes, page_t
 from kinetree.explain.record import Explanation
 
 FEW = 8  # links that are shown open
+GREEK = {"omega": "ω", "alpha": "α", "tau": "τ"}
 STYLE = """
 .kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; color: #1c2430; }
 .kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }
@@ -26,8 +27,11 @@ STYLE = """
 .kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
   font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
 .kinetree .zero { color: #a3acb8; }
-.kinetree .total td { font-weight: 600; border-top: 1px solid #c3ccd7; }
+.kinetree .total td, .kinetree .more td { font-weight: 600; }
+.kinetree .total td { border-top: 1px solid #c3ccd7; }
 .kinetree code { white-space: normal; }
+.kinetree td { vertical-align: top; }
+.kinetree sub, .kinetree sup { line-height: 0; }
 @media (prefers-color-scheme: dark) {
   .kinetree { color: #e3e8ef; }
   .kinetree p, .kinetree th small, .kinetree .soft, .kinetree .equation { color: #9aa6b5; }
@@ -73,7 +77,7 @@ def _table(section: Section) -> Iterator[str]:
         numbers = "".join(_number(cell) for cell in cells)
         kind = "soft" if section.by_cause else "equation"
         yield (
-            f"<tr{_total(row)}><td class='name'>{escape(row.name)}</td>"
+            f"<tr{_total(row)}><td class='name'>{_name(row)}</td>"
             f"<td class='{kind}'>{_formula(row.equation[0])}</td>{numbers}</tr>"
         )
 
@@ -87,8 +91,8 @@ def _listed(section: Section) -> Iterator[str]:
             if expression(x) != "0"
         ]
         for k, (label, text) in enumerate(found or [("", "0")]):
-            name = escape(row.name) if k == 0 else ""
-            mark = _total(row) if k == 0 else ""
+            name = _name(row) if k == 0 else ""
+            mark = _total(row) if k == 0 else ' class="more"' if row.total else ""
             yield (
                 f"<tr{mark}><td class='name'>{name}</td><td class='soft'>{escape(label)}</td>"
                 f"<td><code>{escape(text)}</code></td></tr>"
@@ -109,6 +113,8 @@ def _meaning(section: Section) -> str:
 def _formula(text: str) -> str:
     """Text with its indices and powers where they belong: V_p, ad(V)^T."""
     text = escape(text)
+    for word, letter in GREEK.items():
+        text = re.sub(rf"\b{word}(?=\b|_)", letter, text)
     text = re.sub(r"_([A-Za-z]+(?:,[A-Za-z]+)*)", r"<sub>\1</sub>", text)
     text = re.sub(r"\^(T|-?\d+)", r"<sup>\1</sup>", text)
     return re.sub(r" x ", " × ", text)
@@ -118,6 +124,11 @@ def _number(cell: str) -> str:
     # spaces behind a zero stand below the decimals of the others
     kind = "n zero" if cell.strip() == "0" else "n"
     return f'<td class="{kind}">{escape(cell)}</td>'
+
+
+def _name(row: Row) -> str:
+    """A total is called by its symbol, a part by words that may hold anything."""
+    return _formula(row.name) if row.total else escape(row.name)
 
 
 def _total(row: Row) -> str:

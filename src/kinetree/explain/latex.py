@@ -56,9 +56,10 @@ def _table(section: Section) -> Iterator[str]:
 
 
 def _listed(section: Section) -> Iterator[str]:
-    """Long expressions, each in a formula of its own line."""
-    yield r"\noindent\begin{tabular}{lll}"
-    yield _row([*_head(section), ""]) + r" \hline"
+    """Long expressions, broken at plus and minus signs where they are too long for a line."""
+    yield r"\noindent\begin{tabular}{llp{0.66\linewidth}}"
+    symbol, meaning = _head(section)
+    yield _row([symbol, "", meaning]) + r" \hline"
     for row in section.rows:
         if row.total:
             yield r"\hline"
@@ -69,7 +70,7 @@ def _listed(section: Section) -> Iterator[str]:
         ]
         for k, (name, text) in enumerate(found or [("", "0")]):
             label = _name(section, row) if k == 0 else ""
-            yield _row([label, _math(name), _math(text)])
+            yield _row([label, _math(name), r"\raggedright " + _math(text)], r" \tabularnewline")
     yield r"\end{tabular}\par\medskip"
 
 
@@ -105,5 +106,5 @@ def _math(text: str) -> str:
     return f"${text}$" if text else ""
 
 
-def _row(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+def _row(cells: list[str], end: str = r" \\") -> str:
+    return " & ".join(cells) + end

@@ -11,7 +11,7 @@ from kinetree.scalars import home
 DIGITS = 5  # of the largest number of a column or of a group of columns
 MOST = 8  # digits of a number in any column
 LARGE, SMALL = 6, -5  # powers of ten beyond which numbers are written with an exponent
-LONG = 24  # characters of an expression that has no place in a column
+LONG = 10  # characters of an expression that has no place in a column
 
 
 def is_listed(values: Array) -> bool:
@@ -56,15 +56,31 @@ def _rounded(x: float, decimals: int) -> str:
 
 
 def expression(x: Any) -> str:
-    """A symbol as text, a number in it with no more digits than it has."""
-    if type(x).__module__.partition(".")[0] == "sympy":
-        return str(home(x).sstr(x, full_prec=False))
+    """A symbol as text, fractions and floats in it with few digits."""
+    if _is_sympy(x):
+        return str(home(x).sstr(_rounded_in(x), full_prec=False))
     number = known(np.asarray(x))
     return f"{float(number):.{DIGITS}g}" if number is not None else str(x)
 
 
 def latex_expression(x: Any) -> str:
     """A symbol as LaTeX."""
-    if type(x).__module__.partition(".")[0] == "sympy":
-        return str(home(x).latex(x, full_prec=False))
-    return expression(x)
+    if not _is_sympy(x):
+        return expression(x)
+    from kinetree.symbolic.results import to_latex
+
+    return to_latex(_rounded_in(x))
+
+
+def _is_sympy(x: Any) -> bool:
+    return type(x).__module__.partition(".")[0] == "sympy"
+
+
+def _rounded_in(x: Any) -> Any:
+    """The expression with every number that is not whole cut to a few digits."""
+    from sympy import Float, Integer, Number
+
+    def short(number: Any) -> Any:
+        return Integer(number) if number == int(number) else Float(number, DIGITS)
+
+    return x.xreplace({y: short(y) for y in x.atoms(Number) if not y.is_Integer})

@@ -17,6 +17,12 @@ OPTIONAL = {"external wrench", "rotors", "rotor and armature", "friction", "base
 NOTE = 'Rows add up to the row "=". Gravity is a row of its own; "motion" marks what is without it.'
 
 
+POSES = {
+    "in the parent": ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"),
+    "in {s}": ("T_si = T_sp T_pi", r"T_{si} = T_{sp} T_{pi}"),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """A part with its equation and values; or the total of those before it."""
@@ -103,11 +109,24 @@ def pose_section(term: Term) -> Section:
     """T_pi and T_si, three rows each: the axes and the origin."""
     latex, meaning, (unit,) = SYMBOLS["T"]
     T_pi = term["home"] @ term["joint"]
-    rows = [Row("", ("", ""), row) for row in (*T_pi[:3], *term.value[:3])]
-    rows[0] = Row("in the parent", ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"), T_pi[0])
-    rows[3] = Row("in {s}", ("T_si = T_sp T_pi", r"T_{si} = T_{sp} T_{pi}"), term.value[0])
+    poses = {"in the parent": T_pi[:3], "in {s}": term.value[:3]}
+    if any(is_listed(T) for T in poses.values()):
+        return _listed_poses(poses, latex, meaning, unit)
+    rows = [
+        Row(name if k == 0 else "", POSES[name] if k == 0 else ("", ""), T[k])
+        for name, T in poses.items()
+        for k in range(3)
+    ]
     columns = tuple((name, name) for name in ("x", "y", "z", "p"))
     return Section("T", latex, meaning, f"p in {unit}", columns, tuple(rows), (3, 1))
+
+
+def _listed_poses(poses: dict[str, Array], latex: str, meaning: str, unit: str) -> Section:
+    """The same with long expressions, entry by entry."""
+    names = [name for k in "123" for name in (f"R{k}1", f"R{k}2", f"R{k}3", f"p{k}")]
+    columns = tuple((name, f"{name[0]}_{{{name[1:]}}}") for name in names)
+    rows = tuple(Row(name, POSES[name], T.ravel()) for name, T in poses.items())
+    return Section("T", latex, meaning, f"p in {unit}", columns, rows, (12,))
 
 
 def vector_section(term: Term, steps: LinkSteps) -> Section:

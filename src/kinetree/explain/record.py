@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms.recursion import Recursion
 from kinetree.arrays import Array, is_numeric
-from kinetree.errors import NameLookupError
+from kinetree.explain.lookup import find
 from kinetree.explain.torque import Torque
 from kinetree.model import Model
 
@@ -48,7 +48,7 @@ class Term:
         return tuple(part.name for part in self.parts)
 
     def __getitem__(self, name: str) -> Array:
-        return _find({part.name: part.value for part in self.parts}, name, "part", self.symbol)
+        return find({part.name: part.value for part in self.parts}, name, "part", self.symbol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class LinkSteps:
     terms: Mapping[str, Term]
 
     def __getitem__(self, symbol: str) -> Term:
-        return _find(self.terms, symbol, "quantity", self.name)
+        return find(self.terms, symbol, "quantity", self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,7 @@ class Explanation:
     links: tuple[LinkSteps, ...]
     torque: Torque
     recursion: Recursion
+    arguments: Mapping[str, Any]  # q, dq, ddq, F_ext, F_tip, V_base, dV_base as they were given
 
     @property
     def tau(self) -> Array:
@@ -89,14 +90,15 @@ class Explanation:
     def __getitem__(self, link: str | int) -> LinkSteps:
         if isinstance(link, int):
             return self.links[link]
-        return _find({steps.name: steps for steps in self.links}, link, "link", self.model.name)
+        return find({steps.name: steps for steps in self.links}, link, "link", self.model.name)
 
     def map(self, function: Callable[[Any], Any]) -> "Explanation":
         """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`."""
 
         def changed(x: Array) -> Array:
-            flat = [function(entry) for entry in np.ravel(x)]
-            return np.array(flat, None if is_numeric(x) else object).reshape(np.shape(x))
+            flat = np.empty(np.size(x), object)
+            flat[:] = [function(entry) for entry in np.ravel(x)]
+            return np.array(flat.tolist() if is_numeric(x) else flat).reshape(np.shape(x))
 
         def term(old: Term) -> Term:
             parts = tuple(replace(part, value=changed(part.value)) for part in old.parts)
@@ -109,6 +111,12 @@ class Explanation:
         shares = {name: changed(x) for name, x in self.torque.shares.items()}
         torque = replace(self.torque, shares=shares, tau=changed(self.torque.tau))
         return replace(self, links=links, torque=torque)
+
+    def simplified(self) -> "Explanation":
+        """A symbolic explanation in exact numbers and in its shortest form; needs SymPy."""
+        from kinetree.explain.simplify import simplified
+
+        return simplified(self)
 
     def text(self, width: int = 100) -> str:
         """Tables for a terminal of that width, without colours."""
@@ -147,12 +155,3 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return self.html()
-
-
-def _find(known: Mapping[str, Any], name: str, kind: str, owner: str) -> Any:
-    try:
-        return known[name]
-    except KeyError:
-        raise NameLookupError(
-            f"{owner!r} has no {kind} {name!r}; there are {', '.join(known)}."
-        ) from None

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import frictionless
+from kinetree.algorithms.drives import friction_forces, frictionless
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.arrays import Array
 from kinetree.description.joints import PRISMATIC
+from kinetree.explain.lookup import find
 from kinetree.model import Model
 from kinetree.model.joint import rate_names
 
@@ -34,7 +35,7 @@ class Torque:
     tau: Array
 
     def __getitem__(self, name: str) -> Array:
-        return self.shares[name]
+        return find(self.shares, name, "share", "tau")
 
     @property
     def total(self) -> Array:
@@ -71,7 +72,7 @@ def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: 
         "Coriolis": velocity - squares,
         "centrifugal": squares,
         "gravity": force(without_drives(frictionless(model))),
-        "friction": newton_euler(model, q, dq, rest).tau_friction,
+        "friction": friction_forces(model, dq),
         "rotor": force(massless(still), dq, ddq, **base),
         "external": force(massless(links), **loads),
     }
