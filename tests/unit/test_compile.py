@@ -76,6 +76,19 @@ def test_a_singular_mass_matrix_names_the_joint():
     assert np.isfinite(ghost(armature=0.1).forward_dynamics([1, 1], [1, 1], [1, 1])).all()
 
 
+def test_a_mass_matrix_that_is_singular_at_every_angle_names_a_joint():
+    """A point mass on three axes through one point: no entry of M is zero, but two would do."""
+    builder = kt.Builder("wrist").link("base").link("a").link("b")
+    builder.link("c", 1, (0.3, 0.2, 0.5))
+    builder.joint("yaw", "revolute", "base", "a", axis=(0, 0, 1))
+    builder.joint("pitch", "revolute", "a", "b", axis=(0, 1, 0))
+    builder.joint("roll", "revolute", "b", "c", axis=(1, 0, 0))
+    model = builder.build()
+    with pytest.raises(SingularityError, match="joint 'yaw'"):
+        compile_kernel(model, "forward_dynamics")
+    assert np.linalg.matrix_rank(compile_kernel(model, "mass_matrix")([0.4, 0.5, 0.6])) == 2
+
+
 def test_symbols_and_long_numbers_are_sent_to_the_algorithms(robot):
     sympy = pytest.importorskip("sympy")
     mpmath = pytest.importorskip("mpmath")
