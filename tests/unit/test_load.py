@@ -1,0 +1,116 @@
+"""kt.load and the report: what a file gives, and what is said about it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+URDF = """<robot name="gripper">
+  <link name="base"/>
+  <link name="palm"><inertial><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="left"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="{izz}"/></inertial></link>
+  <link name="right"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+  <joint name="mount" type="fixed"><parent link="base"/><child link="palm"/>
+    <origin xyz="0 0 0.1"/></joint>
+  <joint name="l" type="prismatic"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" effort="10" velocity="1"/></joint>
+  <joint name="r" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 -1 0"/>
+    <limit lower="0" upper="0.04" effort="10" velocity="1"/><mimic joint="l"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def gripper(tmp_path):
+    path = tmp_path / "gripper.urdf"
+    path.write_text(URDF.format(izz="1e-4"))
+    return path
+
+
+@pytest.fixture
+def impossible(tmp_path):
+    path = tmp_path / "impossible.urdf"
+    path.write_text(URDF.format(izz="1"))
+    return path
+
+
+def test_a_mimic_joint_follows_and_has_no_entry(gripper):
+    robot = kt.load(gripper)
+    assert robot.model.joint_names == ("l",)
+    assert robot.mass_matrix([0.02]) == pytest.approx(np.array([[0.2]]))
+
+
+def test_without_mimic_every_joint_moves_by_itself(gripper):
+    robot = kt.load(gripper, mimic=False)
+    assert robot.model.joint_names == ("l", "r")
+    np.testing.assert_allclose(robot.mass_matrix([0.0, 0.0]), 0.1 * np.eye(2), atol=1e-17)
+
+
+def test_a_floating_robot_hangs_on_a_free_joint_called_base(gripper):
+    robot = kt.load(gripper, floating=True)
+    assert robot.model.joint_names == ("base", "l")
+    assert (robot.model.nq, robot.model.n) == (8, 7)
+    assert robot.mass_matrix(robot.neutral())[3, 3] == pytest.approx(1.2)
+
+
+def test_the_report_counts_names_and_places_what_was_merged(gripper):
+    report = kt.load(gripper).report
+    text = str(report)
+    assert "gripper from gripper.urdf" in text
+    assert "4 links, 3 joints, 1 degrees of freedom, 1.2 kg" in text
+    assert "= 1 l +0" in text
+    assert any("'mount'" in note.text and note.where == "gripper.urdf:9" for note in report.notes)
+    assert not report.warnings
+
+
+def test_impossible_inertia_is_used_and_warned_about_with_its_line(impossible):
+    with pytest.warns(kt.KinetreeWarning, match="triangle inequality"):
+        robot = kt.load(impossible)
+    (warning,) = robot.report.warnings
+    assert "'left'" in warning.text
+    assert warning.where == "impossible.urdf:5"
+    assert robot.model.I_com[0][2, 2] == 1
+
+
+def test_strict_turns_warnings_into_errors(impossible):
+    with pytest.raises(kt.KinetreeError, match="strict=True.*'left' is no physical body"):
+        kt.load(impossible, strict=True)
+
+
+def test_a_file_without_fault_gives_no_warning(gripper):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kt.load(gripper, strict=True)
+
+
+def test_a_joint_that_moves_no_mass_is_warned_about_and_named_by_forward_dynamics(tmp_path):
+    path = tmp_path / "empty.urdf"
+    path.write_text(
+        '<robot name="empty"><link name="a"/><link name="b"/><joint name="j" type="continuous">'
+        '<parent link="a"/><child link="b"/></joint></robot>'
+    )
+    with pytest.warns(kt.KinetreeWarning, match="'j' moves no mass"):
+        robot = kt.load(path)
+    with pytest.raises(kt.KinetreeError, match="joint 'j'"):
+        _ = robot.forward_dynamics
+
+
+@pytest.mark.parametrize("name", ["robot.txt", "robot", "robot.sdf"])
+def test_another_ending_is_refused_with_the_known_ones(tmp_path, name):
+    with pytest.raises(kt.KinetreeError, match=r"\.urdf, \.xacro, \.xml, \.mjcf"):
+        kt.load(tmp_path / name)
+
+
+def test_a_missing_file_is_a_file_not_found(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.urdf"):
+        kt.load(tmp_path / "nowhere.urdf")
+
+
+@pytest.mark.parametrize("path", [None, 3, object()])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(kt.KinetreeError, match="path"):
+        kt.load(path)
