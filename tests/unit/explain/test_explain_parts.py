@@ -4,13 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from robot_states import EPS, any_robot, random_state
 
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms import FORMULATIONS
 from kinetree.errors import InputError, NameLookupError
 from kinetree.explain import explain
+from robot_states import EPS, any_robot, random_state
 
 SIX = ("V", "dV", "F")
 THREE = ("omega", "v", "alpha", "a_e", "a_c", "f", "n")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from robot_states import any_robot, random_state, relative, screw_robot
 
 import kinetree as kt
 from kinetree import algorithms
@@ -10,6 +9,7 @@ from kinetree.algorithms.drives import frictionless
 from kinetree.algorithms.inputs import link_wrenches
 from kinetree.explain import SHARES, explain
 from kinetree.explain.torque import dof_units, massless, without_drives
+from robot_states import any_robot, random_state, relative, screw_robot
 
 # the agreement of algorithms on random trees of up to 30 joints
 CLOSE = 1e-12
