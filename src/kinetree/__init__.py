@@ -1,6 +1,7 @@
 """kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
 
 from kinetree import algorithms, robots, spatial
+from kinetree.backends.derivative import derivative
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.threads import threads
 from kinetree.description import Friction, Limits, Mimic, Rotor
@@ -26,6 +27,7 @@ __all__ = [
     "Rotor",
     "__version__",
     "algorithms",
+    "derivative",
     "export",
     "load",
     "robots",

@@ -1,15 +1,18 @@
 """Where algorithms meet the compiler: a quantity of a robot becomes a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from kinetree.algorithms.derivatives import tangent_map
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compilable import check_model, check_options
+from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.description.joints import SCREW_TYPES
 from kinetree.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.quantities import DERIVED, QUANTITIES, Quantity, check_inertia, find_quantity
@@ -20,6 +23,7 @@ __all__ = [
     "QUANTITIES",
     "Quantity",
     "check_inertia",
+    "compile_derivative",
     "compile_kernel",
     "trace_quantity",
 ]
@@ -34,6 +38,18 @@ def trace_quantity(
     free: Sequence[str] = (),
 ) -> Graph:
     """The optimised graph of a quantity of the robot; arguments as in `compile_kernel`."""
+    function, ports = _prepared(model, name, frame, wrenches, free)
+
+    def make() -> Graph:
+        return optimise(trace(function, ports, find_quantity(name).outputs(name)))
+
+    return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
+
+
+def _prepared(
+    model: Model, name: str, frame: str | None, wrenches: bool, free: Sequence[str]
+) -> tuple[Callable[..., Any], list[Port]]:
+    """The function of a quantity and its arguments, after all checks."""
     quantity = find_quantity(name)
     check_model(model)
     check_options(
@@ -46,17 +62,13 @@ def trace_quantity(
     )
     state = [_port(model, x) for x in quantity.inputs]
     loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
-    extra = free_ports(model, free)
     given = len(state) + len(loads)
 
     def function(*arrays: Array) -> Any:
         changed = with_free(model, free, arrays[given:])
         return quantity.make(changed, not free, frame)(*arrays[:given])
 
-    def make() -> Graph:
-        return optimise(trace(function, [*state, *loads, *extra], quantity.outputs(name)))
-
-    return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
+    return function, [*state, *loads, *free_ports(model, free)]
 
 
 def compile_kernel(
@@ -85,6 +97,41 @@ def compile_kernel(
         more = partial(compile_kernel, model, name, wrenches=True)
         return Kernel(graph, name, doc, more=("F_ext", more))
     return Kernel(graph, name, doc)
+
+
+def compile_derivative(
+    model: Model,
+    name: str,
+    wrt: str | Sequence[str] = "q",
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+) -> Kernel:
+    """The kernel of d quantity/d arguments, by differentiating the graph.
+
+    Args:
+        model: the robot.
+        name: one of `QUANTITIES` or `DERIVED`; of the latter it gives second derivatives.
+        wrt: arguments of the quantity, free data included. Positions are moved along tangent
+            vectors of `integrate`, so d/d q has n entries for joints of any type.
+        frame, wrenches, free: as in `compile_kernel`.
+
+    Returns:
+        A kernel with a result for each pair, shape (*quantity, *argument).
+    """
+    function, ports = _prepared(model, name, frame, wrenches, free)
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
+    along = {"q": partial(tangent_map, model)} if curved else None
+
+    def make() -> Graph:
+        graph = trace(function, ports, find_quantity(name).outputs(name))
+        return optimise(jacobian(graph, names, along=along))
+
+    options = ("derivative", name, names, frame, wrenches, tuple(free))
+    doc = f"d {name}/d {', '.join(names)} of {model.name}"
+    return Kernel(stored_graph(model, options, make), f"derivative_of_{name}", doc)
 
 
 def _port(model: Model, name: str) -> Port:

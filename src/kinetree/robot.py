@@ -6,13 +6,14 @@ from typing import Any, overload
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.derivatives.linearize import Linearization, assemble
 from kinetree.algorithms.ellipsoids import Ellipsoid
 from kinetree.algorithms.inputs import link_wrenches
 from kinetree.algorithms.recursion import Recursion
 from kinetree.algorithms.task_space import TaskSpace
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compile import compile_kernel
+from kinetree.compile import compile_derivative, compile_kernel
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
 from kinetree.explain import Explanation, explain
 from kinetree.export import to_mjcf, to_urdf
@@ -149,6 +150,29 @@ class Robot:
     ) -> Ellipsoid:
         """Forces held by joint forces of unit norm; see `kinetree.algorithms.force_ellipsoid`."""
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
+
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = "q",
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+    ) -> Kernel:
+        """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
+        return compile_derivative(
+            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free
+        )
+
+    def linearize(
+        self, q: Any, dq: Any, tau: Any, *loads: Any, dt: float | None = None
+    ) -> Linearization:
+        """A (..., 2n, 2n), B (..., 2n, n) of small deviations from a motion; discrete for a dt."""
+        blocks = self.forward_dynamics_derivatives(q, dq, tau, *loads)
+        batch = blocks[0].shape[:-1]
+        system = assemble(self.model, np.broadcast_to(np.asarray(dq, float), batch), *blocks)
+        return system if dt is None else system.discrete(dt)
 
     def neutral(self) -> Array:
         """The position in which every joint stands at zero, (nq,)."""

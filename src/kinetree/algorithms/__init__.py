@@ -9,6 +9,14 @@ from kinetree.algorithms.coriolis_matrix import (
     coriolis_matrix,
     mass_matrix_rate,
 )
+from kinetree.algorithms.derivatives import (
+    Linearization,
+    discretize,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    linearize,
+    tangent_map,
+)
 from kinetree.algorithms.drives import friction_forces
 from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
 from kinetree.algorithms.energy import (
@@ -52,6 +60,7 @@ __all__ = [
     "FORMULATIONS",
     "ClosedForm",
     "Ellipsoid",
+    "Linearization",
     "Recursion",
     "TaskSpace",
     "bias_forces",
@@ -66,10 +75,12 @@ __all__ = [
     "coriolis_forces",
     "coriolis_matrix",
     "difference",
+    "discretize",
     "force_ellipsoid",
     "forward_dynamics",
     "forward_dynamics_by_articulated_bodies",
     "forward_dynamics_by_inverse_dynamics",
+    "forward_dynamics_derivatives",
     "forward_kinematics",
     "friction_forces",
     "gravity_forces",
@@ -77,7 +88,9 @@ __all__ = [
     "gravity_wrenches",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "kinetic_energy",
+    "linearize",
     "link_jacobian_rates",
     "link_jacobians",
     "mass_ellipsoid",
@@ -93,6 +106,7 @@ __all__ = [
     "random",
     "space_jacobian",
     "space_jacobian_rate",
+    "tangent_map",
     "task_space",
     "total_mass",
 ]

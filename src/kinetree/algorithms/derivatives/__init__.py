@@ -1,5 +1,15 @@
 """Derivatives of the dynamics by recursion: what changes along a chain is summed once, inward."""
 
+from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
 from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.algorithms.derivatives.linearize import Linearization, discretize, linearize
+from kinetree.algorithms.derivatives.tangent import tangent_map
 
-__all__ = ["inverse_dynamics_derivatives"]
+__all__ = [
+    "Linearization",
+    "discretize",
+    "forward_dynamics_derivatives",
+    "inverse_dynamics_derivatives",
+    "linearize",
+    "tangent_map",
+]

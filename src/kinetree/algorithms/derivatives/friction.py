@@ -83,6 +83,12 @@ def sign(x: Dual) -> Dual:
     return Dual(scalars.sign(x.value), 0)
 
 
+def where(test: Any, positive: Any, other: Any) -> Dual:
+    """A choice, and the slope of what is chosen."""
+    x, y, z = dual(test).value, dual(positive), dual(other)
+    return Dual(scalars.where(x, y.value, z.value), scalars.where(x, y.slope, z.slope))
+
+
 def friction_slope(joint: Any, dq: Any) -> Any:
     """d b / d dq of one degree of freedom, N m s or N s / m; the one-sided mean at rest."""
     force = dual(friction_force(joint.friction, Dual(dq * joint.scale, joint.scale)))

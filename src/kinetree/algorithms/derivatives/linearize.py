@@ -1,0 +1,112 @@
+"""The dynamics near a state as a linear system, in continuous and in discrete time.
+
+Let x be the deviation from the nominal motion, a small tangent vector of q on top of a small change
+of dq, and u a small change of tau. Then
+
+    dx/dt = A x + B u,   A = [-ad(dq), 1; d ddq/d q, d ddq/d dq],   B = [0; M^-1]
+
+Tangent vectors of joints with several degrees of freedom turn with the joint: ad(dq) is the bracket
+of the joint's own rates, and zero for joints of one degree of freedom.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
+from kinetree.algorithms.inputs import Wrenches, rates
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.spatial import ad
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """A (..., 2n, 2n) and B (..., 2n, n) of x = (tangent of q, change of dq); dt None: d/dt x."""
+
+    A: Array
+    B: Array
+    dt: float | None = None
+
+    def discrete(self, dt: float) -> "Linearization":
+        """The same at steps of dt with tau held in between: x_next = A x + B u, exactly."""
+        if self.dt is not None:
+            raise InputError(
+                f"the system is discrete already, at steps of {self.dt} s; start from the "
+                "continuous one."
+            )
+        return Linearization(*discretize(self.A, self.B, dt), dt)
+
+
+def linearize(model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None) -> Linearization:
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    blocks = forward_dynamics_derivatives(model, q, dq, tau, F_ext)
+    return assemble(model, rates(model, dq, "dq"), *blocks)
+
+
+def assemble(model: Model, dq: Array, by_q: Array, by_dq: Array, by_tau: Array) -> Linearization:
+    """A and B from the blocks, any leading axes."""
+    n = model.n
+    unit = np.broadcast_to(np.eye(n, dtype=int), by_q.shape)
+    upper = np.concatenate([-turning(model, dq), unit], -1)
+    A = np.concatenate([upper, np.concatenate([by_q, by_dq], -1)], -2)
+    return Linearization(A, np.concatenate([by_tau * 0, by_tau], -2))
+
+
+def turning(model: Model, dq: Array) -> Array:
+    """Bracket of each joint's own rates with its tangent vectors, (..., n, n), block by block."""
+    out = np.zeros((*dq.shape, model.n), dq.dtype)
+    for joint in model.joints:
+        k = list(joint.dofs)
+        if len(k) > 1:
+            E = joint.A
+            brackets = np.array([E.T @ ad(axis) @ E for axis in E.T])  # for unit rates
+            out[(..., *np.ix_(k, k))] = np.tensordot(dq[..., k], brackets, 1)
+    return out
+
+
+def discretize(A: Any, B: Any, dt: float) -> tuple[Array, Array]:
+    """exp(A dt) and the integral of exp(A t) B over the step, any leading axes.
+
+    Both are blocks of the exponential of [[A, B], [0, 0]] dt.
+    """
+    A, B = np.asarray(A, float), np.asarray(B, float)
+    if not (np.isfinite(dt) and dt > 0):
+        raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
+    n, m = B.shape[-2:]
+    zero = np.zeros((*A.shape[:-2], m, n + m))
+    joined = np.concatenate([np.concatenate([A, B], -1), zero], -2)
+    E = exponential(joined * dt)
+    return E[..., :n, :n], E[..., :n, n:]
+
+
+# coefficients of Pade's approximant of degree 13, whose error is below rounding for norms up to 5.4
+PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+LARGEST = 5.371920351148152
+
+
+def exponential(X: Array) -> Array:
+    """Matrix exponential, (..., k, k), by scaling and squaring (Higham, 2005)."""
+    norm = float(np.abs(X).sum(-2).max(initial=0))
+    if not np.isfinite(norm):
+        raise InputError("the matrix to be exponentiated has entries that are not finite.")
+    halvings = max(0, int(np.ceil(np.log2(norm / LARGEST)))) if norm > 0 else 0
+    Y = X / 2.0**halvings
+    one = np.eye(X.shape[-1])
+    Y2 = Y @ Y
+    Y4 = Y2 @ Y2
+    Y6 = Y4 @ Y2
+    b = PADE
+    high = Y6 @ (b[13] * Y6 + b[11] * Y4 + b[9] * Y2)
+    odd = Y @ (high + b[7] * Y6 + b[5] * Y4 + b[3] * Y2 + b[1] * one)
+    even = Y6 @ (b[12] * Y6 + b[10] * Y4 + b[8] * Y2)
+    even = even + b[6] * Y6 + b[4] * Y4 + b[2] * Y2 + b[0] * one
+    E = np.linalg.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        E = E @ E
+    return E
