@@ -1,12 +1,14 @@
 """The limits of a robot as arrays over its degrees of freedom."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 
 
@@ -50,3 +52,27 @@ def bounds_of(model: Model) -> Bounds:
 def positions(bounds: Bounds, q: Array) -> Array:
     """The entries of q, (..., nq), that degrees of freedom move, (..., n); zero for others."""
     return np.where(bounds.coords >= 0, q[..., bounds.coords], 0.0)
+
+
+def with_limits(bounds: Bounds, effort: Any = None, velocity: Any = None) -> Bounds:
+    """The bounds with other limits of force and speed, a number or (n,); None leaves them."""
+    if effort is not None:
+        bounds = replace(bounds, effort=limit_vector(effort, bounds.names, "effort"))
+    if velocity is not None:
+        bounds = replace(bounds, velocity=limit_vector(velocity, bounds.names, "velocity"))
+    return bounds
+
+
+def limit_vector(value: Any, names: tuple[str, ...], name: str) -> Array:
+    """Limits as (n,), above zero; infinite ones are none."""
+    x = np.asarray(value, float)
+    if x.ndim == 0:
+        x = np.full(len(names), x)
+    if x.shape != (len(names),):
+        raise ShapeError(
+            f"{name} has shape {x.shape}; expected a number or ({len(names)},), one limit for "
+            f"each of {', '.join(names)}."
+        )
+    if not np.all(x > 0):
+        raise InputError(f"{name} is {x.tolist()}; expected limits above 0, inf for none.")
+    return x

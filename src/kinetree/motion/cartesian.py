@@ -189,8 +189,9 @@ def _check_limits(robot: Any, q: Array, t: float) -> None:
 
 def _left_line(follower: Follower, q: Array, t: float, s: float, distance: float) -> str:
     T, least = follower.line.pose(float(s)), follower.singular(q)
+    robot = follower.robot.model.name
     return (
-        f"at t = {t:.4g} s, {100 * float(s):.3g} % of the way, {follower.robot.model.name!r} cannot "
+        f"at t = {t:.4g} s, {100 * float(s):.3g} % of the way, {robot!r} cannot "
         f"follow the line to {np.round(T[:3, 3], 6).tolist()} m: it stays {distance:.3g} (rad and "
         f"m) away, and its Jacobian's least singular value is {least:.2g}. The line leaves "
         "the workspace or runs into a singularity; shorten it, or start from another q0."

@@ -1,6 +1,6 @@
 """Trajectories as CSV: a line of names, then a line for every time.
 
-    t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
+t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
 """
 
 import csv
@@ -99,7 +99,8 @@ def _numbers(row: Sequence[str], header: Sequence[str], file: str, line: int) ->
             ) from None
         if not isfinite(number):
             raise ParseError(
-                f"{file}, line {line}: {name.strip()!r} is {text.strip()}; expected a finite number."
+                f"{file}, line {line}: {name.strip()!r} is {text.strip()}; expected a finite "
+                "number."
             )
         numbers.append(number)
     return numbers

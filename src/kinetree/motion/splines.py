@@ -117,9 +117,7 @@ def spline(
     """
     points, knots = _waypoints(points, times, robot)
     if ends not in (CLAMPED, NATURAL, NOT_A_KNOT):
-        raise InputError(
-            f"ends is {ends!r}; expected {CLAMPED!r}, {NATURAL!r} or {NOT_A_KNOT!r}."
-        )
+        raise InputError(f"ends is {ends!r}; expected {CLAMPED!r}, {NATURAL!r} or {NOT_A_KNOT!r}.")
     n = points.shape[1]
     curve = cubic_spline(
         knots, points, ends, joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")

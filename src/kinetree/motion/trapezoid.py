@@ -67,9 +67,7 @@ def _profile(t: Array, v: float, a: float) -> tuple[Array, Array, Array]:
     ramp, end = v / a, t[-1]
     left, right = np.minimum(t, ramp), np.minimum(end - t, ramp)
     cruise = np.clip(t - ramp, 0, end - 2 * ramp)
-    s = np.where(
-        t < end - ramp, a * left**2 / 2 + v * cruise, 1 - a * right**2 / 2
-    )
+    s = np.where(t < end - ramp, a * left**2 / 2 + v * cruise, 1 - a * right**2 / 2)
     ds = a * np.minimum(left, right)
     dds = np.where(t < ramp, a, np.where(t < end - ramp, 0.0, -a))
     return s[:, None], ds[:, None], dds[:, None]
@@ -90,7 +88,5 @@ def _least(bounds: Array, way: Array, name: str) -> float:
         raise InputError(f"{name} is {bounds.tolist()}; expected numbers above 0.")
     least = float(np.min(bounds[moving] / np.abs(way[moving])))
     if not np.isfinite(least):
-        raise InputError(
-            f"no joint that moves has a finite {name} bound; give {name} as numbers."
-        )
+        raise InputError(f"no joint that moves has a finite {name} bound; give {name} as numbers.")
     return least

@@ -136,7 +136,9 @@ class Trajectory:
     def __repr__(self) -> str:
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""
         joints = ", ".join(self.joint_names)
-        return f"Trajectory({self.name!r}, {len(self)} samples, {self.duration:g} s{batch}: {joints})"
+        return (
+            f"Trajectory({self.name!r}, {len(self)} samples, {self.duration:g} s{batch}: {joints})"
+        )
 
 
 def _set(record: Trajectory, name: str, value: Any) -> None:

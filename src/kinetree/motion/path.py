@@ -1,0 +1,128 @@
+"""Paths: the places of a trajectory without its times, q(s) over the length s of the path."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.hermite import cubic_coefficients, evaluate
+from kinetree.motion.interpolation import motion_at
+from kinetree.motion.splines import CubicSpline, cubic_spline
+from kinetree.simulate.trajectory import Trajectory
+
+FINER = 8  # points in each interval of the trajectory along which the length is measured
+SHARPEST = 0.5  # cosine of the turn from one such point to the next that counts as a corner
+STRAIGHT = 0.999  # cosine of a turn that counts as none
+STILL = 1e-9  # share of the largest speed that counts as none
+FAR = 1e-7  # deviation from the trajectory, rad or m, that asks for more knots
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A smooth piece of a path: a spline over its length.
+
+    Its knots lie densest at the ends, where the robot is slow.
+    """
+
+    curve: CubicSpline
+    deviation: float  # from the trajectory that it was taken from, rad or m
+
+    @property
+    def knots(self) -> Array:
+        """Lengths at the knots, (N + 1,), rad and m together."""
+        return self.curve.knots
+
+
+def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
+    """The smooth pieces of a trajectory's path; the robot stops in the corners between them.
+
+    A corner is where the direction of dq turns at once, as at the ends of a swing. Places where
+    the robot stands still are passed over. A piece has `intervals` between its knots, or up to
+    four times as many where it is so long or so curved that it needs them.
+    """
+    t, corners = _with_corners(trajectory, _finer(trajectory.t))
+    _, dq, _ = motion_at(trajectory, t)
+    speed = np.linalg.norm(dq, axis=1)
+    if not speed.max() > 0:
+        raise InputError(f"trajectory {trajectory.name!r} stands still; it has no path to time.")
+    paths = []
+    for first, last in _pieces(dq, speed, corners):
+        here = slice(first, last + 1)
+        path = _path(trajectory, t[here], speed[here], intervals)
+        for more in (2, 4):
+            if path.deviation > FAR:
+                path = _path(trajectory, t[here], speed[here], more * intervals)
+        paths.append(path)
+    return paths
+
+
+def _finer(t: Array) -> Array:
+    between = t[:-1, None] + np.diff(t)[:, None] * (np.arange(FINER) / FINER)
+    return np.append(between.ravel(), t[-1])
+
+
+def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array]:
+    """Times with those of the corners between them added, and which are corners."""
+    dq = motion_at(trajectory, t)[1]
+    speed = np.linalg.norm(dq, axis=1)
+    turn = np.sum(dq[1:] * dq[:-1], axis=1)
+    k = np.flatnonzero(turn < SHARPEST * speed[1:] * speed[:-1])
+    low, high = t[k], t[k + 1]
+    for _ in range(54):  # where the speed is least, dq . ddq changes its sign
+        middle = (low + high) / 2
+        _, v, a = motion_at(trajectory, middle)
+        slows = np.sum(v * a, axis=1) < 0
+        low, high = np.where(slows, middle, low), np.where(slows, high, middle)
+    times = np.unique(np.concatenate([t, (low + high) / 2]))
+    return times, np.isin(times, (low + high) / 2)
+
+
+def _pieces(dq: Array, speed: Array, corners: Array) -> Iterator[tuple[int, int]]:
+    """First and last point of every piece between corners, standstills and the ends."""
+    still = speed <= STILL * speed.max()
+    first = None
+    for k in range(len(speed)):
+        if first is not None and (corners[k] or (still[k] and not _passes(dq, speed, k))):
+            yield first, k
+            first = None
+        if first is None and k + 1 < len(speed) and not (still[k] and still[k + 1]):
+            first = k
+    if first is not None:
+        yield first, len(speed) - 1
+
+
+def _passes(dq: Array, speed: Array, k: int) -> bool:
+    """Whether the motion goes straight on through a point where it is at rest."""
+    if not 0 < k < len(speed) - 1:
+        return False
+    return bool(dq[k - 1] @ dq[k + 1] > STRAIGHT * speed[k - 1] * speed[k + 1])
+
+
+def _path(trajectory: Trajectory, t: Array, speed: Array, intervals: int) -> Path:
+    """The spline through places at chosen lengths; its distance from all others is measured."""
+    h = np.diff(t)
+    middle = np.linalg.norm(motion_at(trajectory, t[:-1] + h / 2)[1], axis=1)
+    parts = h / 6 * (speed[:-1] + 4 * middle + speed[1:])  # Simpson's rule
+    length = np.concatenate([[0], np.cumsum(parts)])
+    angle = np.linspace(0, np.pi, intervals + 1)
+    knots = length[-1] * (1 - np.cos(angle)) / 2
+    knots[-1] = length[-1]
+    q = motion_at(trajectory, _times_at(knots, t, length, speed))[0]
+    curve = cubic_spline(knots, q)
+    away = np.abs(curve(length)[0] - motion_at(trajectory, t)[0])
+    return Path(curve, float(away.max()))
+
+
+def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
+    """When the length is as wanted: bisection on the cubics with the speeds at both ends."""
+    k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
+    h = t[k + 1] - t[k]
+    c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])
+    low, high = np.zeros_like(h), h.copy()
+    for _ in range(54):
+        middle = (low + high) / 2
+        short = evaluate(c, middle)[0] < wanted
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.clip(t[k] + (low + high) / 2, t[0], t[-1])

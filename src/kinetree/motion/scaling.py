@@ -1,0 +1,172 @@
+"""Uniform time scaling: how much slower, or faster, a motion can run within its limits.
+
+At s times the speed a joint needs tau(s) = a s^2 + b s + c at each sample (see `loads`). Where
+|tau(s)| > limit, s is forbidden: open intervals between roots of two quadratics. What is left
+when those of all samples and joints are taken away are the speeds that fit, exactly.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.motion.bounds import Bounds
+from kinetree.motion.inputs import positive
+from kinetree.motion.loads import Loads
+from kinetree.motion.peaks import vertices
+from kinetree.simulate.trajectory import Trajectory
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A joint whose force exceeds its limit however slowly the motion runs."""
+
+    joint: str
+    t: float
+    torque: float
+    limit: float
+    gravity: bool  # whether gravity alone is too much; else with Coulomb friction or loads
+
+
+@dataclass(frozen=True)
+class UniformScaling:
+    """Factors on the duration that make a motion fit its torque and speed limits.
+
+    slower: the least factor of at least 1 (1: it fits as it is); None where running slower does
+    not help. fastest: the least factor of all, below 1 where there is room; None if none fits.
+    overloads: where the robot cannot even stand.
+    """
+
+    slower: float | None
+    fastest: float | None
+    overloads: tuple[Overload, ...] = ()
+
+
+def scale_time(trajectory: Trajectory, factor: float, robot: Any = None) -> Trajectory:
+    """The same path at 1/factor of the speed: t * factor, dq / factor, ddq / factor^2.
+
+    tau is that of inverse dynamics where a robot is given, and left out otherwise.
+    """
+    factor = positive(factor, "factor", "times the duration")
+    t = trajectory.t[0] + (trajectory.t - trajectory.t[0]) * factor
+    dq, ddq = trajectory.dq / factor, trajectory.ddq / factor**2
+    tau = None if robot is None else robot.inverse_dynamics(trajectory.q, dq, ddq)
+    return trajectory.replace(t=t, dq=dq, ddq=ddq, tau=tau)
+
+
+def scaling_of(robot: Any, loads: Loads, bounds: Bounds, fits: bool) -> UniformScaling:
+    """The factors for a motion; `fits` says that it is within its limits as it is."""
+    overloads = () if fits else tuple(_overloads(loads, bounds))
+    if loads.known:
+        gaps = _gaps(*_forbidden(_with_vertices(loads), bounds))
+    else:
+        gaps = _search(robot, loads, bounds)
+    slow = [min(high, 1.0) for low, high in gaps if low <= 1 and high > 0]
+    fast = max((high for _, high in gaps), default=0.0)
+    slower = 1.0 if fits else 1 / max(slow) if slow else None
+    return UniformScaling(slower, 1 / fast if fast > 0 else None, overloads)
+
+
+def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
+    """The worst sample of every joint that cannot be held or set into motion."""
+    found = []
+    for k, name in enumerate(bounds.names):
+        limit = float(bounds.effort[k])
+        for force, gravity in ((loads.gravity[:, k], True), (loads.static[:, k], False)):
+            worst = int(np.argmax(np.abs(force)))
+            if abs(force[worst]) > limit:
+                place = float(loads.t[worst]), float(force[worst])
+                found.append(Overload(name, *place, limit, gravity))
+                break
+    return found
+
+
+def _with_vertices(loads: Loads) -> list[tuple[Array, ...]]:
+    """Per joint: inertial, viscous and static force and speed, at samples and peaks between."""
+    found = []
+    for k in range(loads.dq.shape[1]):
+        parts = (loads.inertial, loads.viscous, loads.static, loads.dq)
+        columns = [x[:, k] for x in parts]
+        marks = [vertices(loads.t, x) for x in (loads.tau[:, k], columns[0], columns[3])]
+        found.append(tuple(np.concatenate([x, *(mark(x) for mark in marks)]) for x in columns))
+    return found
+
+
+def _forbidden(parts: list[tuple[Array, ...]], bounds: Bounds) -> tuple[Array, Array]:
+    """Open intervals of s in which some joint exceeds its force or speed somewhere."""
+    lows, highs = [np.zeros(0)], [np.zeros(0)]
+    for (a, b, c, dq), effort, velocity in zip(parts, bounds.effort, bounds.velocity, strict=True):
+        fastest = float(np.max(np.abs(dq)))
+        if np.isfinite(velocity) and fastest > 0:
+            lows.append(np.array([velocity / fastest]))
+            highs.append(np.array([np.inf]))
+        if np.isfinite(effort):
+            low, high = _too_much(a, b, c, effort)
+            lows.append(low)
+            highs.append(high)
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _too_much(a: Array, b: Array, c: Array, limit: float) -> tuple[Array, Array]:
+    """Where |a s^2 + b s + c| > limit for s > 0, as lists of intervals."""
+    roots = np.stack([*_roots(a, b, c - limit), *_roots(a, b, c + limit)], axis=1)
+    roots = np.where(roots > 0, roots, np.inf)
+    infinite = np.full(len(a), np.inf)
+    edges = np.column_stack([np.zeros(len(a)), np.sort(roots, axis=1), infinite])
+    low, high = edges[:, :-1], edges[:, 1:]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = np.where(np.isfinite(high), (low + high) / 2, 2 * low + 1)
+        value = (a[:, None] * middle + b[:, None]) * middle + c[:, None]
+        beyond = (np.abs(value) > limit) & (low < high)
+    return low[beyond], high[beyond]
+
+
+def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """Roots of a s^2 + b s + c without cancellation; NaN or infinite where there are none."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        root = np.sqrt(b * b - 4 * a * c)
+        half = -(b + np.where(b >= 0, root, -root)) / 2
+        return half / a, c / half
+
+
+def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
+    """What is left of s >= 0 between open intervals: closed ones, none of no width."""
+    order = np.argsort(low, kind="stable")
+    low = np.append(low[order], np.inf)
+    reached = np.concatenate([[0.0], np.maximum.accumulate(high[order])])
+    free = low > reached * (1 + ROUNDING)
+    return [(float(a), float(b)) for a, b in zip(reached[free], low[free], strict=True)]
+
+
+def _search(robot: Any, loads: Loads, bounds: Bounds) -> list[tuple[float, float]]:
+    """The same for friction that is any function of speed: a search, refined by bisection."""
+
+    def fits(s: float) -> bool:
+        friction = robot.friction_forces(s * loads.dq)
+        rest = loads.static - robot.friction_forces(loads.dq)  # what is no friction
+        tau = s * s * loads.inertial + rest + friction
+        within = np.abs(tau) <= bounds.effort
+        return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
+
+    speeds = np.concatenate([np.geomspace(100, 1, 400), np.geomspace(1, 1e-3, 600)[1:]])
+    fit = [fits(float(s)) for s in speeds]
+    gaps, high = [], None
+    for k, good in enumerate(fit):
+        if good and high is None:
+            high = speeds[0] if k == 0 else _bisect(fits, float(speeds[k]), float(speeds[k - 1]))
+        if high is not None and (not good or k == len(fit) - 1):
+            gaps.append((float(speeds[k - (not good)]), float(high)))
+            high = None
+    return gaps
+
+
+def _bisect(fits: Any, good: float, bad: float) -> float:
+    while bad - good > 1e-12 * bad:
+        middle = (good + bad) / 2
+        if not good < middle < bad:
+            break
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
