@@ -1,6 +1,6 @@
 """kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
 
-from kinetree import algorithms, robots, spatial
+from kinetree import algorithms, controllers, robots, simulate, spatial
 from kinetree.backends.derivative import derivative
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.threads import threads
@@ -27,10 +27,12 @@ __all__ = [
     "Rotor",
     "__version__",
     "algorithms",
+    "controllers",
     "derivative",
     "export",
     "load",
     "robots",
+    "simulate",
     "spatial",
     "symbolic",
     "threads",

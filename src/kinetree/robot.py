@@ -1,7 +1,7 @@
 """Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from kinetree.explain import Explanation, explain
 from kinetree.export import to_mjcf, to_urdf
 from kinetree.model import Model, build_model, reshape
 from kinetree.quantities import find_quantity
+
+if TYPE_CHECKING:
+    from kinetree.simulate.trajectory import Trajectory
 
 
 class Compiled:
@@ -173,6 +176,12 @@ class Robot:
         batch = blocks[0].shape[:-1]
         system = assemble(self.model, np.broadcast_to(np.asarray(dq, float), batch), *blocks)
         return system if dt is None else system.discrete(dt)
+
+    def simulate(self, q0: Any, dq0: Any = None, **options: Any) -> "Trajectory":
+        """The motion from a state, forces and a controller; see `kinetree.simulate.simulate`."""
+        from kinetree.simulate.simulate import simulate
+
+        return simulate(self.model, q0, dq0, **options)
 
     def neutral(self) -> Array:
         """The position in which every joint stands at zero, (nq,)."""

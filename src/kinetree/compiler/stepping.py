@@ -9,8 +9,9 @@ and what the last stage leaves is the state of the next step. k_1 and y_1 belong
 the step begins with, so they are what is recorded and watched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Stepping:
 
     @property
     def watched(self) -> int:
-        """Numbers that are watched: every element of x must be finite, every margin not negative."""
+        """Numbers that are watched: elements of x must be finite, margins not negative."""
         return self.sizes["x"] + self.sizes["w"]
 
 
@@ -82,14 +83,17 @@ class Run:
     offset: int = 0
 
 
-def interpret_run(stepping: Stepping, run: Run) -> None:
-    """The slow reference meaning of a run."""
+def interpret_run(
+    stepping: Stepping, run: Run, rate: Callable[..., Sequence[Array]] | None = None
+) -> None:
+    """The slow reference meaning of a run; `rate`, on arrays, may take the place of its graph."""
+    rate = rate or partial(interpret, stepping.rate)
     x = run.state.copy()
     for e in range(len(run.h)):
         begun, ks = x, []
         for i, stage in enumerate(stepping.stages):
             t, s = run.times[e, i], run.table[e, i]
-            k, y = interpret(stepping.rate, t, begun, run.params, s)
+            k, y = rate(t, begun, run.params, s)
             ks.append(np.broadcast_to(k, (len(x), k.shape[-1])))
             if i == 0:
                 values = {"x": x, "k": ks[0], "y": y}

@@ -1,5 +1,19 @@
 """Motion of robots over time: simulation and its result."""
 
+from kinetree.simulate.events import Event, Occurrence, event
+from kinetree.simulate.signal import Signal, signal
+from kinetree.simulate.simulate import simulate
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.watch import SimulationError, Violation
 
-__all__ = ["Trajectory"]
+__all__ = [
+    "Event",
+    "Occurrence",
+    "Signal",
+    "SimulationError",
+    "Trajectory",
+    "Violation",
+    "event",
+    "signal",
+    "simulate",
+]

@@ -183,6 +183,8 @@ def _column(record: Trajectory, name: str, value: Any, names: Sequence[str]) -> 
 
 
 def _floats(value: Any, name: str) -> Array:
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and not value.flags.writeable:
+        return value  # frozen already: results of a simulation are too large to be copied
     try:
         return np.array(value, np.float64)
     except (TypeError, ValueError) as error:
@@ -190,6 +192,8 @@ def _floats(value: Any, name: str) -> Array:
 
 
 def _finite(x: Array, name: str, names: Sequence[str] = (), t: Array | None = None) -> None:
+    if np.isfinite(x).all():
+        return
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         at = tuple(int(k) for k in bad[0])

@@ -25,7 +25,8 @@ def emit_notes(name: str, lanes: int, states: int, margins: int) -> str:
     else:
         any_lane, none = "  %some = or i1 %wrong, false", "false"
     return f"""\
-define internal void @{name}_look(ptr %x, ptr %w, ptr %first, ptr %amount, i64 %lanes, i64 %number) {{
+define internal void @{name}_look(ptr %x, ptr %w, ptr %first, ptr %amount, i64 %lanes, \
+i64 %number) {{
 entry:
   br label %state
 state:

@@ -1,0 +1,227 @@
+"""simulate: the motion of a robot from its state and from what acts on it."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.compilable import check_model
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.simulate.adaptive import AdaptiveSteps
+from kinetree.simulate.inputs import Setup, grid, known_controller, positive, read_setup
+from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
+from kinetree.simulate.loop import FixedSteps, Outcome
+from kinetree.simulate.progress import Progress
+from kinetree.simulate.space import Space
+from kinetree.simulate.stiction import rubbing
+from kinetree.simulate.system import make_system
+from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.watch import Bound, SimulationError, Violation, bounds, violations
+
+LIMITS = ("stop", "record", "ignore")
+STEP = {ADAPTIVE: 0.01}  # s: the default of dt, for the adaptive method the spacing of the results
+FIXED_STEP = 0.001
+
+_ready: OrderedDict[Any, Any] = OrderedDict()  # what was compiled, the latest last
+KEPT = 32
+
+
+def simulate(
+    model: Model,
+    q0: Any,
+    dq0: Any = None,
+    *,
+    duration: float,
+    dt: float | None = None,
+    method: str = ADAPTIVE,
+    tau: Any = None,
+    F_ext: Any = None,
+    controller: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    every: int = 1,
+    limits: str = "stop",
+    events: Any = (),
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: bool | None = None,
+) -> Trajectory:
+    """The motion from q0 and dq0 over `duration` seconds.
+
+    Args:
+        model: the robot.
+        q0, dq0: initial state, (..., nq), (..., n); leading axes are a batch of rollouts, which
+            every other argument may have too. dq0 is 0 where left out.
+        duration: s.
+        dt: s, 0.001 where left out; for "dop853" the spacing of the results, 0.01.
+        method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler" or "euler".
+        tau: joint forces: an array (..., n), `kinetree.simulate.signal(t, values, kind)`, a
+            function of t, or one of (t, q, dq). They add to those of the controller.
+        F_ext: wrenches onto the links, (..., links, 6), given in the same ways.
+        controller: one of `kinetree.controllers`, or a function law(t, q, dq) that returns tau.
+        parameters: data of the robot that differ between rollouts, such as {"mass": (..., links)};
+            names and shapes as in `Robot.compile(free=...)`.
+        every: record every so many steps, and the last one.
+        limits: "stop" raises a SimulationError where a joint leaves its limits, "record" goes on
+            and lists the violations in `meta["violations"]`, "ignore" does not look.
+        events: functions g(t, q, dq) whose zeros are found ("dop853" alone); see `events.py`.
+        rtol, atol: relative and absolute error allowed in a step of "dop853".
+        progress: a bar on the error stream; None shows it on a terminal where the run takes long.
+
+    Returns:
+        t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` says how: method, steps, note (why
+        a law could not be compiled), violations, controller_state (T, ..., m), events.
+
+    Raises:
+        SimulationError: a state is not finite, or a joint left its limits; the message says which
+            joint and when, and `trajectory` of the error is the motion until then.
+    """
+    check_model(model)
+    way = find_method(method)
+    times = grid(duration, STEP.get(method, FIXED_STEP) if dt is None else dt)
+    if limits not in LIMITS:
+        raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
+    if way is not None and events:
+        raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method!r}.")
+    setup = read_setup(model, q0, dq0, tau, F_ext, controller, parameters)
+    bound = () if limits == "ignore" else tuple(bounds(model))
+    with Progress(float(times[-1]), progress) as bar:
+        if way is None:
+            tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
+            adaptive = _adaptive(model, setup, (tau, F_ext, controller), bound)
+            outcome, extra = adaptive.run(setup, times, tolerances, events, bar, limits == "stop")
+            kept, note = np.arange(len(times)), adaptive.system.note
+        else:
+            steps = _fixed(model, setup, (tau, F_ext, controller), way, bound)
+            rows, kept = record_rows(len(times), int(every))
+            stop = limits == "stop"
+            outcome = steps.run(setup.x0, setup.feed, setup.batch, times, rows, bar, stop)
+            extra, note = {"steps": len(times) - 1}, steps.system.note
+    meta = {"method": method, "controller": known_controller(setup.actors.controller), **extra}
+    meta |= {"note": note, "compiled": note is None}
+    return finish(model, setup, outcome, times, kept, bound, limits, meta)
+
+
+def record_rows(count: int, every: int) -> tuple[Array, Array]:
+    """Which evaluation goes to which row of the records, and the evaluations that are kept."""
+    kept = np.unique([*range(0, count, every), count - 1])
+    rows = np.full(count, -1)
+    rows[kept] = np.arange(len(kept))
+    return rows, kept
+
+
+def finish(
+    model: Model,
+    setup: Setup,
+    outcome: Outcome,
+    times: Array,
+    kept: Array,
+    bound: Sequence[Bound],
+    limits: str,
+    meta: dict[str, Any],
+) -> Trajectory:
+    """The record, or the error that says when, where and why it ended."""
+    space = Space(model, setup.extra)
+    noted = violations(space, bound, times, outcome.first, outcome.amount, setup.batch)
+    lost = [v for v in noted if v.by is None]
+    wrong = noted if limits == "stop" else lost
+    if wrong and (limits == "stop" or not setup.batch):
+        error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
+        before = int(np.searchsorted(times[kept], wrong[0].t, "left"))
+        if before:
+            error.trajectory = trajectory(model, setup, outcome, times[kept], meta, before)
+        raise error
+    if lost:
+        hold_lost(outcome, times[kept], lost, setup.batch)
+    if limits == "record":
+        meta["violations"] = tuple(noted)
+    return trajectory(model, setup, outcome, times[kept], meta, len(kept))
+
+
+def trajectory(
+    model: Model, setup: Setup, outcome: Outcome, t: Array, meta: dict[str, Any], count: int
+) -> Trajectory:
+    """The first `count` rows as a record."""
+    q, dq, ddq, tau, *rest = (
+        x[:count].reshape(count, *setup.batch, x.shape[-1]) for x in outcome.records
+    )
+    if rest:
+        meta = {**meta, "controller_state": rest[0]}
+    for x in (q, dq, ddq, tau):
+        x.flags.writeable = False  # a frozen array is taken as it is
+    return Trajectory(
+        t=t[:count], q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
+    )
+
+
+def hold_lost(
+    outcome: Outcome, t: Array, lost: Sequence[Violation], batch: tuple[int, ...]
+) -> None:
+    """Rollouts of a batch that ran away stand still where they were last finite."""
+    for b in {int(np.ravel_multi_index(v.rollout, batch)) for v in lost}:
+        finite = np.ones(len(t), bool)
+        for x in outcome.records:
+            finite &= np.isfinite(x[:, b]).all(-1)
+        last = int(np.argmin(finite)) - 1
+        q, _, *rest = outcome.records
+        q[last + 1 :, b] = q[max(last, 0), b] if last >= 0 else 0
+        for x in (outcome.records[1], *rest):
+            x[last + 1 :, b] = 0
+
+
+def explanation(first: Violation, method: str, count: int) -> str:
+    """Why a simulation ended, and the way out."""
+    more = f" ({count} such events in all)" if count > 1 else ""
+    if first.by is not None:
+        way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
+    elif method == ADAPTIVE:
+        way = "Look for forces that grow with the motion, and for masses near zero."
+    else:
+        way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."
+    return f"the simulation ended at {first}{more}. {way}"
+
+
+def _fixed(
+    model: Model, setup: Setup, given: Any, method: Method, bound: Sequence[Bound]
+) -> FixedSteps:
+    def make() -> FixedSteps:
+        space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
+        return FixedSteps(make_system(space, setup.actors, setup.feed), method, bound)
+
+    return _once(_key(model, setup, given, (method.name, bool(bound))), make)
+
+
+def _adaptive(model: Model, setup: Setup, given: Any, bound: Sequence[Bound]) -> AdaptiveSteps:
+    def make() -> AdaptiveSteps:
+        return AdaptiveSteps(Space(model, setup.extra), setup.actors, setup.feed, bound)
+
+    return _once(_key(model, setup, given, (ADAPTIVE, bool(bound))), make)
+
+
+def _key(model: Model, setup: Setup, given: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What decides the code: the robot, functions by identity, arrays by shape alone."""
+    shapes = [(name, shape) for name, (_, shape) in setup.feed.constants.items()]
+    shapes += [(name, source.shapes) for name, source in setup.feed.sampled.items()]
+    tau, F_ext, controller = (x if callable(x) else type(x) for x in given)
+    own = given[2] if setup.actors.controller is not None else controller
+    return model, tau, F_ext, own, tuple(shapes), setup.actors.parameters, rest
+
+
+def _once(key: tuple[Any, ...], make: Any) -> Any:
+    """What was made for this key before, or is made now."""
+    try:
+        hash(key)
+    except TypeError:  # a user's callable that cannot be a key
+        return make()
+    found = _ready.get(key)
+    if found is None:
+        found = make()
+    _ready[key] = found
+    _ready.move_to_end(key)
+    while len(_ready) > KEPT:
+        _ready.popitem(last=False)
+    return found

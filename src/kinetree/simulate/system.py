@@ -1,0 +1,179 @@
+"""System: a robot with all that acts on it, as one function rate(t, x, p, s) -> k, y.
+
+x = (q, dq, z), p what stays, s what changes with time. For fixed steps k = (dq, ddq, dz) and y is
+tau. The adaptive method takes the rates of the coordinates in the place of dq, and y = (tau, dry
+friction) for the modes that p ends with. The function is traced once; where a user's law cannot be
+traced, only the robot is, and the law is run by Python, rollout by rollout.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.lean.mass_matrix import forward_dynamics
+from kinetree.algorithms.lean.model import lean_model
+from kinetree.arrays import Array
+from kinetree.backends.kernel import Kernel
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.controllers.controller import Controller
+from kinetree.free import with_free
+from kinetree.model import Model
+from kinetree.simulate.feed import Feed
+from kinetree.simulate.sliding import accelerations_in_mode
+from kinetree.simulate.sources import Source
+from kinetree.simulate.space import Space
+from kinetree.simulate.stiction import accelerations
+from kinetree.simulate.velocity import coordinate_rates
+
+Rate = Callable[[Any, Array, Array, Array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class Actors:
+    """Everything that moves the robot: its controller, further forces, wrenches, changed data."""
+
+    controller: Controller | None
+    signals: Mapping[str, Source]
+    tau: Source | None
+    F_ext: Source | None
+    parameters: tuple[str, ...] = ()
+
+    def forces(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Mapping[str, Any]
+    ) -> tuple[Array, Array]:
+        """tau and dz."""
+        tau, dz = np.zeros(model.n, int), z
+        if self.controller is not None:
+            values = {
+                name: source.evaluate(t, q, dq, given.get(f"signal {name}"))
+                for name, source in self.signals.items()
+            }
+            tau, dz = self.controller.act(model, t, q, dq, z, values)
+        if self.tau is not None:
+            tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
+        return tau, dz
+
+    def wrenches(self, t: Any, q: Array, dq: Array, given: Mapping[str, Any]) -> Array | None:
+        """F_ext, (links, 6), or None."""
+        if self.F_ext is None:
+            return None
+        return self.F_ext.evaluate(t, q, dq, given.get("F_ext"))[0]
+
+    def changed(self, model: Model, given: Mapping[str, Any]) -> Model:
+        """The robot with its changed data."""
+        values = [given[f"parameter {name}"][0] for name in self.parameters]
+        return with_free(model, self.parameters, values)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The function as a graph (None where Python is needed) and on arrays, and why."""
+
+    space: Space
+    graph: Graph | None
+    rate: Rate
+    note: str | None = None
+
+
+def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = False) -> System:
+    """Trace everything, or everything but the user's law."""
+    robot = partial(robot_rates, space, actors, adaptive)
+
+    def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+        given = feed.given(p, s)
+        own = actors.changed(space.model, given)
+        q, dq, z = space.split(x)
+        tau, dz = actors.forces(own, t, q, dq, z, given)
+        F_ext = actors.wrenches(t, q, dq, given)
+        moving, ddq, friction = robot(own, q, dq, tau, F_ext, given.get("mode"))
+        return np.concatenate([moving, ddq, dz]), np.concatenate([tau, friction])
+
+    ports = [Port("t", ()), *_ports(x=space.size, p=feed.params_size, s=feed.table_size)]
+    try:
+        graph = optimise(trace(rate, ports, [("k", ()), ("y", ())]))
+    except Exception as problem:
+        by_python = python_rate(space, actors, feed, adaptive)  # raises what is wrong anyway
+        reason = str(problem).splitlines()[0] if str(problem) else "no reason given"
+        return System(space, None, by_python, f"{type(problem).__name__}: {reason}")
+    return System(space, graph, Kernel(graph, "rate", dtypes=("float64",)))
+
+
+def robot_rates(
+    space: Space,
+    actors: Actors,
+    adaptive: bool,
+    own: Model,
+    q: Array,
+    dq: Array,
+    tau: Array,
+    F_ext: Array | None,
+    mode: tuple[Array, ...] | None,
+) -> tuple[Array, Array, Array]:
+    """How q moves, ddq, and the dry friction of joints in a mode."""
+    lean = lean_model(own, regrouped=not actors.parameters)
+    none = np.zeros(0, int)
+    if not adaptive:
+        return dq, accelerations(lean, q, dq, tau, F_ext), none
+    moving = coordinate_rates(space.model, q, dq)
+    if mode is None:
+        return moving, forward_dynamics(lean, q, dq, tau, F_ext), none
+    return moving, *accelerations_in_mode(lean, q, dq, tau, F_ext, mode[0])
+
+
+def python_rate(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Rate:
+    """The same function with forces from Python and a kernel for the robot."""
+    model, free = space.model, actors.parameters
+    kernel = robot_kernel(space, actors, feed, adaptive)
+
+    def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+        count = len(x)
+        t, p, s = np.broadcast_to(t, count), _rows(p, count), _rows(s, count)
+        taus, rates, loads = [], [], []
+        for b in range(count):
+            given = feed.given(p[b], s[b])
+            own = actors.changed(model, given) if free else model
+            q, dq, z = space.split(x[b])
+            tau, dz = actors.forces(own, float(t[b]), q, dq, z, given)
+            taus.append(np.asarray(tau, float))
+            rates.append(np.asarray(dz, float))
+            if actors.F_ext is not None:
+                loads.append(np.asarray(actors.wrenches(float(t[b]), q, dq, given), float))
+        q, dq, _ = space.split(x)
+        tau = np.array(taus)
+        extra = [np.array(loads)] if loads else []
+        motion, friction = kernel(q, dq, tau, p, *extra)
+        k = np.concatenate([motion, np.array(rates)], -1)
+        return k, np.concatenate([tau, friction[..., 1:]], -1)
+
+    return rate
+
+
+def robot_kernel(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Kernel:
+    """The robot alone: q, dq, tau, p (and F_ext) to (motion of q, ddq) and (0, dry friction)."""
+    model = space.model
+
+    def robot(q: Array, dq: Array, tau: Array, p: Array, *F_ext: Array) -> tuple[Array, Array]:
+        given = feed.given(p, np.zeros(feed.table_size))
+        own, load = actors.changed(model, given), F_ext[0] if F_ext else None
+        mode = given.get("mode")
+        moving, ddq, friction = robot_rates(space, actors, adaptive, own, q, dq, tau, load, mode)
+        return np.concatenate([moving, ddq]), np.array([0, *friction])
+
+    ports = _ports(q=model.nq, dq=model.n, tau=model.n, p=feed.params_size)
+    if actors.F_ext is not None:
+        ports.append(Port("F_ext", (len(model.links), 6)))
+    graph = optimise(trace(robot, ports, [("motion", ()), ("friction", ())]))
+    return Kernel(graph, "robot", dtypes=("float64",))
+
+
+def _ports(**sizes: int) -> list[Port]:
+    return [Port(name, (size,)) for name, size in sizes.items()]
+
+
+def _rows(x: Array, count: int) -> Array:
+    return np.broadcast_to(x, (count, x.shape[-1]))
