@@ -9,7 +9,7 @@ import pytest
 from code_robots import full_robot, real_robot
 
 import kinetree as kt
-from kinetree.compile import QUANTITIES, trace_quantity
+from kinetree.compile import DERIVED, QUANTITIES, trace_quantity
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.export.code import LANGUAGES, export
 from kinetree.export.code.names import LONGEST, function_name, identifier, plain
@@ -50,7 +50,7 @@ def test_operations_of_the_text_are_those_of_the_graph(key, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("quantity", [*QUANTITIES, *DERIVED])
 def test_every_quantity_in_every_language(quantity, language):
     graph = trace_quantity(full_robot().model, quantity)
     text = export(full_robot(), quantity, language)

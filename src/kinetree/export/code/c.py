@@ -20,6 +20,7 @@ def c_operations(dtype: str, prefix: str = "") -> dict[str, str]:
         "sin": f"{prefix}sin{f}({{}})",
         "cos": f"{prefix}cos{f}({{}})",
         "sqrt": f"{prefix}sqrt{f}({{}})",
+        "select": f"{{}} > {zero} ? {{}} : {{}}",
         "sign": f"{{0}} > {zero} ? {one} : {{0}} < {zero} ? -{one} : {last}",
     }
 

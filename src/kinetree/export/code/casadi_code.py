@@ -14,6 +14,7 @@ from kinetree.export.code.program import (
 LAYOUT = "of their shapes; of more than two dimensions, one below the other"
 
 CALLS = {name: f"ca.{name}({{}})" for name in ("sin", "cos", "sqrt", "sign")}
+CALLS["select"] = "ca.if_else({} > 0, {}, {})"
 
 
 def write_casadi(program: Program) -> str:

@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kinetree.compile import QUANTITIES, trace_quantity
+from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.export.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.export.code.driver import write_driver
-from kinetree.export.code.header import RESULTS, header
+from kinetree.export.code.header import RESULTS, WEIGHING, About, header
 from kinetree.export.code.names import function_name, identifier
 from kinetree.export.code.program import DTYPES, Program
 from kinetree.model import Model
+from kinetree.quantities import find_quantity
 
 
 @dataclass(frozen=True)
@@ -108,14 +109,14 @@ def _program(
     words = [quantity] if frame is None else [quantity, frame]
     called = function_name(model.name, *words) if name is None else identifier(name)
     outputs = tuple(_lettered(port, graph) for port in graph.outputs)
-    place = (frame or model.tool) if QUANTITIES[quantity].framed else None
-    equation = QUANTITIES[quantity].doc
+    found = find_quantity(quantity)
+    place = (frame or model.tool) if found.framed else None
+    equation = found.doc
     if all(port.name != "F_ext" for port in graph.inputs):
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     title = f"{called}: {equation}"
-    lines = header(
-        model, title, graph, outputs, layout=language.layout, first=language.first, frame=place
-    )
+    about = About(title, quantity in WEIGHING, language.layout, language.first, place)
+    lines = header(model, graph, outputs, about)
     return Program(called, graph, graph.inputs, outputs, dtype, tuple(lines))
 
 

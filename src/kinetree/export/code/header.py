@@ -1,6 +1,7 @@
 """The comment before exported code: what it computes, names, units, conventions, operations."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from kinetree.compiler.graph import Graph, Port
@@ -25,7 +26,7 @@ ARGUMENTS = {
     "friction": "of each joint: viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0",
 }
 
-# quantity -> letter of its result, and what it is
+# quantity, or one of its results -> letter, and what it is
 RESULTS = {
     "inverse_dynamics": ("tau", f"joint forces, {JOINT_FORCES}"),
     "forward_dynamics": ("ddq", "joint accelerations, units of dq per s"),
@@ -47,6 +48,11 @@ RESULTS = {
     "space_jacobian": ("J_s", "its twist (omega, v) in the space frame is J_s dq"),
     "body_jacobian_rate": ("dJ_b", "time derivative of the body Jacobian"),
     "space_jacobian_rate": ("dJ_s", "time derivative of the space Jacobian"),
+    "dtau_dq": ("dtau_dq", "derivative of tau by q, along rates of the joints"),
+    "dtau_dv": ("dtau_dv", "derivative of tau by dq"),
+    "da_dq": ("da_dq", "derivative of ddq by q, along rates of the joints"),
+    "da_dv": ("da_dv", "derivative of ddq by dq"),
+    "da_dtau": ("da_dtau", "derivative of ddq by tau, the inverse of M"),
 }
 
 COUNTED = (
@@ -59,42 +65,43 @@ COUNTED = (
 
 WEIGHING = {
     "inverse_dynamics", "forward_dynamics", "bias_forces", "gravity_forces", "potential_energy",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
 }  # fmt: skip
 
 
-def header(
-    model: Model,
-    title: str,
-    graph: Graph,
-    outputs: Iterable[Port],
-    *,
-    layout: str,
-    first: int,
-    frame: str | None,
-) -> list[str]:
+@dataclass(frozen=True)
+class About:
+    """What the comment says besides names and units.
+
+    title: the function and its equation. weighs: whether gravity is in it. layout: how the language
+    lays out matrices. first: number of an array's first entry, 0 or 1. frame: the frame that the
+    quantity belongs to, if any.
+    """
+
+    title: str
+    weighs: bool
+    layout: str
+    first: int
+    frame: str | None
+
+
+def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) -> list[str]:
     """The lines of the comment, without the language's own sign for comments.
 
-    Args:
-        model: the robot.
-        title: the function and its equation.
-        graph: what is computed.
-        outputs: the results under their letters.
-        layout: how the language lays out matrices.
-        first: number of the first entry of an array, 0 or 1.
-        frame: the frame that the quantity belongs to, if any.
+    `outputs` are the results under their letters.
     """
-    lines = [title, f'Robot "{plain(model.name)}", exported by kinetree {release()}.']
-    if frame is not None:
-        lines.append(f'Frame "{plain(frame)}".')
+    lines = [about.title, f'Robot "{plain(model.name)}", exported by kinetree {release()}.']
+    if about.frame is not None:
+        lines.append(f'Frame "{plain(about.frame)}".')
     lines += ["", "Arguments"]
     lines += [f"  {_shape(port):16} {ARGUMENTS.get(port.name, port.name)}" for port in graph.inputs]
     lines.append("Result")
     words = {letter: text for letter, text in RESULTS.values()}
     lines += [f"  {_shape(port):16} {words.get(port.name, port.name)}" for port in outputs]
     if any(len(port.shape) > 1 for port in (*graph.inputs, *outputs)):
-        lines.append(f"Matrices: {layout}.")
-    lines += ["", *conventions(graph), *gravity(model, graph), ""]
-    lines += [*joint_table(model, graph, first), "", operations(graph)]
+        lines.append(f"Matrices: {about.layout}.")
+    lines += ["", *conventions(graph), *gravity(model, graph, about), ""]
+    lines += [*joint_table(model, graph, about.first), "", operations(graph)]
     return lines
 
 
@@ -114,10 +121,10 @@ def conventions(graph: Graph) -> list[str]:
     return lines
 
 
-def gravity(model: Model, graph: Graph) -> Iterator[str]:
+def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
     """Which gravity is a constant of the code."""
     free = any(port.name == "gravity" for port in graph.inputs)
-    if not free and any(port.name in WEIGHING for port in graph.outputs):
+    if about.weighs and not free:
         x, y, z = (float(entry) for entry in model.gravity[3:])
         yield f"Gravity is folded in: ({x:g}, {y:g}, {z:g}) m/s^2 in the space frame."
 

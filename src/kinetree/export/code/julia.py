@@ -23,6 +23,7 @@ OPERATIONS = ARITHMETIC | {
     "cos": "cos({})",
     "sqrt": "sqrt({})",
     "sign": "sign({})",
+    "select": "ifelse({} > 0, {}, {})",
 }
 TYPES = {"double": "Float64", "float": "Float32"}
 

@@ -24,6 +24,7 @@ def write_matlab(program: Program) -> str:
         literal=double_literal,  # of class double, which gives way to single
         element=_element,
         assign="    {} = {};",
+        select="    if {1} > 0, {0} = {2}; else, {0} = {3}; end",
     )
     body, results = statements(program, spelling)
     kind = CLASSES[program.dtype]

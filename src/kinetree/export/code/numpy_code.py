@@ -14,7 +14,8 @@ from kinetree.export.code.program import (
 
 LAYOUT = "the last two axes; any axes of states stand before"
 
-CALLS = {"sin": "np.sin({})", "cos": "np.cos({})", "sqrt": "np.sqrt({})", "sign": "np.sign({})"}
+CALLS = {name: f"np.{name}({{}})" for name in ("sin", "cos", "sqrt", "sign")}
+CALLS["select"] = "np.where({} > 0, {}, {})"
 
 
 def write_numpy(program: Program) -> str:

@@ -39,7 +39,9 @@ class Spelling:
     operations: templates over the arguments; literal: a constant; element: entry k of a port in
     row-major order; assign: the statement that gives a value its name; load: whether entries of
     inputs get names of their own, because reading one costs more than a name; pair: the statement
-    that gives the sine and the cosine of an angle their names at once, where there is one.
+    that gives the sine and the cosine of an angle their names at once, where there is one; select:
+    the statement that names the second or third argument by the sign of the first, in languages
+    without an expression for it.
     """
 
     operations: Mapping[str, str]
@@ -48,6 +50,7 @@ class Spelling:
     assign: str = "{} = {}"
     load: bool = False
     pair: str = ""
+    select: str = ""
 
 
 # what most languages share; a fused operation is spelled by each
@@ -73,7 +76,9 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
     fresh = temporaries(program)
     for node in program.graph.nodes:
         if node.op == "const":
-            names.append(spelling.literal(node.value))  # type: ignore[arg-type]
+            literal = spelling.literal(node.value)  # type: ignore[arg-type]
+            # a sign of its own must not meet the sign of an operation
+            names.append(f"({literal})" if literal.startswith("-") else literal)
             continue
         if node.op == "input":
             port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
@@ -85,6 +90,9 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
                 pairs[angle] = {"sin": next(fresh), "cos": next(fresh)}
                 lines.append(spelling.pair.format(names[angle], **pairs[angle]))
             name = value = pairs[angle][node.op]
+        elif spelling.select and node.op == "select":
+            name = value = next(fresh)
+            lines.append(spelling.select.format(name, *(names[arg] for arg in node.args)))
         else:
             name, value = next(fresh), formula(node, [names[arg] for arg in node.args], spelling)
         names.append(name)

@@ -1,0 +1,34 @@
+"""Where every number of the recursion comes from, and where the joint forces go."""
+
+import numpy as np
+
+import kinetree as kt
+
+# 1. Both passes of the Newton-Euler recursion, each quantity with its parts.
+robot = kt.robots.planar_2r()
+explanation = robot.explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.085])
+print(explanation)
+
+# 2. The same as data: what the twist of link2 got from its parent, and that parts add up.
+V = explanation["link2"]["V"]
+print("from the parent:", V["parent"])
+print("parts add up to", np.abs(V.total - V.value).max())
+
+# 3. In the manner of another book: 3-vectors in the space frame, here as Markdown.
+page = robot.explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.085], formulation="space").markdown()
+print("\n".join(page.splitlines()[:12]), "\n...\n")
+
+# 4. A real arm: which joint fights gravity, which one friction?
+puma = kt.robots.puma_560()
+rng = np.random.default_rng(0)
+torque = puma.explain(rng.normal(size=6), rng.normal(size=6), rng.normal(size=6)).torque
+for joint, tau in zip(torque.names, torque.tau, strict=True):
+    k = torque.names.index(joint)
+    cause = max(torque.shares, key=lambda name: abs(torque[name][k]))
+    print(f"{joint}: {tau:8.3f} N m, most of it {cause}: {torque[cause][k]:8.3f}")
+
+# 5. Symbols instead of numbers, in their shortest form.
+s = kt.symbolic(robot)
+closed = robot.explain(s.q, s.dq, s.ddq).simplified().torque
+print("\nCoriolis:   ", list(closed["Coriolis"]))
+print("centrifugal:", list(closed["centrifugal"]))
