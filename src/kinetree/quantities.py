@@ -182,6 +182,16 @@ DERIVED: dict[str, Quantity] = {
         ("q", "dq", "tau"), (), _forward_derivatives, "d ddq/d q, d ddq/d dq, d ddq/d tau",
         wrenches=True, several=(("da_dq", SQUARE), ("da_dv", SQUARE), ("da_dtau", SQUARE)),
     ),
+    "regressor": Quantity(
+        ("q", "dq", "ddq"), ("n", "p"), _textbook(algorithms.regressor), "Y, tau = Y pi"
+    ),
+    "energy_regressor": Quantity(
+        ("q", "dq"), (), _textbook(algorithms.energy_regressor), "y_T, y_U: energies = y pi",
+        several=(("y_T", ("p",)), ("y_U", ("p",))),
+    ),
+    "momentum_regressor": Quantity(
+        ("q", "dq"), ("6", "p"), _textbook(algorithms.momentum_regressor), "momentum = Y pi"
+    ),
 }  # fmt: skip
 
 

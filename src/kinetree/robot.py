@@ -67,6 +67,9 @@ class Robot:
     link_poses = Compiled("link_poses")
     inverse_dynamics_derivatives = Compiled("inverse_dynamics_derivatives")
     forward_dynamics_derivatives = Compiled("forward_dynamics_derivatives")
+    regressor = Compiled("regressor")
+    energy_regressor = Compiled("energy_regressor")
+    momentum_regressor = Compiled("momentum_regressor")
 
     def __init__(self, model: Model, report: Any = None) -> None:
         self.model = model
@@ -106,6 +109,15 @@ class Robot:
     def n(self) -> int:
         """Degrees of freedom."""
         return self.model.n
+
+    @property
+    def parameters(self) -> Array:
+        """Pi, (p,): what `regressor` is multiplied with; see `algorithms.parameter_list`."""
+        return algorithms.parameters(self.model)
+
+    def base_parameters(self, **options: Any) -> algorithms.BaseParameters:
+        """Which combinations of parameters joint forces tell; see `algorithms.base_parameters`."""
+        return algorithms.base_parameters(self.model, **options)
 
     def compile(
         self,

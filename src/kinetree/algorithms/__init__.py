@@ -1,6 +1,11 @@
 """One quantity per file: pure functions of (model, q, ...) over any kind of scalar."""
 
 from kinetree.algorithms.articulated_bodies import forward_dynamics_by_articulated_bodies
+from kinetree.algorithms.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    base_parameters_by_rules,
+)
 from kinetree.algorithms.closed_form import ClosedForm, closed_form
 from kinetree.algorithms.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.coriolis_matrix import (
@@ -52,17 +57,28 @@ from kinetree.algorithms.mass_matrix import (
     mass_matrix_by_inverse_dynamics,
     mass_matrix_by_jacobians,
 )
+from kinetree.algorithms.parameters import (
+    Parameter,
+    parameter_list,
+    parameters,
+    with_parameters,
+)
 from kinetree.algorithms.recursion import Recursion
+from kinetree.algorithms.regressor import energy_regressor, momentum_regressor, regressor
 from kinetree.algorithms.rigid_body import body_acceleration, body_wrench
 from kinetree.algorithms.task_space import TaskSpace, task_space
 
 __all__ = [
     "FORMULATIONS",
+    "BaseParameters",
     "ClosedForm",
     "Ellipsoid",
     "Linearization",
+    "Parameter",
     "Recursion",
     "TaskSpace",
+    "base_parameters",
+    "base_parameters_by_rules",
     "bias_forces",
     "body_acceleration",
     "body_jacobian",
@@ -76,6 +92,7 @@ __all__ = [
     "coriolis_matrix",
     "difference",
     "discretize",
+    "energy_regressor",
     "force_ellipsoid",
     "forward_dynamics",
     "forward_dynamics_by_articulated_bodies",
@@ -99,14 +116,19 @@ __all__ = [
     "mass_matrix_by_jacobians",
     "mass_matrix_rate",
     "momentum",
+    "momentum_regressor",
     "neutral",
     "newton_euler",
+    "parameter_list",
+    "parameters",
     "pose",
     "potential_energy",
     "random",
+    "regressor",
     "space_jacobian",
     "space_jacobian_rate",
     "tangent_map",
     "task_space",
     "total_mass",
+    "with_parameters",
 ]

@@ -1,0 +1,101 @@
+"""The numbers of a robot that its dynamics is linear in, as one vector pi with names.
+
+For each link, in its own frame and about its origin: mass m, first moment h = m com, inertia I.
+For each joint: viscous and Coulomb friction in either direction, and armature. For each rotor: its
+axial inertia. Geometry, gear ratios and gravity are given; friction functions are code, not
+parameters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array, array
+from kinetree.errors import ModelError
+from kinetree.model import JointFriction, Model
+from kinetree.spatial import skew
+
+LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
+INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries of I
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One entry of pi: its kind and the link, joint or rotor that has it."""
+
+    kind: str
+    owner: str
+    group: str  # "link", "joint" or "rotor"
+
+    def __str__(self) -> str:
+        return f"{self.kind}[{self.owner}]"
+
+
+def parameter_list(model: Model) -> tuple[Parameter, ...]:
+    """What stands where in pi: 10 a link, 5 a joint, 1 a rotor."""
+    links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
+    joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
+    rotors = [Parameter("rotor", model.joints[x.joint].name, "rotor") for x in model.rotors]
+    return (*links, *joints, *rotors)
+
+
+def parameters(model: Model) -> Array:
+    """Pi of the robot, (p,), SI units, in the order of `parameter_list`."""
+    values: list[Any] = []
+    for i in model.links:
+        m, com = model.m[i], model.com[i]
+        c = skew(com)
+        I = model.I_com[i] + (c @ c.T) * m
+        values += [m, *(com * m), *(I[a, b] for a, b in INDEX)]
+    for joint in model.joints:
+        values += [*joint.friction.viscous, *joint.friction.coulomb, joint.armature]
+    return np.array(values + [rotor.inertia for rotor in model.rotors])
+
+
+def with_parameters(model: Model, pi: Any) -> Model:
+    """The same geometry with other parameters, as from identification.
+
+    Raises:
+        ModelError: a link of mass 0 with a first moment has no centre of mass.
+    """
+    pi = array(pi, (len(parameter_list(model)),), "pi")
+    count, joints = len(model.links), len(model.joints)
+    links, rest = pi[: 10 * count].reshape(count, 10), pi[10 * count :]
+    bodies = [_body(row, name) for row, name in zip(links, model.link_names, strict=True)]
+    drives = rest[: 5 * joints].reshape(joints, 5)
+    return model.replace(
+        m=np.array([body[0] for body in bodies]),
+        com=np.array([body[1] for body in bodies]).reshape(-1, 3),
+        I_com=np.array([body[2] for body in bodies]).reshape(-1, 3, 3),
+        joints=tuple(
+            replace(
+                joint,
+                friction=JointFriction((x[0], x[1]), (x[2], x[3]), joint.friction.function),
+                armature=x[4],
+            )
+            for joint, x in zip(model.joints, drives, strict=True)
+        ),
+        rotors=tuple(
+            replace(rotor, inertia=x)
+            for rotor, x in zip(model.rotors, rest[5 * joints :], strict=True)
+        ),
+    )
+
+
+def _body(row: Sequence[Any], name: str) -> tuple[Any, Array, Array]:
+    m, h = row[0], np.array(row[1:4])
+    I: list[list[Any]] = [[0] * 3 for _ in range(3)]
+    for (a, b), value in zip(INDEX, row[4:], strict=True):
+        I[a][b] = I[b][a] = value
+    massless = isinstance(m, int | float) and m == 0
+    if massless and any(x != 0 for x in h):
+        raise ModelError(
+            f"link {name!r} has mass 0 but a first moment {h.tolist()} kg m, which no body has; "
+            "give it mass or set the moment to 0."
+        )
+    com = h if massless else h / m
+    c = skew(com)
+    return m, com, np.array(I) - (c @ c.T) * m

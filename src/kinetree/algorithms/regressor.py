@@ -1,0 +1,145 @@
+"""Y(q, dq, ddq) with Y pi = tau: joint forces as a linear function of the robot's parameters.
+
+For a link with angular velocity omega, angular acceleration alpha and its origin's acceleration a
+(gravity included), a joint a that moves it with the twist (w, l) at its origin feels
+
+    l . (m a + B h) + w . (h x a) + w . (I alpha + omega x I omega),    B = [alpha] + [omega]^2
+
+which is read off as the coefficients of m, h and I. `parameters.py` has pi and its names. Forces of
+friction functions and external wrenches are no part of Y pi.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.forward_kinematics import forward_kinematics
+from kinetree.algorithms.inputs import columns, coordinates, per_link, rates, zeros
+from kinetree.algorithms.inverse_dynamics import newton_euler
+from kinetree.algorithms.jacobian import link_jacobians
+from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix
+from kinetree.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.scalars import sign
+from kinetree.spatial import cross
+
+
+def regressor(model: Model, q: Any, dq: Any, ddq: Any) -> Array:
+    """Y, (n, p): inverse dynamics without external wrenches is Y pi.
+
+    Args:
+        model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
+        q, dq, ddq: the motion, (nq,), (n,), (n,).
+    """
+    q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    motion = newton_euler(model, q, dq, ddq, formulation="link")
+    J = link_jacobians(model, q)
+    blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]
+    blocks += _joint_columns(model, dq, ddq)
+    for rotor in model.rotors:
+        r, e = rotor.ratio, np.eye(model.n, dtype=int)[rotor.dof]
+        column = e * (r * r * ddq[rotor.dof])
+        if rotor.link != WORLD:
+            k, s = rotor.link, rotor.s
+            spin = s * ddq[rotor.dof] + cross(motion.omega[k], s) * dq[rotor.dof]
+            column = column + (J[k][:3].T @ spin + e * (s @ motion.alpha[k])) * r
+        blocks.append(column[:, None])
+    return _joined(blocks, model.n)
+
+
+def body_rows(J: Array, omega: Array, alpha: Array, a: Array) -> Array:
+    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian."""
+    B = acceleration_matrix(omega, alpha)
+    rows = []
+    for w, l in zip(J[:3].T, J[3:].T, strict=True):
+        h = B.T @ l + cross(a, w)
+        rows.append([l @ a, *h, *_quadratic(w, alpha, cross(w, omega), omega)])
+    return np.array(rows).reshape(-1, 10)
+
+
+def _quadratic(a: Array, b: Array, c: Array, d: Array) -> list[Any]:
+    """Coefficients of the six entries of I in a . I b + c . I d."""
+    return [
+        a[0] * b[0] + c[0] * d[0],
+        a[0] * b[1] + a[1] * b[0] + c[0] * d[1] + c[1] * d[0],
+        a[0] * b[2] + a[2] * b[0] + c[0] * d[2] + c[2] * d[0],
+        a[1] * b[1] + c[1] * d[1],
+        a[1] * b[2] + a[2] * b[1] + c[1] * d[2] + c[2] * d[1],
+        a[2] * b[2] + c[2] * d[2],
+    ]
+
+
+def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
+    """Friction and armature of each joint, (n, 5); Coulomb friction is absent at rest."""
+    blocks = []
+    own, accelerations = per_link(model, dq), per_link(model, ddq)
+    for i, joint in enumerate(model.joints):
+        scale = joint.scale
+        rows = []
+        for x, ddx in zip(own[i] * scale, accelerations[i] * scale, strict=True):
+            s = sign(x)
+            friction = [(x + x * s) / 2, (x - x * s) / 2, (s + s * s) / 2, (s - s * s) / 2]
+            rows.append([*(part * scale for part in friction), ddx * scale])
+        blocks.append(columns(model, i).T @ np.array(rows).reshape(-1, 5))
+    return blocks
+
+
+def energy_regressor(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
+    """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and the base's.
+
+    T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
+    """
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    J, T_si, g = link_jacobians(model, q), forward_kinematics(model, q), model.gravity[3:]
+    kinetic: list[Any] = []
+    potential: list[Any] = []
+    spins = {}
+    for i in model.links:
+        V = J[i] @ dq
+        omega, v = V[:3], V[3:]
+        spins[i] = omega
+        half = [x / 2 for x in _quadratic(omega, omega, zeros(3), zeros(3))]
+        kinetic += [v @ v / 2, *cross(v, omega), *half]
+        potential += [-(g @ T_si[i][:3, 3]), *(-(T_si[i][:3, :3].T @ g)), *zeros(6)]
+    for joint, own in zip(model.joints, per_link(model, dq), strict=True):
+        kinetic += [0, 0, 0, 0, own @ own * (joint.scale * joint.scale) / 2]
+    for rotor in model.rotors:
+        spin = rotor.ratio * dq[rotor.dof]
+        carried = 0 if rotor.link == WORLD else rotor.s @ spins[rotor.link]
+        kinetic.append(spin * (spin + 2 * carried) / 2)
+    potential += list(zeros(len(kinetic) - len(potential)))
+    return np.array(kinetic), np.array(potential)
+
+
+def momentum_regressor(model: Model, q: Any, dq: Any) -> Array:
+    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    J, T_si = link_jacobians(model, q), forward_kinematics(model, q)
+    blocks = []
+    for i in model.links:
+        V = J[i] @ dq
+        omega, v = V[:3], V[3:]
+        R, p = T_si[i][:3, :3], T_si[i][:3, 3]
+        unit = np.eye(3, dtype=int)
+        linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
+        angular = [zeros(3), *(cross(e, v) for e in unit), *_inertia_columns(omega)]
+        f = [R @ x for x in linear]
+        n = [R @ x + cross(p, y) for x, y in zip(angular, f, strict=True)]
+        blocks.append(np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T)
+    blocks.append(np.zeros((6, 5 * len(model.joints)), int))
+    for rotor in model.rotors:
+        s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
+        spin = np.concatenate([s * (rotor.ratio * dq[rotor.dof]), zeros(3)])
+        blocks.append(spin[:, None])
+    return _joined(blocks, 6)
+
+
+def _inertia_columns(w: Array) -> list[Array]:
+    """I w for a unit of each of the six entries of I."""
+    x, y, z = w
+    rows = [[x, 0, 0], [y, x, 0], [z, 0, x], [0, y, 0], [0, z, y], [0, 0, z]]
+    return [np.array(row) for row in rows]
+
+
+def _joined(blocks: list[Array], rows: int) -> Array:
+    return np.concatenate(blocks, 1) if blocks else np.zeros((rows, 0), int)
