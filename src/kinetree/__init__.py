@@ -1,6 +1,6 @@
 """kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
 
-from kinetree import algorithms, controllers, robots, simulate, spatial
+from kinetree import algorithms, controllers, motion, robots, simulate, spatial
 from kinetree.backends.derivative import derivative
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.threads import threads
@@ -31,6 +31,7 @@ __all__ = [
     "derivative",
     "export",
     "load",
+    "motion",
     "robots",
     "simulate",
     "spatial",

@@ -21,6 +21,7 @@ from kinetree.model import Model, build_model, reshape
 from kinetree.quantities import find_quantity
 
 if TYPE_CHECKING:
+    from kinetree.motion.limit_report import LimitReport
     from kinetree.simulate.trajectory import Trajectory
 
 
@@ -194,6 +195,18 @@ class Robot:
         from kinetree.simulate.simulate import simulate
 
         return simulate(self.model, q0, dq0, **options)
+
+    def check(self, trajectory: "Trajectory", **options: Any) -> "LimitReport":
+        """Loads of a trajectory against the limits; see `kinetree.motion.check_limits`."""
+        from kinetree.motion.limits import check_limits
+
+        return check_limits(self, trajectory, **options)
+
+    def inverse_kinematics(self, T: Any, q0: Any = None, **options: Any) -> Array:
+        """q that brings a frame to a pose; see `kinetree.motion.inverse_kinematics`."""
+        from kinetree.motion.inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(self, T, q0, **options)
 
     def neutral(self) -> Array:
         """The position in which every joint stands at zero, (nq,)."""

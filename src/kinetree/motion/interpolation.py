@@ -45,8 +45,8 @@ def motion_at(trajectory: Trajectory, t: Array) -> tuple[Array, Array, Array]:
     """q, dq and ddq at times t, (T,)."""
     model = trajectory.model
     if model is not None and not set(model.joint_types) <= set(SCREW_TYPES):
-        q = _along_geodesics(trajectory, model, t)
-        return q, *(linear(trajectory.t, x, t) for x in (trajectory.dq, trajectory.ddq))
+        dq, ddq = (linear(trajectory.t, x, t) for x in (trajectory.dq, trajectory.ddq))
+        return _along_geodesics(trajectory, model, t), dq, ddq
     k, h, since = _interval(trajectory.t, t, trajectory.q.ndim)
     states = [x[k + side] for side in (0, 1) for x in _motion(trajectory)]
     return evaluate(quintic_coefficients(h, *states), since)

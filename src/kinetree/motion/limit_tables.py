@@ -5,18 +5,18 @@ from typing import Any
 
 from kinetree.motion.limit_report import JointLoad, LimitReport
 
-# heading and what it belongs to; "used" is the share of the limit at the peak
+# what a column belongs to, and its heading; "used" is the share of the limit at the peak
 COLUMNS = (
-    ("joint", ""),
-    ("range", "position"),
-    ("peak", "speed"),
-    ("used", "speed"),
-    ("peak", "torque"),
-    ("used", "torque"),
-    ("RMS", "torque"),
-    ("mean", "torque"),
-    ("peak", "power"),
-    ("drawn", "energy"),
+    ("", "joint"),
+    ("position", "range"),
+    ("speed", "peak"),
+    ("", "used"),
+    ("torque", "peak"),
+    ("", "used"),
+    ("torque", "RMS"),
+    ("torque", "mean"),
+    ("power", "peak"),
+    ("energy", "drawn"),
 )
 UNITS = {"position": "rad", "speed": "rad/s", "torque": "N m", "power": "W", "energy": "J"}
 SLIDES = {"position": "m", "speed": "m/s", "torque": "N"}
@@ -32,7 +32,7 @@ def cells(report: LimitReport, load: JointLoad) -> list[tuple[str, bool]]:
     return [
         (load.name + (" (m, N)" if load.sliding and not _all_slide(report) else ""), False),
         (_range(load.lowest, load.highest), position),
-        (_number(load.peak_speed, 3), speed),
+        (_number(load.peak_speed), speed),
         (_percent(load.speed_use, load.speed_limit), speed),
         (_number(load.peak_torque), torque),
         (_percent(load.torque_use, load.torque_limit), torque),
@@ -49,11 +49,10 @@ def as_text(report: LimitReport) -> str:
         [text + (MARK if bad else " " * (k > 0)) for k, (text, bad) in enumerate(cells(report, x))]
         for x in report.joints
     ]
-    heads = [name + " " * (k > 0) for k, (name, _) in enumerate(COLUMNS)]
-    groups = [f"{group} " for group in _groups(report)]
-    columns = list(zip(groups, heads, *rows, strict=True))
+    heads = [[f"{text} " for text in line] for line in _heads(report)]
+    columns = list(zip(*heads, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    lines = [_line(row, widths) for row in (groups, heads, *rows)]
+    lines = [_line(row, widths) for row in (*heads, *rows)]
     said = list(report.verdict())
     text = [report.headline(), "", *lines, *([""] if said else []), *(f"  - {x}" for x in said)]
     return "\n".join(line.rstrip() for line in text)
@@ -63,22 +62,24 @@ def as_rich(report: LimitReport) -> Any:
     """The report as something that rich prints: violations red, what is near a limit yellow."""
     from rich import box
     from rich.console import Group
-    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     colour = "green" if report.ok else "red"
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), header_style="bold")
-    for (name, _), group in zip(COLUMNS, _groups(report), strict=True):
-        justify = "left" if name == "joint" else "right"
-        table.add_column(f"{group}\n{name}", justify=justify, overflow="fold", vertical="bottom")
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold")
+    for k, head in enumerate(zip(*_heads(report), strict=True)):
+        table.add_column(
+            "\n".join(head), justify="right" if k else "left", overflow="fold", no_wrap=k == 1
+        )
     for load in report.joints:
         styles = [_style(load, k) for k in range(len(COLUMNS))]
         row = zip(cells(report, load), styles, strict=True)
         table.add_row(*(Text(x, style="bold red" if bad else near) for (x, bad), near in row))
-    said = [Padding(Text(f"- {x}", style="" if report.ok else colour), (0, 0, 0, 1))
-            for x in report.verdict()]  # fmt: skip
-    return Group(Text(report.headline(), style=f"bold {colour}"), table, *said)
+    said = Table.grid(padding=(0, 1))
+    for x in report.verdict():
+        said.add_row("-", Text(x, style="" if report.ok else colour))
+    headline = Text(report.headline() + "\n", style=f"bold {colour}")
+    return Group(headline, table, Text(""), said)
 
 
 def _style(load: JointLoad, k: int) -> str:
@@ -86,21 +87,19 @@ def _style(load: JointLoad, k: int) -> str:
     return "yellow" if use > NEAR else ""
 
 
-def _groups(report: LimitReport) -> list[str]:
-    """What stands above the headings: each quantity over its first column, then its unit."""
-    slides = SLIDES if _all_slide(report) else {}
-    texts, last = [], ""
-    for _, group in COLUMNS:
-        unit = slides.get(group, UNITS.get(group, ""))
-        lone = sum(other == group for _, other in COLUMNS) == 1
-        if not group:
-            texts.append("")
-        elif group != last:
-            texts.append(f"{group}, {unit}" if lone else group)
-        else:
-            texts.append(unit if texts[-1] == group else "")
-        last = group
-    return texts
+def _heads(report: LimitReport) -> list[list[str]]:
+    """The lines above the numbers: quantity, its statistic, its unit."""
+    units = UNITS | SLIDES if _all_slide(report) else UNITS
+    shown = [group if group != before else "" for (group, _), before in _with_before()]
+    return [shown, [head for _, head in COLUMNS], [units.get(group, "") for group, _ in COLUMNS]]
+
+
+def _with_before() -> Any:
+    """Every column with what was last named above the columns before it."""
+    last = ""
+    for column in COLUMNS:
+        yield column, last
+        last = column[0] or last
 
 
 def _all_slide(report: LimitReport) -> bool:
@@ -113,10 +112,12 @@ def _line(texts: Any, widths: list[int]) -> str:
     return "  " + " ".join([first[0].ljust(first[1]), *(x.rjust(width) for x, width in rest)])
 
 
-def _number(x: float, digits: int = 2) -> str:
+def _number(x: float) -> str:
     if isnan(x):
         return "-"
-    return f"{x:.{digits}f}" if abs(x) < 10 ** (6 - digits) else f"{x:.4g}"
+    if abs(x) >= 9999.5:
+        return f"{x:.3g}"
+    return f"{x + 0:.{2 if abs(x) < 9.995 else 1}f}".replace("-0.00", "0.00")
 
 
 def _range(low: float, high: float) -> str:

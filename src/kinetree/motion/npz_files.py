@@ -20,9 +20,9 @@ def write_npz(trajectory: Trajectory, path: Any) -> None:
         "dof_names": np.array(trajectory.dof_names, str),
         "name": np.array(trajectory.name),
     }
-    given = {name: x for name, x in arrays.items() if x is not None}
+    given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
     with Path(path).open("wb") as file:  # a name without .npz stays as it is
-        np.savez_compressed(file, **given, **names)
+        np.savez_compressed(file, **given, **names)  # type: ignore[arg-type]
 
 
 def read_npz(path: Any, robot: Any = None) -> Trajectory:

@@ -93,6 +93,7 @@ def time_optimal(
     paths = paths_of(trajectory, intervals)
     _check_torques(robot, bounds, trajectory)
     plan = trajectory.replace(tau=None, model=robot.model, joint_names=(), name=_name(trajectory))
+    report = None
     for margin in MARGINS:
         pieces = tuple(fastest(robot, path, bounds, bends, margin) for path in paths)
         fine = _sampled(plan, pieces, step / FINER)

@@ -12,6 +12,8 @@ from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 
+_PER_TIME = (("dq", "s"), ("ddq", "s^2"))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Trajectory:
@@ -55,11 +57,12 @@ class Trajectory:
 
     @property
     def units(self) -> Mapping[str, str]:
-        """Units of the fields; "rad" stands for "m", and "N m" for "N", where a joint slides."""
+        """Units of the fields, those of sliding joints after those of turning ones."""
         sliding = self.model is not None and PRISMATIC in self.model.joint_types
-        angle, force = ("rad or m", "N m or N") if sliding else ("rad", "N m")
-        rates = {"dq": f"({angle})/s", "ddq": f"({angle})/s^2"}
-        return {"t": "s", "q": angle, **rates, "tau": force}
+        kinds = ("rad", "m") if sliding else ("rad",)
+        rates = {name: " or ".join(f"{x}/{s}" for x in kinds) for name, s in _PER_TIME}
+        force = "N m or N" if sliding else "N m"
+        return {"t": "s", "q": " or ".join(kinds), **rates, "tau": force}
 
     @property
     def duration(self) -> float:
