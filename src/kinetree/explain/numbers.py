@@ -10,7 +10,8 @@ from kinetree.scalars import home
 
 DIGITS = 5  # of the largest number of a column or of a group of columns
 MOST = 8  # digits of a number in any column
-LARGE, SMALL = 6, -5  # powers of ten beyond which numbers are written with an exponent
+DECIMALS = 6  # so that no number is longer than "-0.000123"
+LARGE, SMALL = 6, -4  # powers of ten beyond which numbers are written with an exponent
 LONG = 10  # characters of an expression that has no place in a column
 
 
@@ -37,12 +38,12 @@ def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
         return [_zero(x, 0) for x in flat]
     power = floor(log10(largest))
     if not SMALL <= power <= LARGE:
-        return [f"{x:.{DIGITS - 1}e}" if x else "0" for x in flat]
-    decimals = max(DIGITS - 1 - power, 0)
+        return [f"{x:.2e}" if x else "0" for x in flat]
+    decimals = min(max(DIGITS - 1 - power, 0), DECIMALS)
     if every_row:
         rows = [max(abs(row[np.isfinite(row)]), default=0.0) for row in numbers]
         smallest = min((row for row in rows if row), default=largest)
-        decimals = max(decimals, min(2 - floor(log10(smallest)), MOST - 1 - power))
+        decimals = max(decimals, min(2 - floor(log10(smallest)), MOST - 1 - power, DECIMALS))
     return [_zero(x, decimals) if x == 0 else _rounded(x, decimals) for x in flat]
 
 

@@ -133,8 +133,8 @@ def vector_section(term: Term, steps: LinkSteps) -> Section:
     """The parts of a vector and their total."""
     latex, meaning, units = SYMBOLS[term.symbol]
     if term.symbol == "tau":
-        columns = [(name.rpartition(".")[2],) * 2 for name in steps.rates]
-        columns = [("", "")] if len(columns) == 1 else columns
+        names = [name.rpartition(".")[2] for name in steps.rates]
+        columns = [(name, name) for name in names] if len(names) > 1 else [("", "")]
         unit, groups = joint_unit(steps), (1,) * len(columns)
     else:
         columns, unit = components(term.symbol), ", ".join(units)
@@ -145,7 +145,7 @@ def vector_section(term: Term, steps: LinkSteps) -> Section:
         if part.name not in OPTIONAL or not _is_zero(part.value)
     ]
     rows.append(Row(f"= {term.symbol}", ("", ""), np.atleast_1d(term.value), total=True))
-    return Section(term.symbol, latex, meaning, unit, tuple(columns), tuple(rows), groups)  # type: ignore[arg-type]
+    return Section(term.symbol, latex, meaning, unit, tuple(columns), tuple(rows), groups)
 
 
 def joint_unit(steps: LinkSteps) -> str:

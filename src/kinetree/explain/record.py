@@ -85,7 +85,7 @@ class Explanation:
     @property
     def tau(self) -> Array:
         """Joint forces, (n,)."""
-        return self.recursion.tau
+        return self.torque.tau
 
     def __getitem__(self, link: str | int) -> LinkSteps:
         if isinstance(link, int):
@@ -93,7 +93,10 @@ class Explanation:
         return find({steps.name: steps for steps in self.links}, link, "link", self.model.name)
 
     def map(self, function: Callable[[Any], Any]) -> "Explanation":
-        """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`."""
+        """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
+
+        `recursion` stays as the algorithm left it.
+        """
 
         def changed(x: Array) -> Array:
             flat = np.empty(np.size(x), object)

@@ -17,6 +17,7 @@ from kinetree.explain.page import (
 from kinetree.explain.record import Explanation
 
 NAME, EQUATION, NUMBER = 26, 35, 9  # widths of columns
+SHORT = 14  # least width of a column of names
 
 
 @dataclass(frozen=True)
@@ -55,32 +56,43 @@ def draw_sheet(sheet: Sheet, width: int) -> Iterator[Any]:
     from rich.text import Text
 
     yield Rule(Text(sheet.title, style="bold cyan"), align="left", style="cyan")
+    columns = max(len(section.columns) for section in sheet.sections)
     for section in sheet.sections:
-        if section.listed:
-            yield listed_table(section)
-        elif section.by_cause:
-            yield torque_table(section)
+        if section.by_cause:
+            table = torque_table(section, width)
         else:
-            yield section_table(section, _fits(sheet, width))
+            table = section_table(section, columns, width)
+            if table is None:
+                table = section_table(section, len(section.columns), width)
+        yield listed_table(section) if table is None else table
         yield Text("")
 
 
-def section_table(section: Section, roomy: bool) -> Any:
-    """Parts in rows, components in columns; with equations where there is room for them."""
+def section_table(section: Section, columns: int, width: int) -> Any:
+    """Parts in rows, components in columns; with equations where there is room for them.
+
+    None where there is no room for numbers in columns; `columns` is the most that the sheet has.
+    """
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 1), show_header=True, header_style="")
-    head = Text.assemble((section.symbol, "bold"), f"  {_units(section)}")
-    table.add_column(head, width=NAME, overflow="fold")
+    if section.listed:
+        return None
+    gap = 1 if width < NAME + 2 + columns * (NUMBER + 2) else 2
+    name = min(NAME, width - columns * (NUMBER + gap) - gap)
+    if name < SHORT:
+        return None
+    roomy = width >= NAME + EQUATION + 4 + columns * (NUMBER + 2)
+    table = Table(box=None, padding=(0, 1) if gap == 2 else (0, 1, 0, 0), header_style="")
+    table.add_column(_head(section), width=name, overflow="fold")
     if roomy:
         table.add_column(Text(section.meaning, style="dim"), width=EQUATION, overflow="fold")
     for text, _ in section.columns:
         table.add_column(Text(text.rjust(NUMBER), style="dim"), min_width=NUMBER, no_wrap=True)
     for row, cells in zip(section.rows, section.cells(), strict=True):
-        name = _label(row.name, row.total)
         equation = [Text(row.equation[0], style="dim italic")] if roomy else []
-        table.add_row(name, *equation, *(_number(cell, NUMBER, row.total) for cell in cells))
+        numbers = [_number(cell, NUMBER, row.total) for cell in cells]
+        table.add_row(_label(row.name, row.total), *equation, *numbers)
     return table
 
 
@@ -90,8 +102,7 @@ def listed_table(section: Section) -> Any:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 1), header_style="")
-    head = Text.assemble((section.symbol, "bold"), f"  {_units(section)}")
-    table.add_column(head, width=NAME, overflow="fold")
+    table.add_column(_head(section), width=NAME, overflow="fold")
     table.add_column("", width=11, style="dim", overflow="fold")
     table.add_column(Text(section.meaning, style="dim"), overflow="fold")
     for row in section.rows:
@@ -106,17 +117,24 @@ def listed_table(section: Section) -> Any:
     return table
 
 
-def torque_table(section: Section) -> Any:
-    """One row a degree of freedom."""
+def torque_table(section: Section, width: int) -> Any:
+    """One row a degree of freedom; None where the numbers have no room."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 1), header_style="")
-    table.add_column("", overflow="fold")
-    table.add_column("", style="dim", no_wrap=True)
+    if section.listed:
+        return None
     rows = section.cells()
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths = [max(w, len(text)) for w, (text, _) in zip(widths, section.columns, strict=True)]
+    names = min(max(len(row.name) for row in section.rows), NAME)
+    need = names + 3 + sum(widths)
+    if width < need + len(widths) + 2:
+        return None
+    roomy = width >= need + 2 * (len(widths) + 2)
+    table = Table(box=None, padding=(0, 1) if roomy else (0, 1, 0, 0), header_style="")
+    table.add_column("", min_width=names, overflow="fold")
+    table.add_column("", style="dim", no_wrap=True)
     for (text, _), w in zip(section.columns, widths, strict=True):
         style = "bold" if text == "tau" else "dim"
         table.add_column(Text(text.rjust(w), style=style), no_wrap=True)
@@ -135,17 +153,14 @@ def _number(cell: str, width: int, strong: bool) -> Any:
     return Text(cell.rjust(width), style=style)
 
 
-def _units(section: Section) -> str:
-    return section.unit.replace("^2", "²")
+def _head(section: Section) -> Any:
+    """Symbol and unit, at the head of a table."""
+    from rich.text import Text
+
+    return Text.assemble((section.symbol, "bold"), "  " + section.unit.replace("^2", "²"))
 
 
 def _label(name: str, total: bool) -> Any:
     from rich.text import Text
 
     return Text(name if total or not name else f"  {name}", style="bold" if total else "")
-
-
-def _fits(sheet: Sheet, width: int) -> bool:
-    """Whether equations have room beside the widest section."""
-    columns = max(len(section.columns) for section in sheet.sections)
-    return width >= NAME + EQUATION + 4 + columns * (NUMBER + 2)

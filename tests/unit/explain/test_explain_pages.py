@@ -59,6 +59,19 @@ def test_the_terminal_table_fits(formulation, width):
     assert ("Ad_ip V_p" in "".join(lines)) == (formulation == "screw" and width == 140)
 
 
+@pytest.mark.parametrize("width", [50, 60, 80, 93, 94, 120])
+def test_no_number_is_lost_on_a_narrow_terminal(width):
+    """What has no room in columns is listed; every component of every total is there."""
+    text = puma().text(width)
+    assert max(map(len, text.splitlines())) <= width and "…" not in text
+    found = [abs(float(x)) for x in re.findall(r"\d+\.\d+", text)]
+    for steps in puma().links:
+        for symbol in ("V", "dV", "F", "tau"):
+            parts = [np.abs(part.value).max() for part in steps[symbol].parts]
+            for x in np.abs(np.ravel(steps[symbol].value)):
+                assert min(abs(x - y) for y in [*found, 0]) <= 1e-4 * max(parts)
+
+
 def test_decimal_points_are_in_line():
     lines = puma().text(100).splitlines()
     start = lines.index(next(line for line in lines if line.startswith(" F  N m, N")))
@@ -166,9 +179,11 @@ def test_latex_escapes_names():
         ([1.0, 0.0, -0.25], ["1.0000", "0     ", "-0.2500"]),
         ([0.0, 0.0], ["0", "0"]),
         ([12345.678, 1e-9], ["12346", "0"]),
-        ([1e9, 0.0], ["1.0000e+09", "0"]),
-        ([2e-7, 1e-7], ["2.0000e-07", "1.0000e-07"]),
+        ([1e9, 0.0], ["1.00e+09", "0"]),
+        ([2e-7, 1e-7], ["2.00e-07", "1.00e-07"]),
         ([-1e-12, 3.0], ["0.0000", "3.0000"]),
+        ([-0.00123456, 0.001], ["-0.001235", "0.001000"]),
+        ([-9999999.0, 0.5], ["-9999999", "0"]),
         ([np.nan, 1.0], ["nan", "1.0000"]),
     ],
 )
