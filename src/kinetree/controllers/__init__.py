@@ -1,5 +1,22 @@
 """Controllers: joint forces from the state of a robot, compiled into its simulation."""
 
+from kinetree.controllers.adaptive import Adaptive
 from kinetree.controllers.controller import Controller, Law
+from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCompensation
+from kinetree.controllers.stepwise import Stepwise, step_by_step
+from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
 
-__all__ = ["Controller", "Law"]
+__all__ = [
+    "PD",
+    "PID",
+    "Adaptive",
+    "ComputedTorque",
+    "Controller",
+    "GravityCompensation",
+    "Impedance",
+    "Law",
+    "OperationalSpace",
+    "Posture",
+    "Stepwise",
+    "step_by_step",
+]

@@ -69,6 +69,9 @@ def make_feed(model: Model, actors: Actors, parameters: Mapping[str, Any]) -> Fe
     for name, source, shape in forces:
         if source is not None and source.constant is not None:
             constants[name] = source.constant, shape
+    for name, source in actors.signals.items():
+        if source.constant is not None:
+            constants[f"signal {name}"] = source.constant, source.constant.shape[-1:]
     for port in free_ports(model, actors.parameters):
         what = f"{FREE[port.name][1]} of {port.name}"
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", what)

@@ -54,9 +54,11 @@ def force_source(value: Any, shape: tuple[int, ...], name: str, names: str) -> S
 
 
 def time_source(function: Callable[[Any], Any], name: str) -> Source:
-    """A function of time: traced where possible, else sampled."""
+    """A function of time: traced where possible, else sampled; an array is a constant vector."""
     if isinstance(function, Trajectory):
         return Source(fed, sampled=sample_motion(function))
+    if isinstance(function, np.ndarray):
+        return Source(fed, constant=function)
     if not callable(function):
         raise InputError(f"{name} is {function!r}; expected a function of t, or a Trajectory.")
     start = as_parts(function(0.0))

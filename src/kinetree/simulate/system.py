@@ -6,6 +6,7 @@ friction) for the modes that p ends with. The function is traced once; where a u
 traced, only the robot is, and the law is run by Python, rollout by rollout.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,8 @@ from kinetree.simulate.sources import Source
 from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import accelerations
 from kinetree.simulate.velocity import coordinate_rates
+
+log = logging.getLogger(__name__)
 
 Rate = Callable[[Any, Array, Array, Array], tuple[Array, Array]]
 
@@ -99,7 +102,11 @@ def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = Fa
     except Exception as problem:
         by_python = python_rate(space, actors, feed, adaptive)  # raises what is wrong anyway
         reason = str(problem).splitlines()[0] if str(problem) else "no reason given"
-        return System(space, None, by_python, f"{type(problem).__name__}: {reason}")
+        note = (
+            f"forces come from Python, not from compiled code: {type(problem).__name__}: {reason}"
+        )
+        log.warning("kinetree simulates %s slowly: %s", space.model.name, note)
+        return System(space, None, by_python, note)
     return System(space, graph, Kernel(graph, "rate", dtypes=("float64",)))
 
 

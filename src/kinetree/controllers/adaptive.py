@@ -1,0 +1,106 @@
+"""Adaptive control (Slotine and Li): the masses of the links are learnt while the robot moves.
+
+With s = dq - dq_r, dq_r = dq_d + lam e and the regressor Y of M ddq_r + C dq_r + g = Y theta,
+
+    tau = Y theta_hat - kd s,    d theta_hat/dt = -gamma Y^T s
+
+the error dies out whatever the masses are. Y itself is never formed: the recursion of
+reference_dynamics.py gives Y theta and Y^T s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_forces
+from kinetree.algorithms.lean.coriolis_matrix import coriolis_matrix
+from kinetree.algorithms.lean.mass_matrix import mass_matrix
+from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
+from kinetree.algorithms.lean.reference_dynamics import numbers_of, reference_forces
+from kinetree.arrays import Array
+from kinetree.controllers.controller import Given
+from kinetree.controllers.dynamics import model_of
+from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.errors import InputError
+from kinetree.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptive:
+    """Follows a reference with ten estimated numbers a link: mass, first and second moments.
+
+    lam: 1/s, kd: N m s/rad. gamma: how fast estimates move, a number or (links, 10). guess: the
+    robot whose masses are the first estimate; None starts at zero. Friction, armature and rotors
+    are taken as known. The estimates are the controller's state, (10 links,), in the lean frames
+    of the robot.
+    """
+
+    reference: Any
+    lam: Any
+    kd: Any
+    gamma: Any
+    guess: Any = None
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return {"reference": as_reference(self.reference)}
+
+    def start(self, model: Model) -> Array:
+        """The first estimates, (10 links,)."""
+        guess = model_of(self.guess)
+        if guess is None:
+            return np.zeros(10 * len(model.links))
+        return moments(guess).ravel()
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        links = len(model.links)
+        q_d, dq_d, ddq_d = motion(model, given)
+        lam, kd = gain(self.lam, model.n, "lam"), gain(self.kd, model.n, "kd")
+        dq_r = dq_d + lam @ position_error(model, q, q_d)
+        ddq_r, s = ddq_d + lam @ (dq_d - dq), dq - dq_r
+        lean = bare(model)
+        tau, share = reference_forces(lean, q, dq, dq_r, ddq_r, z.reshape(links, 10), s)
+        known = drives(lean, q, dq, dq_r, ddq_r) + friction_forces(model, dq)
+        dz = -(share * self._gamma(links)).ravel()
+        return tau + known - kd @ s, dz
+
+    def _gamma(self, links: int) -> Array:
+        gamma = np.asarray(self.gamma, float)
+        if gamma.shape not in ((), (10,), (links, 10)) or not (gamma >= 0).all():
+            raise InputError(
+                f"gamma has shape {gamma.shape}; expected a number, (10,) or ({links}, 10), all "
+                ">= 0."
+            )
+        return np.broadcast_to(gamma, (links, 10))
+
+
+def moments(model: Model) -> Array:
+    """The true numbers of a robot, (links, 10), in its lean frames: what estimates aim at."""
+    return np.array(
+        [numbers_of(x.moments) for x in lean_model(model, regrouped=False).links], float
+    )
+
+
+def bare(model: Model) -> LeanModel:
+    """The lean frames of a robot without the masses of its links."""
+    nothing = Moments(0, np.zeros(3, int), np.zeros((3, 3), int))
+    weightless = model.replace(
+        m=np.zeros(len(model.links)),
+        com=np.zeros((len(model.links), 3)),
+        I_com=np.zeros((len(model.links), 3, 3)),
+    )
+    lean = lean_model(weightless, regrouped=False)
+    return replace(lean, links=tuple(replace(x, moments=nothing) for x in lean.links))
+
+
+def drives(lean: LeanModel, q: Array, dq: Array, dq_r: Array, ddq_r: Array) -> Any:
+    """What armature and rotors need, which are known."""
+    if not lean.rotors and all(np.all(x.armature == 0) for x in lean.model.joints):
+        return 0
+    return mass_matrix(lean, q) @ ddq_r + coriolis_matrix(lean, q, dq) @ dq_r

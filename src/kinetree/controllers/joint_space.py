@@ -1,0 +1,166 @@
+"""Control of joints: gravity compensation, PD, PD with gravity, PID, computed torque.
+
+With e = q_d - q and its rate de = dq_d - dq.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.controllers.controller import Given
+from kinetree.controllers.dynamics import gravity_forces, inverse_dynamics, model_of
+from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.scalars import clip
+
+NOTHING = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class GravityCompensation:
+    """tau = g(q) - kd dq: the robot floats, and comes to rest where kd is above 0.
+
+    model: a robot with other parameters than the controlled one has; None is the robot itself.
+    """
+
+    kd: Any = 0
+    model: Any = None
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """It follows nothing."""
+        return {}
+
+    def start(self, model: Model) -> Array:
+        """No state of its own."""
+        return NOTHING
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        own = model_of(self.model) or model
+        return gravity_forces(own, q) - gain(self.kd, model.n, "kd") @ dq, z
+
+
+@dataclass(frozen=True, eq=False)
+class PD:
+    """tau = kp e + kd de, and g(q) in addition where `gravity` says so.
+
+    kp: N m/rad, kd: N m s/rad, each a number, a diagonal (n,) or a matrix. reference: a position,
+    a function of t, or a Trajectory. gravity: False, True for the robot's own, or another robot.
+    """
+
+    reference: Any
+    kp: Any
+    kd: Any
+    gravity: Any = False
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return {"reference": as_reference(self.reference)}
+
+    def start(self, model: Model) -> Array:
+        """No state of its own."""
+        return NOTHING
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        q_d, dq_d, _ = motion(model, given)
+        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
+        tau = kp @ position_error(model, q, q_d) + kd @ (dq_d - dq)
+        return tau + _gravity(self.gravity, model, q), z
+
+
+@dataclass(frozen=True, eq=False)
+class PID:
+    """tau = kp e + kd de + ki z with dz = e, and g(q) in addition where `gravity` says so.
+
+    ki: N m/(rad s). bound: the integral z stays within it (rad s), so that it does not wind up;
+    a number, (n,) or None. The other arguments as for PD.
+    """
+
+    reference: Any
+    kp: Any
+    kd: Any
+    ki: Any
+    bound: Any = None
+    gravity: Any = False
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return {"reference": as_reference(self.reference)}
+
+    def start(self, model: Model) -> Array:
+        """The integral of the error, (n,)."""
+        return np.zeros(model.n)
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        q_d, dq_d, _ = motion(model, given)
+        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
+        e = position_error(model, q, q_d)
+        held, dz = self._bounded(model, z, e)
+        tau = kp @ e + kd @ (dq_d - dq) + gain(self.ki, model.n, "ki") @ held
+        return tau + _gravity(self.gravity, model, q), dz
+
+    def _bounded(self, model: Model, z: Array, e: Array) -> tuple[Array, Array]:
+        """The integral within its bound; beyond it, e only counts where it leads back."""
+        if self.bound is None:
+            return z, e
+        bound = np.broadcast_to(np.asarray(self.bound, float), model.n)
+        if not (bound > 0).all():
+            raise InputError(f"bound of the integral is {self.bound}; expected above 0.")
+        held = np.array([clip(x, -b, b) for x, b in zip(z, bound, strict=True)])
+        # what is beyond the bound is drawn back within a millisecond, faster than e can push
+        return held, e + (held - z) * 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque:
+    """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
+
+    kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even where a simulation
+    varies them; another robot for wrong ones.
+    """
+
+    reference: Any
+    kp: Any
+    kd: Any
+    model: Any = None
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return {"reference": as_reference(self.reference)}
+
+    def start(self, model: Model) -> Array:
+        """No state of its own."""
+        return NOTHING
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        own = model_of(self.model) or model
+        q_d, dq_d, ddq_d = motion(model, given)
+        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
+        wanted = ddq_d + kd @ (dq_d - dq) + kp @ position_error(model, q, q_d)
+        return inverse_dynamics(own, q, dq, wanted), z
+
+
+def _gravity(gravity: Any, model: Model, q: Array) -> Any:
+    """g(q) of the robot itself or of another, or nothing."""
+    if gravity is False or gravity is None:
+        return 0
+    return gravity_forces(model if gravity is True else model_of(gravity) or model, q)

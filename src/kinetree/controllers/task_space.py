@@ -1,0 +1,205 @@
+"""Control of a frame: operational space and impedance, with a posture in the null space.
+
+All six-vectors have the axes of {s} and belong to the origin of the frame: (angular, linear). With
+J, its bias a_0 = (dJ/dt) dq, and Lambda = (J M^-1 J^T)^-1,
+
+    tau = J^T F + M ddq_0 + h,    F = Lambda (dV_d + kd eV + kp e - a_0 - J ddq_0)
+
+moves the frame as wanted, whatever the posture's ddq_0 asks for: only what J does not see of it
+remains (Khatib).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.factor import factor, solve
+from kinetree.algorithms.forward_kinematics import pose
+from kinetree.algorithms.jacobian import body_jacobian, body_jacobian_rate
+from kinetree.arrays import Array
+from kinetree.controllers.controller import Given
+from kinetree.controllers.dynamics import (
+    inverse_dynamics,
+    mass_matrix_factor,
+    model_of,
+    solve_mass,
+)
+from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
+from kinetree.spatial import cross, unskew
+
+ALL = (0, 1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a frame does and should do: J (k, n), a_0, pose error, twist error, wanted dV (k,)."""
+
+    J: Array
+    bias: Array
+    e: Array
+    eV: Array
+    wanted: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """The rest of the motion: ddq_0 = kp (q_p - q) - kd dq, or a reference that moves."""
+
+    reference: Any
+    kp: Any
+    kd: Any
+
+
+@dataclass(frozen=True, eq=False)
+class OperationalSpace:
+    """The frame follows its reference: the error obeys deV + kd eV + kp e = 0.
+
+    reference: a function of t that returns the pose T_d (4, 4), or (T_d, V_d), or (T_d, V_d, dV_d);
+    or a constant pose. kp, kd: 1/s^2 and 1/s, numbers or (k,). rows: which of (wx, wy, wz, vx, vy,
+    vz) are controlled. damping: added to J M^-1 J^T near singularities. model: other parameters
+    than the robot's own.
+    """
+
+    reference: Any
+    kp: Any
+    kd: Any
+    frame: str | None = None
+    posture: Posture | None = None
+    rows: Sequence[int] = ALL
+    damping: float = 0.0
+    model: Any = None
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return _signals(self.reference, self.posture)
+
+    def start(self, model: Model) -> Array:
+        """No state of its own."""
+        return np.zeros(0)
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        own = model_of(self.model) or model
+        task = read_task(own, q, dq, given, self.frame, _rows(self.rows))
+        kp, kd = gain(self.kp, len(task.e), "kp"), gain(self.kd, len(task.e), "kd")
+        ddq_0 = rest(own, q, dq, given, self.posture)
+        wanted = task.wanted + kd @ task.eV + kp @ task.e
+        F = effective_mass(own, q, task.J, self.damping)(wanted - task.bias - task.J @ ddq_0)
+        return inverse_dynamics(own, q, dq, ddq_0) + task.J.T @ F, z
+
+
+@dataclass(frozen=True, eq=False)
+class Impedance:
+    """The frame yields like a spring and a damper: Lambda deV + D eV + K e = -F_ext.
+
+    F = Lambda (dV_d - a_0 - J ddq_0) + D eV + K e: the robot keeps its own effective mass, so that
+    no force has to be measured. K: N m/rad and N/m, D: N m s/rad and N s/m, numbers or (k,). The
+    other arguments as for OperationalSpace.
+    """
+
+    reference: Any
+    K: Any
+    D: Any
+    frame: str | None = None
+    posture: Posture | None = None
+    rows: Sequence[int] = ALL
+    damping: float = 0.0
+    model: Any = None
+    signals: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", _signals(self.reference, self.posture))
+
+    def start(self, model: Model) -> Array:
+        """No state of its own."""
+        return np.zeros(0)
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        own = model_of(self.model) or model
+        task = read_task(own, q, dq, given, self.frame, _rows(self.rows))
+        K, D = gain(self.K, len(task.e), "K"), gain(self.D, len(task.e), "D")
+        ddq_0 = rest(own, q, dq, given, self.posture)
+        Lambda = effective_mass(own, q, task.J, self.damping)
+        F = Lambda(task.wanted - task.bias - task.J @ ddq_0) + D @ task.eV + K @ task.e
+        return inverse_dynamics(own, q, dq, ddq_0) + task.J.T @ F, z
+
+
+def read_task(
+    model: Model, q: Array, dq: Array, given: Given, frame: str | None, rows: list[int]
+) -> Task:
+    """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
+    parts = given["reference"]
+    T_d = parts[0]
+    if np.shape(T_d) != (4, 4) or not 1 <= len(parts) <= 3:
+        raise ShapeError(
+            f"the reference of a frame has parts of shape {[np.shape(x) for x in parts]}; expected "
+            "T_d (4, 4), and possibly V_d (6,) and dV_d (6,)."
+        )
+    none = np.zeros(6, int)
+    V_d, dV_d = (*parts[1:], none, none)[:2]
+    T = pose(model, q, frame)
+    R = T[:3, :3]
+    J_b, dJ_b = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
+    V_b, a_b = J_b @ dq, dJ_b @ dq
+    J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
+    bias = np.concatenate([R @ a_b[:3], R @ (a_b[3:] + cross(V_b[:3], V_b[3:]))])
+    error = np.concatenate([turn_error(R, T_d[:3, :3]), T_d[:3, 3] - T[:3, 3]])
+    return Task(J[rows], bias[rows], error[rows], (V_d - J @ dq)[rows], dV_d[rows])
+
+
+def turn_error(R: Array, R_d: Array) -> Array:
+    """Axis times sine of the angle of the way from R to R_d, (3,), in {s}; no root, no branch."""
+    turn = R_d @ R.T
+    return unskew(turn - turn.T) / 2
+
+
+def effective_mass(model: Model, q: Array, J: Array, damping: float) -> Any:
+    """Lambda as a function: Lambda(a) = (J M^-1 J^T + damping^2)^-1 a."""
+    A = J @ solve_mass(mass_matrix_factor(model, q), J.T)
+    A = A + np.eye(len(A), dtype=int) * damping**2 if damping else A
+    kept = factor(np.array(A, dtype=object), [f"row {k} of the task" for k in range(len(A))])
+    return lambda a: solve(kept, a)
+
+
+def rest(model: Model, q: Array, dq: Array, given: Given, posture: Posture | None) -> Array:
+    """ddq_0 of the posture, or nothing."""
+    if posture is None:
+        return np.zeros(model.n, int)
+    q_p, dq_p, ddq_p = motion(model, given, "posture")
+    kp, kd = gain(posture.kp, model.n, "kp"), gain(posture.kd, model.n, "kd")
+    return ddq_p + kp @ position_error(model, q, q_p) + kd @ (dq_p - dq)
+
+
+def _signals(reference: Any, posture: Posture | None) -> dict[str, Any]:
+    found = {"reference": reference if callable(reference) else as_pose(reference)}
+    return found if posture is None else found | {"posture": as_reference(posture.reference)}
+
+
+def as_pose(value: Any) -> Any:
+    """A constant pose as a function of time."""
+    T = np.array(value, float)
+    if T.shape != (4, 4) or not np.isfinite(T).all():
+        raise ShapeError(
+            f"the reference of a frame has shape {T.shape}; expected a pose (4, 4), or a function "
+            "of t that returns one."
+        )
+    return lambda t: T
+
+
+def _rows(rows: Sequence[int]) -> list[int]:
+    found = [int(k) for k in rows]
+    if not found or any(k not in ALL for k in found) or len(set(found)) < len(found):
+        raise InputError(
+            f"rows are {rows!r}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), each once."
+        )
+    return found
