@@ -1,0 +1,195 @@
+"""Y pi = tau, energies and momentum are linear in pi, and base parameters are all that tau tells.
+
+tau and Y pi are sums of the same terms in another order. Errors are relative to the size of these
+terms, |Y| |pi| entry by entry: a sum may cancel, and no arithmetic can then know its digits.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms, robots
+from kinetree.algorithms.parameters import parameter_list
+from kinetree.model.samples import random_model
+from robot_states import EPS, any_robot, random_state, relative, size
+
+BUILT_IN = [name for name in dir(robots) if callable(getattr(robots, name)) and name[0].islower()]
+ACCURACY = 8 * EPS  # as the project specifies
+SEEDS = range(30)
+
+
+def without_functions(model):
+    """Friction functions are code, not parameters."""
+    return model.replace(
+        joints=tuple(
+            dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
+            for x in model.joints
+        )
+    )
+
+
+def with_drives(model, seed):
+    """The robot with friction in both directions and armature on every joint."""
+    rng = np.random.default_rng(seed)
+    pi = algorithms.parameters(model)
+    drives = [k for k, x in enumerate(parameter_list(model)) if x.group == "joint"]
+    pi[drives] = rng.uniform(0.1, 1.0, len(drives))
+    return algorithms.with_parameters(model, pi)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_regressor_of_every_built_in_robot_gives_tau(name):
+    model = with_drives(without_functions(getattr(robots, name)().model), 1)
+    robot, pi = kt.Robot(model), algorithms.parameters(model)
+    for seed in range(5):
+        x = random_state(model, seed)
+        tau = robot.inverse_dynamics(*x.motion)
+        for Y in (robot.regressor(*x.motion), algorithms.regressor(model, *x.motion)):
+            assert size(Y @ pi - tau) <= ACCURACY * size(np.abs(Y) @ np.abs(pi))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_regressor_of_random_trees_gives_tau(seed):
+    model = without_functions(any_robot(seed, 10))
+    x, pi = random_state(model, seed), algorithms.parameters(model)
+    Y = algorithms.regressor(model, *x.motion)
+    assert Y.shape == (model.n, len(parameter_list(model)))
+    tau = algorithms.inverse_dynamics(model, *x.motion)
+    assert size(Y @ pi - tau) <= ACCURACY * size(np.abs(Y) @ np.abs(pi))
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_the_regressor_needs_no_parameters(seed):
+    """Y of a robot whose parameters are others is the same Y."""
+    model = without_functions(any_robot(seed, 6))
+    x, rng = random_state(model, seed), np.random.default_rng(seed)
+    pi = rng.uniform(0.5, 1.5, len(parameter_list(model)))
+    other = algorithms.with_parameters(model, pi)
+    Y = algorithms.regressor(model, *x.motion)
+    assert np.array_equal(Y, algorithms.regressor(other, *x.motion))
+    tau = algorithms.inverse_dynamics(other, *x.motion)
+    assert size(Y @ pi - tau) <= ACCURACY * size(np.abs(Y) @ np.abs(pi))
+    assert relative(algorithms.parameters(other), pi) < 4 * EPS
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
+def test_energies_and_momentum_are_linear_in_the_parameters(seed):
+    model = any_robot(seed, 8)
+    x, pi = random_state(model, seed), algorithms.parameters(model)
+    y_T, y_U = algorithms.energy_regressor(model, x.q, x.dq)
+    T, U = algorithms.kinetic_energy(model, x.q, x.dq), algorithms.potential_energy(model, x.q)
+    base = -model.base[0] * (model.gravity[3:] @ model.base[1])
+    assert abs(y_T @ pi - T) <= ACCURACY * (np.abs(y_T) @ np.abs(pi))
+    assert abs(y_U @ pi + base - U) <= ACCURACY * (np.abs(y_U) @ np.abs(pi) + abs(base))
+    Y = algorithms.momentum_regressor(model, x.q, x.dq)
+    p = algorithms.momentum(model, x.q, x.dq)
+    assert size(Y @ pi - p) <= ACCURACY * size(np.abs(Y) @ np.abs(pi))
+
+
+def tilted_2r():
+    """Two hinges in general position, neither upright."""
+    return random_model(2, 2, types=("revolute",), chain=True, drives=False, fixed=False)
+
+
+def upright_2r():
+    """Two hinges in general position, the first along gravity."""
+    model = tilted_2r()
+    w = model.joints[0].screw[:3]
+    return model.with_gravity(-9.81 * (model.M_pi[0][:3, :3] @ w))
+
+
+KNOWN = {
+    # name: (robot, number of base parameters of the links)
+    "planar 2R": (lambda: robots.planar_2r().model, 6),
+    "2R in general position": (tilted_2r, 10),
+    "2R, first axis upright": (upright_2r, 8),
+    "Puma 560": (lambda: robots.puma_560().model, 36),
+    "Panda": (lambda: robots.panda().model, 43),  # Gaz, Cognetti, De Luca, 2019
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_number_of_base_parameters_is_the_known_one(name):
+    make, expected = KNOWN[name]
+    model = make()
+    numeric = algorithms.base_parameters(model, groups=["link"])
+    rules = algorithms.base_parameters_by_rules(model)
+    assert numeric.count == rules.count == expected
+    assert numeric.kept == rules.kept
+    np.testing.assert_allclose(numeric.K, rules.K, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_rules_and_numbers_agree_on_built_in_robots(name):
+    model = getattr(robots, name)().model
+    if model.n > 12 or any(joint.follows for joint in model.joints):
+        pytest.skip("numbers of large robots take long, and mimic joints are beyond the rules")
+    numeric = algorithms.base_parameters(model, groups=["link"])
+    rules = algorithms.base_parameters_by_rules(model)
+    assert numeric.kept == rules.kept
+    np.testing.assert_allclose(numeric.K, rules.K, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rules_and_numbers_agree_on_random_trees(seed):
+    model = random_model(
+        seed, 1 + seed % 6, types=("revolute", "revolute", "prismatic", "spherical")
+    )
+    numeric = algorithms.base_parameters(model, groups=["link"])
+    rules = algorithms.base_parameters_by_rules(model)
+    assert numeric.kept == rules.kept
+    np.testing.assert_allclose(numeric.K, rules.K, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_base_parameters_are_enough_for_tau(seed):
+    model = without_functions(any_robot(seed, 6))
+    base = algorithms.base_parameters(model)
+    x, pi = random_state(model, seed + 1000), algorithms.parameters(model)
+    Y = algorithms.regressor(model, *x.motion)
+    kept = [base.columns[k] for k in base.kept]
+    tau = algorithms.inverse_dynamics(model, *x.motion)
+    assert size(Y[:, kept] @ base.values(pi) - tau) < 1e-8 * size(np.abs(Y) @ np.abs(pi))
+
+
+def test_formulas_of_the_double_pendulum_are_those_of_the_books():
+    model = robots.planar_2r().model
+    base = algorithms.base_parameters(model)
+    assert base.formulas()[:6] == [
+        "hx[link1] + m[link2]",
+        "hy[link1]",
+        "Izz[link1] + m[link2] + armature[joint1]",
+        "hx[link2]",
+        "hy[link2]",
+        "Izz[link2]",
+    ]
+    assert "m[link1]" in map(str, base.without_effect)
+
+
+def test_formulas_keep_symbols():
+    """With links of length l1: m2 l1^2 joins the inertia of link 1, m2 l1 its first moment."""
+    sympy = pytest.importorskip("sympy")
+    l1 = sympy.Symbol("l1", positive=True)
+    model = robots.planar_2r().model.astype(sympy.nsimplify)
+    M = model.M_pi.copy()
+    M[1, 0, 3] = l1
+    base = algorithms.base_parameters_by_rules(model.replace(M_pi=M))
+    assert base.count == 6
+    assert base.formulas()[0] == "hx[link1] + (l1) m[link2]"
+    assert base.formulas()[2] == "Izz[link1] + (l1**2) m[link2]"
+
+
+def test_what_makes_no_sense_is_refused():
+    model = robots.planar_2r().model
+    with pytest.raises(kt.KinetreeError, match=r"groups is \['wheel'\]"):
+        algorithms.base_parameters(model, groups=["wheel"])
+    with pytest.raises(kt.KinetreeError, match="no parameters of the groups rotor"):
+        algorithms.base_parameters(model, groups=["rotor"])
+    pi = algorithms.parameters(model)
+    pi[0] = 0
+    with pytest.raises(kt.KinetreeError, match=r"'link1' has mass 0 but a first moment"):
+        algorithms.with_parameters(model, pi)
+    with pytest.raises(kt.KinetreeError, match=r"pi must have shape \(30,\)"):
+        algorithms.with_parameters(model, pi[:3])
