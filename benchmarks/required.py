@@ -7,8 +7,10 @@ from benchmarks.peers.labels import CASADI, POOL, PYTHON_LOOP
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
+from benchmarks.simulation import CONSTANT, CONTROLLED, LOOP, MUJOCO
 
 ID, FD, M = "inverse_dynamics", "forward_dynamics", "mass_matrix"
+DID, DFD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
 AT_LEAST, AT_MOST = ">=", "<="
 
 
@@ -120,11 +122,27 @@ REQUIRED: list[tuple[str, str, tuple[float, float, float], str, Find]] = [
      value(WARM, ID, READY)),
     ("load from disk, forward dynamics, LLVM running", AT_MOST, (10, 10, 30), " ms",
      value(WARM, FD, READY)),
+    ("d tau/d(q, dq) vs a Python loop over Pinocchio's", AT_LEAST, (25, 30, 5), "x",
+     faster("derivatives", DID, PYTHON_LOOP)),
+    ("d tau/d(q, dq) vs CasADi-generated C", AT_LEAST, (7, 8, 2), "x",
+     faster("derivatives", DID, CASADI)),
+    ("d ddq/d(q, dq) vs a Python loop over Pinocchio's", AT_LEAST, (20, 20, 5), "x",
+     faster("derivatives", DFD, PYTHON_LOOP)),
+    ("cold compile, d tau/d(q, dq), LLVM's start included", AT_MOST, (12e3, 12e3, 12e3), " ms",
+     value(COLD, DID, FIRST)),
+    ("load from disk, d tau/d(q, dq), LLVM running", AT_MOST, (100, 100, 100), " ms",
+     value(WARM, DID, READY)),
     ("two threads over one, inverse dynamics, N = 1e6", AT_LEAST, (1.8, 1.8, 1.8), "x",
      two_threads(ID)),
     ("two threads over one, forward dynamics, N = 1e6", AT_LEAST, (1.8, 1.8, 1.8), "x",
      two_threads(FD)),
 ]  # fmt: skip
+# the same for what is measured with one robot alone
+OF_PANDA: list[tuple[str, str, float, str, Find]] = [
+    (f"simulation, {quantity}, vs {who}", AT_LEAST, bound, "x", faster("simulation", quantity, who))
+    for quantity in (CONSTANT, CONTROLLED)
+    for who, bound in ((MUJOCO, 20), (LOOP, 100))
+]
 IMPORT_LIMIT = 250.0
 
 
@@ -134,6 +152,9 @@ def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
     for what, sense, bounds, unit, find in REQUIRED:
         for (robot, source), bound in zip(SOURCES.items(), bounds, strict=True):
             found.append(judge(what, source.title, sense, bound, unit, find(rows, robot)))
+    for what, sense, bound, unit, find in OF_PANDA:
+        measured = find(rows, "panda")
+        found.append(judge(what, SOURCES["panda"].title, sense, bound, unit, measured))
     whole = value("import", "", "kinetree, NumPy included")(rows, "")
     found.append(judge("import kinetree", "", AT_MOST, IMPORT_LIMIT, " ms", whole))
     found.append(light(notes))

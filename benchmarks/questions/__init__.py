@@ -4,5 +4,14 @@ Every question about every robot runs in a process of its own, so that a peer's 
 or crashes touch nothing else.
 """
 
-QUESTIONS = ("imports", "operations", "latency", "throughput", "threads", "compile")
+QUESTIONS = (
+    "imports",
+    "operations",
+    "latency",
+    "throughput",
+    "threads",
+    "simulation",
+    "compile",
+    "derivatives",
+)
 OF_NO_ROBOT = ("imports",)

@@ -93,13 +93,15 @@ class AdaptiveSteps:
         found = np.take_along_axis(amount, np.maximum(first, 0)[None], 0)[0]
         nq, n = self.space.model.nq, self.space.model.n
         q, dq, z = self.space.split(x)
-        records = [q, dq, k[..., nq : nq + n], y[..., :n], *([z] if self.space.extra else [])]
+        records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
+        records |= {"z": z} if self.space.extra else {}
         meta: dict[str, Any] = {"steps": flight.steps, "rejected": flight.rejected}
         if flight.events:
             meta["events"] = occurrences(flight, setup.batch)
         if np.isfinite(ended):
             meta["ended"] = ended
-        return Outcome([np.ascontiguousarray(r) for r in records], first, found), meta
+        kept = {name: np.ascontiguousarray(x) for name, x in records.items()}
+        return Outcome(kept, first, found), meta
 
 
 class Trip:

@@ -31,9 +31,12 @@ SLOW = 2_000  # evaluations by Python between looks
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Records (R, B, size) of q, dq, ddq, tau and z, and what was noted on the way."""
+    """Records (R, B, size) by name, of q, dq, ddq, tau and z, and what was noted on the way.
 
-    records: list[Array]
+    There is no record of tau where it is constant, and none of z where there is no such state.
+    """
+
+    records: dict[str, Array]
     first: Array
     amount: Array
 
@@ -41,9 +44,12 @@ class Outcome:
 class FixedSteps:
     """A system and a method, ready to run."""
 
-    def __init__(self, system: System, method: Method, limits: Sequence[Bound]) -> None:
+    def __init__(
+        self, system: System, method: Method, limits: Sequence[Bound], constant: bool
+    ) -> None:
         self.system, self.method, self.space = system, method, system.space
-        self.stepping = make_stepping(system, method, limits)
+        self.fields = fields_of(system.space, constant)
+        self.stepping = make_stepping(system, method, limits, tuple(self.fields.values()))
         self.rollout = None if system.graph is None else Rollout(self.stepping)
 
     def run(
@@ -85,7 +91,7 @@ class FixedSteps:
             progress.update(float(times[part.stop - 1]))
             if stop and (first >= 0).any():
                 break
-        return Outcome(records, first, amount)
+        return Outcome(dict(zip(self.fields, records, strict=True)), first, amount)
 
     def call(self, run: Run) -> None:
         """Some of the steps."""
@@ -109,21 +115,29 @@ class FixedSteps:
         return max(1, min(WORK // work, TABLE // (stages * table)))
 
 
-def make_stepping(system: System, method: Method, limits: Sequence[Bound]) -> Stepping:
+def fields_of(space: Space, constant: bool) -> dict[str, Field]:
+    """What is recorded; constant forces are not."""
+    nq, n = space.model.nq, space.model.n
+    found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
+    if not constant:
+        found["tau"] = Field("y", 0, n)
+    if space.extra:
+        found["z"] = Field("x", nq + n, space.extra)
+    return found
+
+
+def make_stepping(
+    system: System, method: Method, limits: Sequence[Bound], fields: tuple[Field, ...]
+) -> Stepping:
     """The graphs of a step."""
     space = system.space
-    nq, n, extra = space.model.nq, space.model.n, space.extra
-    x, k, y = Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (n,))
-
-    rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
-    fields = [Field("x", 0, nq), Field("x", nq, n), Field("k", n, n), Field("y", 0, n)]
-    if extra:
-        fields.append(Field("x", nq + n, extra))
+    x, k = Port("x", (space.size,)), Port("k", (space.rates,))
+    rate = system.graph or Graph((), (Port("t", ()), x), (k, Port("y", (space.model.n,))), ())
     return Stepping(
         rate=rate,
         stages=tuple(_stage(space, stage, i) for i, stage in enumerate(method.stages)),
         watch=watch_graph(space, limits),
-        fields=tuple(fields),
+        fields=fields,
     )
 
 

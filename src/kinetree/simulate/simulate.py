@@ -136,7 +136,7 @@ def finish(
             error.trajectory = trajectory(model, setup, outcome, times[kept], meta, before)
         raise error
     if lost:
-        hold_lost(outcome, times[kept], lost, setup.batch)
+        hold_lost(outcome, len(kept), lost, setup.batch)
     if limits == "record":
         meta["violations"] = tuple(noted)
     return trajectory(model, setup, outcome, times[kept], meta, len(kept))
@@ -146,31 +146,32 @@ def trajectory(
     model: Model, setup: Setup, outcome: Outcome, t: Array, meta: dict[str, Any], count: int
 ) -> Trajectory:
     """The first `count` rows as a record."""
-    q, dq, ddq, tau, *rest = (
-        x[:count].reshape(count, *setup.batch, x.shape[-1]) for x in outcome.records
-    )
-    if rest:
-        meta = {**meta, "controller_state": rest[0]}
-    for x in (q, dq, ddq, tau):
+    shape = (count, *setup.batch)
+    found: dict[str, Any] = {
+        name: x[:count].reshape(*shape, x.shape[-1]) for name, x in outcome.records.items()
+    }
+    if "z" in found:
+        meta = {**meta, "controller_state": found.pop("z")}
+    if "tau" not in found:
+        source = setup.actors.tau
+        constant = np.zeros(model.n) if source is None else source.constant
+        assert constant is not None
+        found["tau"] = np.broadcast_to(constant, (*shape, model.n))
+    for x in found.values():
         x.flags.writeable = False  # a frozen array is taken as it is
-    return Trajectory(
-        t=t[:count], q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
-    )
+    return Trajectory(t=t[:count], name=model.name, model=model, meta=meta, **found)
 
 
-def hold_lost(
-    outcome: Outcome, t: Array, lost: Sequence[Violation], batch: tuple[int, ...]
-) -> None:
+def hold_lost(outcome: Outcome, count: int, lost: Sequence[Violation], batch: Any) -> None:
     """Rollouts of a batch that ran away stand still where they were last finite."""
+    records = outcome.records
     for b in {int(np.ravel_multi_index(v.rollout, batch)) for v in lost}:
-        finite = np.ones(len(t), bool)
-        for x in outcome.records:
+        finite = np.ones(count, bool)
+        for x in records.values():
             finite &= np.isfinite(x[:, b]).all(-1)
-        last = int(np.argmin(finite)) - 1
-        q, _, *rest = outcome.records
-        q[last + 1 :, b] = q[max(last, 0), b] if last >= 0 else 0
-        for x in (outcome.records[1], *rest):
-            x[last + 1 :, b] = 0
+        end = count if finite.all() else int(np.argmin(finite))
+        for name, x in records.items():
+            x[end:, b] = x[end - 1, b] if name in ("q", "z") and end else 0
 
 
 def explanation(first: Violation, method: str, count: int) -> str:
@@ -190,8 +191,10 @@ def _fixed(
 ) -> FixedSteps:
     def make() -> FixedSteps:
         space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
-        return FixedSteps(make_system(space, setup.actors, setup.feed), method, bound)
+        return FixedSteps(make_system(space, setup.actors, setup.feed), method, bound, constant)
 
+    forces = setup.actors.tau
+    constant = setup.actors.controller is None and (forces is None or forces.constant is not None)
     return _once(_key(model, setup, given, (method.name, bool(bound))), make)
 
 
