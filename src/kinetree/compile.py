@@ -1,6 +1,7 @@
 """Where algorithms meet the compiler: a quantity of a robot becomes a kernel."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "compile_kernel",
     "trace_quantity",
 ]
+FEW = 8  # degrees of freedom up to which a graph may be the shorter one when differentiated
 
 
 def trace_quantity(
@@ -39,11 +41,42 @@ def trace_quantity(
 ) -> Graph:
     """The optimised graph of a quantity of the robot; arguments as in `compile_kernel`."""
     function, ports = _prepared(model, name, frame, wrenches, free)
+    quantity = find_quantity(name)
 
     def make() -> Graph:
-        return optimise(trace(function, ports, find_quantity(name).outputs(name)))
+        graph = trace(function, ports, quantity.outputs(name))
+        if quantity.slope_of is not None and model.n <= FEW:
+            slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
+            graph = min(graph, slope, key=_operations)
+        return optimise(graph)
 
     return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
+
+
+def _slope(
+    model: Model,
+    name: str,
+    wrt: Sequence[str],
+    results: Sequence[tuple[str, tuple[str, ...]]],
+    wrenches: bool,
+    free: Sequence[str],
+) -> Graph:
+    """The same results by differentiating the graph, which parallel axes make shorter."""
+    function, ports = _prepared(model, name, None, wrenches, free)
+    found = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
+    named = zip(found.outputs, results, strict=True)
+    outputs = tuple(Port(own, port.shape, dims) for port, (own, dims) in named)
+    return replace(found, outputs=outputs)
+
+
+def _operations(graph: Graph) -> int:
+    return graph.operations
+
+
+def _tangents(model: Model) -> dict[str, Any] | None:
+    """Positions move along tangent vectors wherever these are not their own coordinates."""
+    curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
+    return {"q": partial(tangent_map, model)} if curved else None
 
 
 def _prepared(
@@ -122,12 +155,10 @@ def compile_derivative(
     """
     function, ports = _prepared(model, name, frame, wrenches, free)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
-    along = {"q": partial(tangent_map, model)} if curved else None
 
     def make() -> Graph:
         graph = trace(function, ports, find_quantity(name).outputs(name))
-        return optimise(jacobian(graph, names, along=along))
+        return optimise(jacobian(graph, names, along=_tangents(model)))
 
     options = ("derivative", name, names, frame, wrenches, tuple(free))
     doc = f"d {name}/d {', '.join(names)} of {model.name}"

@@ -38,6 +38,7 @@ class Quantity:
     wrenches: bool = False  # whether F_ext may follow as a further argument
     framed: bool = False  # whether it belongs to a frame
     several: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and letters of several results
+    slope_of: tuple[str, tuple[str, ...]] | None = None  # the quantity and arguments it is d/d of
 
     def outputs(self, name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Name and letters of each result."""
@@ -177,6 +178,7 @@ DERIVED: dict[str, Quantity] = {
     "inverse_dynamics_derivatives": Quantity(
         ("q", "dq", "ddq"), (), _inverse_derivatives, "d tau/d q, d tau/d dq", wrenches=True,
         several=(("dtau_dq", SQUARE), ("dtau_dv", SQUARE)),
+        slope_of=("inverse_dynamics", ("q", "dq")),
     ),
     "forward_dynamics_derivatives": Quantity(
         ("q", "dq", "tau"), (), _forward_derivatives, "d ddq/d q, d ddq/d dq, d ddq/d tau",
