@@ -28,6 +28,7 @@ STAGES = (
     ("report",),
     ("load",),
     ("robots",),
+    ("identify",),
     ("views",),
     ("testing",),
     ("__init__",),

@@ -1,0 +1,29 @@
+"""From measured motion to the robot: parameters with errors, and a robot that exists."""
+
+from kinetree.identify.base import Base, find_base
+from kinetree.identify.excite import Excitation, excite
+from kinetree.identify.identify import Identification, identify
+from kinetree.identify.payload import Payload, identify_payload
+from kinetree.identify.plots import plot_forces, plot_parameters
+from kinetree.identify.recording import Recording, make_recording, read_recording
+from kinetree.identify.synthetic import simulated_recording
+from kinetree.identify.unknowns import Unknowns, unknowns
+
+__all__ = [
+    "Base",
+    "Excitation",
+    "Identification",
+    "Payload",
+    "Recording",
+    "Unknowns",
+    "excite",
+    "find_base",
+    "identify",
+    "identify_payload",
+    "make_recording",
+    "plot_forces",
+    "plot_parameters",
+    "read_recording",
+    "simulated_recording",
+    "unknowns",
+]

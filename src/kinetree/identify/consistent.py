@@ -1,0 +1,133 @@
+"""The whole robot from data and a prior, with bodies that exist: Levenberg and Marquardt.
+
+It minimises |R x(theta) - z|^2 + |P x(theta) - p|^2: the first term is the weighted least
+squares of all samples, compressed once by a QR factorisation, the second the prior.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.identify.least_squares import triangle
+from kinetree.identify.physical import body, coordinates, definite, prior_rows
+from kinetree.identify.unknowns import Unknowns
+
+ROUNDS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """x, (p,): unknowns of a robot that exists.
+
+    deviation: their standard deviations given data and prior, (p,). learned: share of the prior's
+    variance that the data have removed, (p,), 0 where they say nothing. rounds: iterations.
+    """
+
+    x: Array
+    deviation: Array
+    learned: Array
+    rounds: int
+
+
+def consistent(
+    sought: Unknowns,
+    Y: Array,
+    tau: Array,
+    weights: Array,
+    *,
+    prior: float = 1.0,
+    watch: Callable[[int, float], None] | None = None,
+) -> Estimate:
+    """The most likely robot that exists.
+
+    Args:
+        sought: the unknowns; their robot, as described, is the middle of the prior.
+        Y: regressor, (T, n, p), with tau = Y x.
+        tau: joint forces, (T, n), less what is known.
+        weights: of the rows' squares, (T, n), one over their variance.
+        prior: how far off the description may be, relative: 1 is as large as the body itself.
+        watch: is told the round and the cost.
+    """
+    model = sought.robot.model
+    compressed = triangle(Y, tau, weights)[: Y.shape[-1]]
+    R, z = compressed[:, :-1], compressed[:, -1]
+    bodies = [
+        definite(m, c, I, float(np.sum(model.m)))
+        for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
+    ]
+    own = sought.values(model)[10 * len(bodies) :]
+    spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
+    P, p = _prior(bodies, own, spread, prior)
+    A, b = np.vstack([R, P]), np.concatenate([z, p])
+    start = np.concatenate([*map(coordinates, bodies), np.sqrt(spread)])
+    theta, rounds = descend(A, b, start, len(bodies), watch)
+    normal = A.T @ A
+    covariance = np.linalg.inv(normal)
+    before = np.diag(np.linalg.inv(P.T @ P))
+    deviation = np.sqrt(np.diag(covariance))
+    learned = np.clip(1 - deviation**2 / before, 0, 1)
+    return Estimate(unknowns_at(theta, len(bodies))[0], deviation, learned, rounds)
+
+
+def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:
+    count = 10 * len(bodies) + len(own)
+    P, p = np.zeros((count, count)), np.zeros(count)
+    for i, J0 in enumerate(bodies):
+        at = slice(10 * i, 10 * i + 10)
+        P[at, at], p[at] = prior_rows(J0)
+    rest = np.arange(10 * len(bodies), count)
+    P[rest, rest], p[rest] = 1 / spread, own / spread
+    return P / prior, p / prior
+
+
+def _typical(Y: Array, tau: Array) -> Array:
+    """The value with which each column would make a tenth of the joint forces it acts on."""
+    acts = np.any(Y != 0, axis=0)  # (n, p)
+    force = np.sqrt((tau**2).mean(axis=0) @ acts)
+    size = np.sqrt((Y**2).mean(axis=0).sum(axis=0))
+    return 0.1 * np.where(size > 0, force, 1) / np.where(size > 0, size, 1) + 1e-9
+
+
+def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
+    """x, (p,), and its derivatives, (p, p): bodies by log-Cholesky, the rest as squares."""
+    count = len(theta)
+    x, D = np.zeros(count), np.zeros((count, count))
+    for i in range(links):
+        at = slice(10 * i, 10 * i + 10)
+        x[at], D[at, at] = body(theta[at])
+    rest = np.arange(10 * links, count)
+    x[rest], D[rest, rest] = theta[rest] ** 2, 2 * theta[rest]
+    return x, D
+
+
+def descend(
+    A: Array, b: Array, theta: Array, links: int, watch: Callable[[int, float], None] | None
+) -> tuple[Array, int]:
+    """theta that minimises |A x(theta) - b|^2 from a start on, and the rounds it took."""
+    x, D = unknowns_at(theta, links)
+    error = A @ x - b
+    cost, damping, k = float(error @ error), 1e-3, 0
+    for k in range(1, ROUNDS + 1):
+        J = A @ D
+        H, g = J.T @ J, J.T @ error
+        scale = np.diag(H) + 1e-12 * np.diag(H).max()
+        step = -np.linalg.solve(H + damping * np.diag(scale), g)
+        step = step * min(1, 2 / max(float(np.abs(step).max()), 1e-300))  # exponents stay sane
+        new = theta + step
+        x, D_new = unknowns_at(new, links)
+        e = A @ x - b
+        found = float(e @ e)
+        if watch is not None:
+            watch(k, min(found, cost))
+        if found <= cost:
+            small = cost - found <= 1e-12 * cost
+            theta, error, cost, D, damping = new, e, found, D_new, max(damping / 5, 1e-12)
+            if small:
+                break
+        elif damping > 1e12:
+            break
+        else:
+            damping = damping * 4
+    return theta, k

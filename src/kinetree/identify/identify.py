@@ -1,0 +1,214 @@
+"""identify: from a recording to base parameters with errors, and to a robot that exists."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.identify.base import Base, find_base
+from kinetree.identify.consistent import Estimate, consistent
+from kinetree.identify.filtering import check_cutoff, low_pass
+from kinetree.identify.least_squares import METHODS, Fit, fit
+from kinetree.identify.recording import Recording
+from kinetree.identify.suspicions import check_sense
+from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What a recording tells about a robot.
+
+    robot: one that exists and explains the data. base, fit: combinations of the unknowns and their
+    estimate, with errors. estimate: the single unknowns of `robot`, from data and prior.
+    train, test: the samples used and those held out. folds: root mean square errors of each joint,
+    (k, n), in k stretches of `train`, each predicted from the others. notes: what to know.
+    """
+
+    robot: Robot
+    prior: Robot
+    sought: Unknowns
+    base: Base
+    fit: Fit
+    estimate: Estimate
+    method: str
+    train: Recording
+    test: Recording
+    folds: Array
+    notes: tuple[str, ...]
+
+    def interval(self, level: float = 0.95) -> Array:
+        """Confidence interval of each base parameter, (r, 2)."""
+        if not 0 < level < 1:
+            raise InputError(f"level is {level}; expected a probability, such as 0.95.")
+        z = NormalDist().inv_cdf(0.5 + level / 2) * self.fit.standard_error
+        return np.stack([self.fit.beta - z, self.fit.beta + z], axis=1)
+
+    def predict(self, data: Recording, *, physical: bool = True) -> Array:
+        """Joint forces, (T, n), of the found robot, or of the base parameters alone."""
+        if physical:
+            return self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
+        state = data.q, data.dq, data.ddq
+        Y = self.sought.regressor(*state)[..., list(self.base.kept)]
+        return Y @ self.fit.beta + self.sought.known(*state)
+
+    def error(self, data: Recording | None = None, *, physical: bool = True) -> Array:
+        """Root mean square error of each joint, (n,), on what was held out unless others are given.
+
+        Measured joint forces as they are: the noise of their sensors is part of the error.
+        """
+        data = self.test if data is None else data
+        return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
+
+    def summary(self) -> str:
+        """The findings as text; see `kinetree.identify.report`."""
+        from kinetree.identify.report import summary
+
+        return summary(self)
+
+    def save_report(self, folder: Any) -> Any:
+        """Write report.md with its plots into a folder; see `kinetree.identify.report`."""
+        from kinetree.identify.report import save_report
+
+        return save_report(self, folder)
+
+
+def identify(
+    robot: Robot,
+    data: Recording,
+    *,
+    test: Recording | None = None,
+    hold_out: float = 0.25,
+    method: str = "weighted",
+    friction: str = "symmetric",
+    armature: bool = True,
+    prior: float = 1.0,
+    folds: int = 5,
+    torque_cutoff: float | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Identification:
+    """Find the parameters of a robot in a recording.
+
+    Args:
+        robot: as described; its geometry is trusted, its parameters are a prior.
+        data: from `read_recording` or `make_recording`.
+        test: another recording to try the result on; None holds out the end of `data`.
+        hold_out: share of `data` held out then, 0 to 0.8.
+        method: "ordinary", "weighted" (each joint by its noise) or "robust" (outliers as well).
+        friction, armature: what is unknown about the drives; see `unknowns`.
+        prior: how far off the description may be, relative; 1 lets bodies double or vanish.
+        folds: stretches of the cross-validation.
+        torque_cutoff: low-pass measured and predicted joint forces alike at this frequency, Hz,
+            before they are compared: for sensors whose noise hides the dynamics.
+        watch: is told what is being done.
+    """
+    _check(method, hold_out, prior, folds)
+    tell = watch or (lambda text: None)
+    sought = unknowns(robot, friction, armature)
+    tell(f"base parameters of {len(sought.names)} unknowns")
+    base = find_base(sought)
+    train, test = _split(data, test, hold_out)
+    tell(f"least squares of {base.r} base parameters on {len(train)} samples")
+    Y, tau, step = _equations(sought, train, torque_cutoff)
+    lag = row_memory(train, step, torque_cutoff)
+    kept = list(base.kept)
+    found = fit(Y[..., kept], tau, method, lag=lag)
+    tell(f"cross-validation in {folds} stretches")
+    errors = _cross_validate(Y[..., kept], tau, method, folds)
+    tell("the robot that exists")
+    weights = found.weights
+    if method == "ordinary":  # the prior needs the size of the noise
+        weights = np.broadcast_to(1 / np.mean(found.sigma**2), tau.shape)
+    estimate = consistent(
+        sought, Y, tau, weights / max(1.0, _inflation(found, Y[..., kept])), prior=prior
+    )
+    model = sought.model(estimate.x)
+    expected = robot.inverse_dynamics(train.q, train.dq, train.ddq)
+    notes = (*data.notes, *check_sense(robot.model, train.tau, expected), *_weak(base, found))
+    return Identification(
+        Robot(model), robot, sought, base, found, estimate, method, train, test, errors, notes
+    )
+
+
+def _check(method: str, hold_out: float, prior: float, folds: int) -> None:
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
+    if not 0 <= hold_out <= 0.8:
+        raise InputError(f"hold_out is {hold_out}; expected a share from 0 to 0.8.")
+    if not prior > 0:
+        raise InputError(f"prior is {prior}; expected a number above 0, 1 by default.")
+    if folds < 2:
+        raise InputError(f"folds is {folds}; expected 2 stretches at least.")
+
+
+def _split(data: Recording, test: Recording | None, share: float) -> tuple[Recording, Recording]:
+    if test is not None:
+        return data, test
+    if share == 0:
+        return data, data
+    at = round(len(data) * (1 - share))
+    return data.part(slice(0, at)), data.part(slice(at, None))
+
+
+def _equations(sought: Unknowns, data: Recording, cutoff: float | None) -> tuple[Array, Array, int]:
+    """Y, tau less what is known, and how many samples apart their rows are.
+
+    A low-passed signal has little to say between samples 1 / (4 cutoff) apart.
+    """
+    state = data.q, data.dq, data.ddq
+    Y, tau = sought.regressor(*state), data.tau - sought.known(*state)
+    if cutoff is None:
+        return Y, tau, 1
+    check_cutoff(cutoff, data.dt)
+    step = max(1, int(0.25 / (cutoff * data.dt)))
+    return (
+        low_pass(Y, data.dt, cutoff)[::step],
+        low_pass(tau, data.dt, cutoff)[::step],
+        step,
+    )
+
+
+def row_memory(data: Recording, step: int, cutoff: float | None) -> int:
+    """Rows that may share their errors: by rule of thumb, and as long as filters remember."""
+    memory = [4 * (len(data) / step / 100) ** (2 / 9)]
+    memory += [1 / (f * data.dt * step) for f in (data.cutoff, cutoff) if f is not None]
+    return min(ceil(max(memory)), len(data) // (4 * step))
+
+
+def _inflation(found: Fit, W: Array) -> float:
+    """How much larger variances are than those of independent errors: the median ratio."""
+    root = np.sqrt(found.weights)[..., None]
+    rows = (W * root).reshape(-1, W.shape[-1])
+    scale = float(np.mean(found.residual**2 * found.weights))
+    plain = np.diag(np.linalg.inv(rows.T @ rows)) * scale
+    return float(np.median(np.diag(found.covariance) / plain))
+
+
+def _cross_validate(W: Array, y: Array, method: str, folds: int) -> Array:
+    edges = np.linspace(0, len(y), folds + 1).round().astype(int)
+    errors = []
+    for a, b in pairwise(edges):
+        rest = np.concatenate([np.arange(a), np.arange(b, len(y))])
+        beta = fit(W[rest], y[rest], method).beta
+        errors.append(np.sqrt(((y[a:b] - W[a:b] @ beta) ** 2).mean(axis=0)))
+    return np.array(errors)
+
+
+def _weak(base: Base, found: Fit) -> list[str]:
+    """Base parameters that are smaller than their own error."""
+    count = int((found.standard_error > np.abs(found.beta)).sum())
+    notes = []
+    if count:
+        notes.append(f"{count} of {base.r} base parameters are smaller than their standard error")
+    if found.condition > 1000:
+        notes.append(
+            f"the motion excites some parameters poorly (condition {found.condition:.0f}); "
+            "`kinetree.identify.excite` plans a better one"
+        )
+    return notes

@@ -1,0 +1,114 @@
+"""The load in the hand: a body on a frame of a known robot, from one recording."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms.parameters import LINK
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.identify.consistent import descend, unknowns_at
+from kinetree.identify.identify import row_memory
+from kinetree.identify.least_squares import fit
+from kinetree.identify.physical import (
+    coordinates,
+    definite,
+    parameters_of,
+    prior_rows,
+    pseudo_of,
+)
+from kinetree.identify.recording import Recording
+from kinetree.model import WORLD
+from kinetree.robot import Robot
+
+WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A body in `frame`: m, kg, com, m, I_com, kg m^2 about the centre.
+
+    parameters: m, h and I about the frame's origin, (10,), by least squares alone, with their
+    standard_error. condition: of the regressor; large where the motion tells little of the body.
+    robot: with the payload.
+    """
+
+    m: float
+    com: Array
+    I_com: Array
+    frame: str
+    parameters: Array
+    standard_error: Array
+    condition: float
+    robot: Robot
+
+    def __str__(self) -> str:
+        centre = ", ".join(f"{x:.4f}" for x in self.com)
+        moments = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(self.I_com))
+        return (
+            f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
+            f"centre ({centre}) m, principal moments ({moments}) kg m^2"
+        )
+
+
+def identify_payload(
+    robot: Robot, data: Recording, frame: str | None = None, *, method: str = "weighted"
+) -> Payload:
+    """The body that explains what joint forces the robot itself does not.
+
+    Args:
+        robot: without payload, well known; identify it first.
+        data: a recording with the payload.
+        frame: that carries the body, the tool when None.
+        method: as in `identify`.
+
+    Returns:
+        The most likely payload that exists.
+    """
+    model = robot.model
+    place = model.frame(frame)
+    if place.link == WORLD:
+        raise InputError(
+            f"frame {frame or model.tool!r} of {model.name!r} does not move; a payload needs a "
+            "frame on a moving link."
+        )
+    state = data.q, data.dq, data.ddq
+    at = slice(10 * place.link, 10 * place.link + 10)
+    turn = _into_link(place.T_if)
+    Y = robot.regressor(*state)[..., at] @ turn
+    rest = data.tau - robot.inverse_dynamics(*state)
+    found = fit(Y, rest, method, lag=row_memory(data, 1, None))
+    x = _exists(found.beta, np.linalg.inv(found.covariance))
+    m, com = float(x[0]), x[1:4] / x[0]
+    J = pseudo_of(x)
+    S = J[:3, :3] - m * np.outer(com, com)
+    I_com = np.trace(S) * np.eye(3) - S
+    return Payload(
+        m, com, I_com, frame or model.tool, found.beta, found.standard_error, found.condition,
+        robot.with_payload(m, com, I_com, frame),
+    )  # fmt: skip
+
+
+def _into_link(T_if: Array) -> Array:
+    """(10, 10): parameters in the link's frame from those in the frame on it."""
+    units = np.eye(len(LINK))
+    return np.array([parameters_of(T_if @ pseudo_of(unit) @ T_if.T) for unit in units]).T
+
+
+def _exists(beta: Array, weight: Array) -> Array:
+    """The body most likely given beta and its inverse covariance; beta itself where it exists."""
+    if np.linalg.eigvalsh(pseudo_of(beta))[0] > 0:
+        return beta
+    if beta[0] <= 0:
+        raise InputError(
+            f"the recording asks for a payload of {beta[0]:.3g} kg; expected a positive mass. "
+            "Check the sign of tau, and that the robot's own parameters are those of the recording."
+        )
+    m, com = float(beta[0]), beta[1:4] / beta[0]
+    S = pseudo_of(beta)[:3, :3] - m * np.outer(com, com)
+    J0 = definite(m, com, np.trace(S) * np.eye(3) - S, m)
+    P, p = prior_rows(J0)
+    root = np.linalg.cholesky(weight).T
+    A, b = np.vstack([root, WEAK * P]), np.concatenate([root @ beta, WEAK * p])
+    theta, _ = descend(A, b, coordinates(J0), 1, None)
+    return unknowns_at(theta, 1)[0]

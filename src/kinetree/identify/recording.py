@@ -1,0 +1,166 @@
+"""Recording: a measured motion with its joint forces, checked, with rates and accelerations."""
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.identify.filtering import choose_cutoff, margin, smooth
+from kinetree.identify.suspicions import check_given_rates, check_units, remarks
+from kinetree.motion.bounds import bounds_of
+from kinetree.motion.csv_files import read_csv
+from kinetree.motion.splines import cubic_spline
+from kinetree.simulate.trajectory import Trajectory
+
+JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """t, (T,), s; q, (T, nq), rad or m; dq, ddq and tau, (T, n), N m or N.
+
+    cutoff: of the low-pass that gave dq and ddq, Hz, or None where they were measured.
+    notes: what was done to the data, and what looks odd about them.
+    """
+
+    t: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array
+    cutoff: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def dt(self) -> float:
+        """Mean step between samples, s."""
+        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def part(self, chosen: Any) -> "Recording":
+        """Some of the samples, by a slice or an index array."""
+        arrays = {key: getattr(self, key)[chosen] for key in ("t", "q", "dq", "ddq", "tau")}
+        return replace(self, **arrays)
+
+
+def make_recording(
+    robot: Any,
+    t: Any,
+    q: Any,
+    tau: Any,
+    dq: Any = None,
+    ddq: Any = None,
+    *,
+    cutoff: float | None = None,
+    degrees: bool = False,
+) -> Recording:
+    """A recording from arrays.
+
+    Args:
+        robot: whose joints moved.
+        t: times, (T,), s, increasing.
+        q: positions, (T, nq), rad or m.
+        tau: joint forces, (T, n), N m or N.
+        dq, ddq: rates and accelerations, (T, n); what is not given comes from q by a zero-phase
+            low-pass, and then the ends of the record are left out.
+        cutoff: of that filter, Hz; None looks for it in the spectrum of q.
+        degrees: angles in q, dq and ddq are in degrees.
+
+    Raises:
+        InputError: values that are not finite, times that do not increase, the wrong number of
+            joints, units that cannot be right.
+    """
+    model = robot.model
+    zeros = np.zeros((np.size(t), model.n))
+    checked = Trajectory(  # refuses what is no motion of this robot, and says where
+        t=t, q=q, dq=zeros if dq is None else dq, ddq=zeros if ddq is None else ddq, tau=tau,
+        model=model, name="recording",
+    )  # fmt: skip
+    given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
+    if len(checked.t) < 16:
+        raise InputError(f"the recording has {len(checked.t)} samples; expected 16 at least.")
+    x, given = _in_radians(model, checked.q, given) if degrees else (checked.q, given)
+    check_units(model, x, "degrees=True, --degrees" if not degrees else "degrees=False")
+    assert checked.tau is not None
+    found = _with_rates(model, checked.t, x, given[0], given[1], checked.tau, cutoff)
+    return replace(found, notes=(*found.notes, *remarks(model, found.t, found.q, found.tau)))
+
+
+def read_recording(
+    path: Any, robot: Any, *, cutoff: float | None = None, degrees: bool = False
+) -> Recording:
+    """The recording of a CSV file with columns t, q:<joint>, tau:<joint>, perhaps dq: and ddq:.
+
+    `kinetree.motion.csv_files.read_csv` has the format; other arguments as in `make_recording`.
+    """
+    path = Path(path)
+    found = read_csv(path, robot)
+    if found.tau is None:
+        names = ", ".join(f"tau:{name}" for name in robot.model.dof_names)
+        raise InputError(f"{path.name} has no measured joint forces; expected columns {names}.")
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header = [name.strip() for name in next(row for row in csv.reader(file) if any(row))]
+    has = {key: any(name.startswith(f"{key}:") for name in header) for key in ("dq", "ddq")}
+    return make_recording(
+        robot, found.t, found.q, found.tau,
+        found.dq if has["dq"] else None, found.ddq if has["ddq"] else None,
+        cutoff=cutoff, degrees=degrees,
+    )  # fmt: skip
+
+
+def _with_rates(
+    model: Any, t: Array, q: Array, dq: Any, ddq: Any, tau: Array, cutoff: float | None
+) -> Recording:
+    """What of dq and ddq is missing, from the filtered positions or rates."""
+    if dq is not None and model.n == model.nq:
+        check_given_rates(model, t, q, dq, "dq", "q")
+    if ddq is not None and dq is not None:
+        check_given_rates(model, t, dq, ddq, "ddq", "dq")
+        return Recording(t, q, dq, ddq, tau)
+    if model.n != model.nq and dq is None:
+        raise InputError(
+            f"{model.name!r} has joints whose rates are no derivatives of q (quaternions); "
+            "expected dq with the recording."
+        )
+    notes: list[str] = []
+    if np.ptp(np.diff(t)) > JITTER * np.diff(t).mean():
+        even = np.linspace(t[0], t[-1], len(t))
+        q, tau = cubic_spline(t, q)(even)[0], cubic_spline(t, tau)(even)[0]
+        dq, ddq = (x if x is None else cubic_spline(t, x)(even)[0] for x in (dq, ddq))
+        widest = float(np.diff(t).max() / np.diff(t).mean())
+        notes.append(f"steps of time are uneven (up to {widest:.3g} of their mean); resampled")
+        t = even
+    dt = float((t[-1] - t[0]) / (len(t) - 1))
+    source = q if dq is None else dq
+    cutoff = choose_cutoff(source, dt) if cutoff is None else cutoff
+    if dq is None:
+        q, dq, bend = smooth(q, dt, cutoff)
+        ddq = bend if ddq is None else ddq
+    else:
+        dq, ddq, _ = smooth(dq, dt, cutoff)
+    cut = margin(dt, cutoff)
+    if len(t) < 2 * cut + 16:
+        raise InputError(
+            f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
+            f"{cutoff:.3g} Hz; expected {2 * cut + 16} at least. Record longer, or give dq and ddq."
+        )
+    notes.append(
+        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {cut} samples at "
+        "each end are left out"
+    )
+    inner = slice(cut, len(t) - cut)
+    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes)).part(inner)
+
+
+def _in_radians(model: Any, q: Array, rates: list[Any]) -> tuple[Array, list[Any]]:
+    """Degrees to radians where joints turn; lengths stay."""
+    factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
+    if model.n != model.nq:
+        raise InputError(f"{model.name!r} has quaternions in q; give angles in radians.")
+    return q * factor, [x if x is None else x * factor for x in rates]
