@@ -12,7 +12,7 @@ from kinetree.backends.split import Batch
 from kinetree.backends.threads import thread_count
 from kinetree.compiler.graph import Graph, Port
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 # Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
 # moving a number in or out of memory as much as some operations.
@@ -49,6 +49,7 @@ class Dispatch:
         "_every",
         "_least",
         "_loop",
+        "_nin",
         "_states",
         "dtypes",
         "graph",
@@ -65,6 +66,7 @@ class Dispatch:
     ) -> None:
         self.graph, self.name, self.dtypes = graph, name, dtypes
         self._doc, self._loop = doc, loop
+        self._nin = len(graph.inputs)
         self._double = self._make(("float64",)) if "float64" in dtypes else None
         self._every = self._double if dtypes == ("float64",) else None
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
@@ -89,7 +91,7 @@ class Dispatch:
 
     def call(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
-        if options:
+        if options and len(arrays) < self._nin:
             arrays, options = self._by_name(arrays, options)
         try:
             gufunc = self._every or self._suited(arrays, options)
@@ -125,6 +127,9 @@ class Dispatch:
         double = self._double
         if double is None or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc
+        usual = all([type(array) is np.ndarray and array.dtype is FLOAT64 for array in arrays])
+        if usual and arrays and arrays[0].ndim:
+            return double
         if not all(isinstance(array, PLAIN) for array in arrays):
             return self.gufunc  # a foreign array takes the gufunc away with it
         inputs = arrays[: len(self.graph.inputs)]
