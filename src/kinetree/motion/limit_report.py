@@ -135,6 +135,11 @@ class LimitReport:
             yield "positions beyond their limits need another path, at any speed"
         if scaling.slower is None:
             yield "no slower motion along this path fits torques and speeds"
+            if scaling.fastest is not None:
+                yield (
+                    f"they fit when it runs {1 / scaling.fastest:.6g} times as fast, so that its "
+                    "acceleration carries the load"
+                )
         elif scaling.slower > 1:
             yield (
                 f"torques and speeds fit when it runs {scaling.slower:.6g} times slower, in "

@@ -16,6 +16,7 @@ FINER = 8  # points in each interval of the trajectory along which the length is
 SHARPEST = 0.5  # cosine of the turn from one such point to the next that counts as a corner
 STRAIGHT = 0.999  # cosine of a turn that counts as none
 STILL = 1e-9  # share of the largest speed that counts as none
+TREMBLE = 1e-7  # share of the whole length that counts as none
 FAR = 1e-7  # deviation from the trajectory, rad or m, that asks for more knots
 
 
@@ -47,13 +48,18 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     speed = np.linalg.norm(dq, axis=1)
     if not speed.max() > 0:
         raise InputError(f"trajectory {trajectory.name!r} stands still; it has no path to time.")
-    paths = []
-    for first, last in _pieces(dq, speed, corners):
-        here = slice(first, last + 1)
-        path = _path(trajectory, t[here], speed[here], intervals)
-        for more in (2, 4):
-            if path.deviation > FAR:
-                path = _path(trajectory, t[here], speed[here], more * intervals)
+    pieces = [slice(first, last + 1) for first, last in _pieces(dq, speed, corners)]
+    lengths = [_lengths(trajectory, t[here], speed[here]) for here in pieces]
+    total = sum(length[-1] for length in lengths)
+    paths: list[Path] = []
+    for here, length in zip(pieces, lengths, strict=True):
+        if length[-1] < TREMBLE * total:
+            continue  # jitter of a robot at rest; what follows is moved to begin where it began
+        begin = paths[-1].curve.points[-1] if paths else trajectory.q[0]
+        for more in (1, 2, 4):
+            path = _path(trajectory, t[here], speed[here], length, begin, more * intervals)
+            if path.deviation <= FAR:
+                break
         paths.append(path)
     return paths
 
@@ -100,17 +106,22 @@ def _passes(dq: Array, speed: Array, k: int) -> bool:
     return bool(dq[k - 1] @ dq[k + 1] > STRAIGHT * speed[k - 1] * speed[k + 1])
 
 
-def _path(trajectory: Trajectory, t: Array, speed: Array, intervals: int) -> Path:
-    """The spline through places at chosen lengths; its distance from all others is measured."""
+def _lengths(trajectory: Trajectory, t: Array, speed: Array) -> Array:
+    """The length of the path up to every point (Simpson's rule)."""
     h = np.diff(t)
     middle = np.linalg.norm(motion_at(trajectory, t[:-1] + h / 2)[1], axis=1)
-    parts = h / 6 * (speed[:-1] + 4 * middle + speed[1:])  # Simpson's rule
-    length = np.concatenate([[0], np.cumsum(parts)])
+    return np.concatenate([[0], np.cumsum(h / 6 * (speed[:-1] + 4 * middle + speed[1:]))])
+
+
+def _path(
+    trajectory: Trajectory, t: Array, speed: Array, length: Array, begin: Array, intervals: int
+) -> Path:
+    """The spline through places at chosen lengths, from `begin` on; its distance from the rest."""
     angle = np.linspace(0, np.pi, intervals + 1)
     knots = length[-1] * (1 - np.cos(angle)) / 2
     knots[-1] = length[-1]
     q = motion_at(trajectory, _times_at(knots, t, length, speed))[0]
-    curve = cubic_spline(knots, q)
+    curve = cubic_spline(knots, q + (begin - q[0]))
     away = np.abs(curve(length)[0] - motion_at(trajectory, t)[0])
     return Path(curve, float(away.max()))
 

@@ -1,9 +1,9 @@
 """Peaks between samples: a sampled motion may exceed a limit where no sample shows it.
 
 Around a sample that is a local extremum, the parabola through it and its neighbours has its vertex
-at the peak, exact to h^4 of a smooth motion. Where second differences of neighbouring samples
-disagree, the motion has a kink (a jump of acceleration), and the sample itself is believed, not
-the vertex.
+near the peak; the quartic through five samples gives the value there, exact to h^4 of a smooth
+motion. Where second differences of neighbouring samples disagree, the motion has a kink (a jump
+of acceleration), and the sample itself is believed, not the vertex.
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,19 @@ SMOOTH, KINK = 0.1, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Vertices:
-    """Points between samples: x there is the sum of `weights`, (K, 3), times x[k - 1 .. k + 1]."""
+    """Points between samples, at times t, (K,).
 
-    k: Array
+    A value there is the sum of `weights`, (K, w), times the samples from `first`, (K,), on.
+    """
+
     t: Array
+    first: Array
     weights: Array
 
     def __call__(self, x: Array) -> Array:
         """Values of samples x, (T,), at the vertices, (K,)."""
-        around = np.stack([x[self.k - 1], x[self.k], x[self.k + 1]], axis=1)
-        return np.sum(self.weights * around, axis=1)
+        window = self.first[:, None] + np.arange(self.weights.shape[1])
+        return np.sum(self.weights * x[window], axis=1)
 
 
 def vertices(t: Array, x: Array) -> Vertices:
@@ -53,11 +56,15 @@ def _trust(bend: Array, i: Array) -> Array:
 
 
 def _at(t: Array, k: Array, at: Array, trust: Array) -> Vertices:
-    """Weights of the parabola through three samples (Lagrange), and the rest of the sample."""
-    a, b, c = t[k - 1], t[k], t[np.minimum(k + 1, len(t) - 1)]
-    weights = (
-        trust * (at - b) * (at - c) / ((a - b) * (a - c)),
-        1 - trust + trust * (at - a) * (at - c) / ((b - a) * (b - c)),
-        trust * (at - a) * (at - b) / ((c - a) * (c - b)),
-    )
-    return Vertices(k, at, np.stack(weights, axis=1))
+    """Weights of the polynomial through samples around k (Lagrange), and the rest of sample k."""
+    width = min(5, len(t))
+    first = np.clip(k - width // 2, 0, len(t) - width)
+    window = first[:, None] + np.arange(width)
+    nodes = t[window]
+    weights = np.ones(nodes.shape)
+    for i in range(width):
+        for j in range(width):
+            if i != j:
+                weights[:, i] *= (at - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
+    own = window == k[:, None]
+    return Vertices(at, first, np.where(own, 1 - trust[:, None], 0) + trust[:, None] * weights)

@@ -1,7 +1,6 @@
 """The fastest profile of speed along one smooth path, for one robot."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from kinetree.motion.phase_plane import Rows, fastest_profile
 
 INSIDE = np.linspace(0, 1, 13)  # places in every interval where forces and speeds are looked at
 ROUNDS = 40
+ROUNDING = 0.1  # of the margin
 SETTLED = 1e-7  # relative change of the profile at which friction is known
 CREEP = 1e-9  # of the speed of the path, at which friction in motion shows at a standstill
 
@@ -94,7 +94,7 @@ def fastest(
     kept = _nothing_kept(len(knots.lengths), len(effort))
     for _ in range(ROUNDS):
         excess = _excess(robot, profile, limits)
-        if max(float(part.max()) for part in excess) <= 0:
+        if _fits(excess, limits, margin):
             return profile
         kept = [before + np.maximum(part, 0) for before, part in zip(kept, excess, strict=True)]
         friction = _friction(robot, knots, profile.x)
@@ -102,7 +102,17 @@ def fastest(
         if found is None:
             break
         profile = Profile(path, *found)
-    return _slowed(robot, profile, limits)
+    return _slowed(robot, profile, limits, margin)
+
+
+def _fits(excess: list[Array], limits: tuple[Array, ...], margin: float) -> bool:
+    """Whether nothing has too much, but for rounding, far less than the margin that was kept."""
+    effort, velocity, acceleration = limits
+    per = (effort, effort, velocity, acceleration, acceleration)
+    return all(
+        bool(np.all(part[:, np.isfinite(limit)] <= ROUNDING * margin * limit[np.isfinite(limit)]))
+        for part, limit in zip(excess, per, strict=True)
+    )
 
 
 def _at_knots(robot: Dynamics, path: Path) -> Knots:
@@ -225,12 +235,11 @@ def _most(x: Array) -> Array:
     return np.maximum(x.max(axis=1), vertex.max(axis=1))
 
 
-def _slowed(robot: Dynamics, profile: Profile, limits: tuple[Array, ...]) -> Profile:
+def _slowed(robot: Dynamics, profile: Profile, limits: tuple[Array, ...], margin: float) -> Profile:
     """The profile as a whole just as slow as it must be."""
 
     def fits(factor: float) -> bool:
-        slow: Any = profile.slower(factor)
-        return max(float(part.max()) for part in _excess(robot, slow, limits)) <= 0
+        return _fits(_excess(robot, profile.slower(factor), limits), limits, margin)
 
     low, high = 1.0, 1.0
     while not fits(high) and high < 1e6:

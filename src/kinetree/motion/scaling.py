@@ -18,6 +18,7 @@ from kinetree.motion.peaks import vertices
 from kinetree.simulate.trajectory import Trajectory
 
 ROUNDING = 1e-12
+ROUNDS = 8  # in which the peaks between the samples settle
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,51 @@ def scale_time(trajectory: Trajectory, factor: float, robot: Any = None) -> Traj
 def scaling_of(robot: Any, loads: Loads, bounds: Bounds, fits: bool) -> UniformScaling:
     """The factors for a motion; `fits` says that it is within its limits as it is."""
     overloads = () if fits else tuple(_overloads(loads, bounds))
-    if loads.known:
-        gaps = _gaps(*_forbidden(_with_vertices(loads), bounds))
-    else:
-        gaps = _search(robot, loads, bounds)
-    slow = [min(high, 1.0) for low, high in gaps if low <= 1 and high > 0]
-    fast = max((high for _, high in gaps), default=0.0)
-    slower = 1.0 if fits else 1 / max(slow) if slow else None
+    slow, fast = _speeds(loads, bounds) if loads.known else _search(robot, loads, bounds)
+    slower = 1.0 if fits else 1 / slow if slow > 0 else None
     return UniformScaling(slower, 1 / fast if fast > 0 else None, overloads)
+
+
+def _speeds(loads: Loads, bounds: Bounds) -> tuple[float, float]:
+    """The largest speed up to 1, and the largest of all; 0 where there is none.
+
+    At another speed forces peak elsewhere between the samples, so these peaks are added and
+    the speeds found anew, until they stay.
+    """
+    samples = _samples(loads)
+    parts = [_joined(part, _between(loads, k, 1.0)) for k, part in enumerate(samples)]
+    slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
+    for _ in range(ROUNDS):
+        before = slow, fast
+        for s in {slow, fast} - {0.0, np.inf}:
+            parts = [_joined(part, _between(loads, k, s)) for k, part in enumerate(parts)]
+        slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
+        if (slow, fast) == before:
+            break
+    return slow, fast
+
+
+def _largest(gaps: list[tuple[float, float]]) -> tuple[float, float]:
+    slow = [min(high, 1.0) for low, high in gaps if low <= 1]
+    return max(slow, default=0.0), max((high for _, high in gaps), default=0.0)
+
+
+def _samples(loads: Loads) -> list[tuple[Array, ...]]:
+    """Per joint: inertial, viscous and static force, and speed, at the samples."""
+    parts = (loads.inertial, loads.viscous, loads.static, loads.dq)
+    return [tuple(x[:, k] for x in parts) for k in range(loads.dq.shape[1])]
+
+
+def _between(loads: Loads, k: int, s: float) -> tuple[Array, ...]:
+    """The same at the peaks of force at speed s, and of speed, between the samples."""
+    columns = _samples(loads)[k]
+    force = (columns[0] * s + columns[1]) * s + columns[2]
+    marks = [vertices(loads.t, x) for x in (force, columns[3])]
+    return tuple(np.concatenate([mark(x) for mark in marks]) for x in columns)
+
+
+def _joined(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
+    return tuple(np.concatenate(pair) for pair in zip(one, other, strict=True))
 
 
 def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
@@ -81,17 +119,6 @@ def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
                 place = float(loads.t[worst]), float(force[worst])
                 found.append(Overload(name, *place, limit, gravity))
                 break
-    return found
-
-
-def _with_vertices(loads: Loads) -> list[tuple[Array, ...]]:
-    """Per joint: inertial, viscous and static force and speed, at samples and peaks between."""
-    found = []
-    for k in range(loads.dq.shape[1]):
-        parts = (loads.inertial, loads.viscous, loads.static, loads.dq)
-        columns = [x[:, k] for x in parts]
-        marks = [vertices(loads.t, x) for x in (loads.tau[:, k], columns[0], columns[3])]
-        found.append(tuple(np.concatenate([x, *(mark(x) for mark in marks)]) for x in columns))
     return found
 
 
@@ -141,26 +168,25 @@ def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in zip(reached[free], low[free], strict=True)]
 
 
-def _search(robot: Any, loads: Loads, bounds: Bounds) -> list[tuple[float, float]]:
+def _search(robot: Any, loads: Loads, bounds: Bounds) -> tuple[float, float]:
     """The same for friction that is any function of speed: a search, refined by bisection."""
+    rest = loads.static - robot.friction_forces(loads.dq)  # what is no friction
 
     def fits(s: float) -> bool:
-        friction = robot.friction_forces(s * loads.dq)
-        rest = loads.static - robot.friction_forces(loads.dq)  # what is no friction
-        tau = s * s * loads.inertial + rest + friction
+        tau = s * s * loads.inertial + rest + robot.friction_forces(s * loads.dq)
         within = np.abs(tau) <= bounds.effort
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
 
-    speeds = np.concatenate([np.geomspace(100, 1, 400), np.geomspace(1, 1e-3, 600)[1:]])
-    fit = [fits(float(s)) for s in speeds]
-    gaps, high = [], None
-    for k, good in enumerate(fit):
-        if good and high is None:
-            high = speeds[0] if k == 0 else _bisect(fits, float(speeds[k]), float(speeds[k - 1]))
-        if high is not None and (not good or k == len(fit) - 1):
-            gaps.append((float(speeds[k - (not good)]), float(high)))
-            high = None
-    return gaps
+    found = []
+    for speeds in (np.geomspace(1, 1e-3, 600), np.geomspace(100, 1, 400)):
+        good = next((k for k, s in enumerate(speeds) if fits(float(s))), None)
+        if good is None:
+            found.append(found[0] if found else 0.0)
+        elif good == 0:
+            found.append(float(speeds[0]))
+        else:
+            found.append(_bisect(fits, float(speeds[good]), float(speeds[good - 1])))
+    return found[0], found[1]
 
 
 def _bisect(fits: Any, good: float, bad: float) -> float:

@@ -56,7 +56,7 @@ def time_optimal(
     trajectory: Trajectory,
     *,
     dt: float | None = None,
-    intervals: int = 400,
+    intervals: int = 1000,
     effort: Any = None,
     velocity: Any = None,
     acceleration: Any = None,
@@ -73,7 +73,9 @@ def time_optimal(
         robot: the robot; its joints have one degree of freedom each.
         trajectory: gives the path; its times do not matter.
         dt: largest step between samples of the result, s; None is that of the trajectory.
-        intervals: of the phase plane, per smooth piece of the path.
+        intervals: of the phase plane, per smooth piece of the path. u is constant in each, so that
+            forces that vary along the path leave a little unused: with 1000, the motion takes about
+            1e-3 longer than the fastest at most; twice as many halve that.
         effort: torque limits, a number or (n,); None is those of the robot.
         velocity: speed limits, likewise.
         acceleration: limits of ddq; None is without.

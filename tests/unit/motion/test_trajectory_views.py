@@ -1,0 +1,123 @@
+"""Energy balances, figures, animations and data frames of trajectories."""
+
+import sys
+
+import numpy as np
+import pytest
+from motion_robots import GRAVITY, MASS, PANDA_END, PANDA_START, lift
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.motion import MissingPackage, Trajectory, quintic, sinusoid
+
+PANDA = kt.robots.panda()
+PLAN = quintic(PANDA_START, PANDA_END, 0.6, robot=PANDA)
+
+
+def test_the_energy_of_a_lift():
+    robot = lift()
+    balance = quintic([0], [2], 3, robot=robot).energy()
+    assert balance.work[-1] == pytest.approx(MASS * GRAVITY * 2, rel=1e-7)
+    assert balance.kinetic[-1] == pytest.approx(0, abs=1e-20)
+    assert "work 58.86 J" in repr(balance)
+
+
+@pytest.mark.parametrize("make", [kt.robots.panda, kt.robots.puma_560])
+def test_the_balance_closes_with_the_fourth_power_of_the_step(make):
+    """Viscous friction of the Puma included; without Coulomb friction, which has kinks."""
+    robot = make()
+    worst = []
+    for dt in (0.02, 0.01):
+        motion = quintic(np.full(robot.n, -0.3), np.full(robot.n, 0.9), 1, dt, robot=robot)
+        balance = motion.energy(robot)
+        worst.append(np.abs(balance.defect).max() / np.abs(balance.work).max())
+    assert worst[1] < 2e-6 and worst[0] / worst[1] > 8
+
+
+def test_a_balance_needs_a_robot():
+    with pytest.raises(InputError, match=r"pass robot=\.\.\."):
+        quintic([0], [1], 1).energy()
+
+
+def axes_of(figure):
+    return {axis.get_ylabel(): axis for axis in figure.axes}
+
+
+def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = PLAN.plot(path=tmp_path / "plan.png")
+    axes = axes_of(figure)
+    assert list(axes) == ["position, rad", "rate, rad/s", "joint force, N m", "energy, J"]
+    assert figure.axes[-1].get_xlabel() == "time, s"
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert legend == list(PANDA.model.joint_names)
+    levels = {
+        line.get_ydata()[0] for line in axes["rate, rad/s"].lines if line.get_linestyle() == "--"
+    }
+    assert levels == {2.175, -2.175, 2.61, -2.61}
+    assert axes["joint force, N m"].patches and not axes["energy, J"].patches  # shade of violations
+    assert (tmp_path / "plan.png").stat().st_size > 20_000
+
+
+def test_figures_show_what_is_known():
+    pytest.importorskip("matplotlib")
+    bare = sinusoid([0, 1], 1, 1, 1)
+    assert list(axes_of(bare.plot())) == ["position, rad", "rate, rad/s"]
+    assert list(axes_of(bare.plot(panels=["ddq"], title="x"))) == ["acceleration, rad/s^2"]
+    with pytest.raises(InputError, match="panel 'tau' needs a robot"):
+        bare.plot(panels=["tau"])
+    with pytest.raises(InputError, match="no panel 'jerk'"):
+        bare.plot(panels=["jerk"])
+    q = np.zeros((3, 2, 7)) + PANDA_START
+    batch = Trajectory(t=[0, 1, 2], q=q, dq=0 * q, ddq=0 * q, model=PANDA.model)
+    assert len(batch.plot().axes) == 3
+    with pytest.raises(InputError, match="one motion, not a batch"):
+        batch.plot(panels=["energy"])
+    many = sinusoid(np.zeros(12), 1, 1, 1)
+    assert len(many.plot().axes[0].get_legend().get_texts()) == 12
+
+
+def test_an_animation_is_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    PLAN.animate(path=tmp_path / "plan.gif", fps=5)
+    with image.open(tmp_path / "plan.gif") as picture:
+        assert picture.n_frames == 4
+
+
+def test_a_viewer_gets_frames_at_its_own_rate():
+    model, t, q = PLAN.animate(viewer=lambda *frames: frames, fps=50, speed=0.5)
+    assert model is PANDA.model and np.allclose(np.diff(t), 0.02)
+    assert t[-1] == pytest.approx(1.2) and np.allclose(q[[0, -1]], PLAN.q[[0, -1]], atol=1e-12)
+
+
+def test_the_stick_figure_ends_at_the_tool():
+    from kinetree.motion.animation import stick_points
+
+    lines = stick_points(PANDA.model, PANDA.link_poses(PLAN.q))
+    assert np.allclose(lines[-1][:, 1], PANDA.pose(PLAN.q)[:, :3, 3], atol=1e-14)
+    assert np.array_equal(lines[0][:, 0], np.zeros((len(PLAN), 3)))
+
+
+def test_a_data_frame_has_times_names_and_units():
+    pytest.importorskip("pandas")
+    frame = PLAN.to_dataframe()
+    assert frame.index.name == "t" and np.array_equal(frame.index, PLAN.t)
+    assert np.array_equal(frame["dq"]["panda_joint2"], PLAN.dq[:, 1])
+    assert frame.attrs["units"]["q"] == "rad" and frame.shape == (len(PLAN), 21)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("matplotlib", "plot", lambda: PLAN.plot()),
+        ("matplotlib", "plot", lambda: PLAN.animate()),
+        ("pandas", "dataframe", lambda: PLAN.to_dataframe()),
+    ],
+)
+def test_missing_packages_are_told_with_the_way_out(monkeypatch, package, extra, use):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackage, match=rf"pip install 'kinetree\[{extra}\]'"):
+        use()
