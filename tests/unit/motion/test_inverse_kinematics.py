@@ -61,7 +61,7 @@ def test_limits_hold_joints_back_and_are_named():
     builder.frame("tip", "lower", (1, 0, 0), tool=True)
     robot = kt.Robot(builder.build())
     T = kt.spatial.translation((0, 1.9, 0))  # needs the shoulder at a right angle
-    with pytest.raises(InputError, match="'shoulder' at 0.5.*at a limit"):
+    with pytest.raises(InputError, match=r"'shoulder' at 0\.5.*at a limit"):
         robot.inverse_kinematics(T, part="position", restarts=3)
     inside = robot.pose([0.45, -0.3])
     q = robot.inverse_kinematics(inside, [-0.5, 0.5], part="position")
