@@ -81,13 +81,14 @@ class AdaptiveSteps:
 
     def outcome(self, trip: "Trip", flight: Flight, setup: Setup) -> tuple[Outcome, dict[str, Any]]:
         """Accelerations and forces of every result, margins, and what was met on the way."""
-        times, x = flight.outputs, flight.result
         ended = float(flight.ended.min())
-        k, y = trip.evaluate(times, x, flight.kept)
+        times = flight.outputs[flight.outputs <= ended]
+        x = flight.result[: len(times)]
+        k, y = trip.evaluate(times, x, flight.kept[: len(times)])
         (w,) = interpret(self.watch, x, k[..., : self.space.rates], y[..., : self.space.model.n])
-        lost = ~np.isfinite(x)
-        lost[times > ended] = False
-        wrong = np.concatenate([lost, np.broadcast_to(w < 0, (*x.shape[:2], w.shape[-1]))], -1)
+        wrong = np.concatenate(
+            [~np.isfinite(x), np.broadcast_to(w < 0, (*x.shape[:2], w.shape[-1]))], -1
+        )
         amount = np.concatenate([x, np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)
         found = np.take_along_axis(amount, np.maximum(first, 0)[None], 0)[0]

@@ -5,7 +5,7 @@ was.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -64,6 +64,7 @@ class FixedSteps:
     ) -> Outcome:
         """All steps from x0, (B, x), at times (T,); rows says which of them are recorded where."""
         count, watched = len(x0), self.stepping.watched
+        feed = with_stop(feed, self.space, self.method.braking / float(times[1] - times[0]))
         state, params = np.ascontiguousarray(x0), feed.params(batch)
         first = np.full((count, watched), NEVER)
         amount = np.zeros((count, watched))
@@ -113,6 +114,13 @@ class FixedSteps:
             return max(1, SLOW // (stages * count))
         work = stages * count * (self.stepping.rate.operations + 50)
         return max(1, min(WORK // work, TABLE // (stages * table)))
+
+
+def with_stop(feed: Feed, space: Space, stop: float = 0.0) -> Feed:
+    """The feed with the rate at which dry friction may brake, 1/s, where there is any."""
+    if not space.rubbing:
+        return feed
+    return replace(feed, constants={**feed.constants, "stop": (np.array([stop]), (1,))})
 
 
 def fields_of(space: Space, constant: bool) -> dict[str, Field]:

@@ -13,7 +13,7 @@ from kinetree.model import Model
 from kinetree.simulate.adaptive import AdaptiveSteps
 from kinetree.simulate.inputs import Setup, grid, known_controller, positive, read_setup
 from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
-from kinetree.simulate.loop import FixedSteps, Outcome
+from kinetree.simulate.loop import FixedSteps, Outcome, with_stop
 from kinetree.simulate.progress import Progress
 from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import rubbing
@@ -94,7 +94,7 @@ def simulate(
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
             adaptive = _adaptive(model, setup, (tau, F_ext, controller), bound)
             outcome, extra = adaptive.run(setup, times, tolerances, events, bar, limits == "stop")
-            kept, note = np.arange(len(times)), adaptive.system.note
+            kept, note = np.arange(len(outcome.records["q"])), adaptive.system.note
         else:
             steps = _fixed(model, setup, (tau, F_ext, controller), way, bound)
             rows, kept = record_rows(len(times), int(every))
@@ -191,7 +191,8 @@ def _fixed(
 ) -> FixedSteps:
     def make() -> FixedSteps:
         space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
-        return FixedSteps(make_system(space, setup.actors, setup.feed), method, bound, constant)
+        system = make_system(space, setup.actors, with_stop(setup.feed, space))
+        return FixedSteps(system, method, bound, constant)
 
     forces = setup.actors.tau
     constant = setup.actors.controller is None and (forces is None or forces.constant is not None)

@@ -6,7 +6,7 @@ joints at rest are locked and released again until forces and motions agree.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,8 @@ from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import step
 from kinetree.arrays import Array
 from kinetree.model import Model
-from kinetree.scalars import absolute, sign, where
-from kinetree.simulate.stiction import dry_friction, solve_locked
-
-
-def without_dry_friction(model: Model) -> Model:
-    """The robot whose joints have no Coulomb friction."""
-    joints = [
-        replace(joint, friction=replace(joint.friction, coulomb=(0, 0))) for joint in model.joints
-    ]
-    return model.replace(joints=tuple(joints))
+from kinetree.scalars import absolute
+from kinetree.simulate.stiction import dry_friction, slip, solve_in, without_dry_friction
 
 
 def accelerations_in_mode(
@@ -42,17 +34,10 @@ def accelerations_in_mode(
     steps = [step(link, q) for link in lean.links]
     b = tau - recursion(smooth, steps, dq, zeros(lean.model.n), F_ext)
     M = np.array(composite(lean, steps), dtype=object)
-    locked: dict[int, Any] = {}
-    unit = np.eye(lean.model.n, dtype=int)
-    for k, (d, (plus, minus)) in enumerate(dry.items()):
-        slip = where(mode[k], plus, where(-mode[k], -minus, 0))
-        b = b - unit[d] * slip
-        locked[d] = 1 - absolute(sign(mode[k]))
-    ddq = solve_locked(lean.model, M, b, locked)
-    rest = b - M @ ddq
-    friction = []
-    for k, (d, (plus, minus)) in enumerate(dry.items()):
-        friction.append(where(mode[k], plus, where(-mode[k], -minus, rest[d])))
+    way = dict(zip(dry, mode, strict=True))
+    ddq, rest = solve_in(lean.model, M, b, dry, way, zeros(lean.model.n))
+    held = {d: 1 - absolute(way[d]) for d in dry}
+    friction = [slip(pair, way[d]) + held[d] * rest[d] for d, pair in dry.items()]
     return ddq, np.array(friction)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from kinetree.algorithms.lean.integrate import integrate, inverse_rate
 from kinetree.arrays import Array
 from kinetree.model import Model
-from kinetree.scalars import where
+from kinetree.scalars import absolute, where
+
+REST = 1e-10  # rad/s or m/s
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,21 +39,19 @@ class Space:
         return x[..., :a], x[..., a:b], x[..., b:]
 
     def plus(self, x: Array, v: Array) -> Array:
-        """The state reached from x along v; a joint that dry friction stops does not turn back."""
+        """The state reached from x along v."""
         n = self.model.n
         q, dq, z = self.split(x)
         faster = self.settle(dq, dq + v[n : 2 * n])
         return np.concatenate([integrate(self.model, q, v[:n]), faster, z + v[2 * n :]])
 
     def settle(self, before: Array, after: Array) -> Array:
-        """Rates after a step; dry friction stops a joint whose rate would change its sign.
-
-        From rest the next evaluation decides whether it stays there or leaves (stiction.py).
-        """
-        rates = [
-            where(-(before[k] * after[k]), 0, after[k]) if k in self.rubbing else after[k]
-            for k in range(self.model.n)
-        ]
+        """Rates after a step; what dry friction has slowed down to next to nothing is at rest."""
+        rates = list(after)
+        for k in self.rubbing:
+            size = absolute(after[k])
+            slower = where(absolute(before[k]) - 2 * size, 0, after[k])
+            rates[k] = where(REST - size, slower, after[k])
         return np.array(rates)
 
     def inverse_rate(self, u: Array, k: Array) -> Array:

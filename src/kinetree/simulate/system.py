@@ -1,8 +1,9 @@
 """System: a robot with all that acts on it, as one function rate(t, x, p, s) -> k, y.
 
 x = (q, dq, z), p what stays, s what changes with time. For fixed steps k = (dq, ddq, dz) and y is
-tau. The adaptive method takes the rates of the coordinates in the place of dq, and y = (tau, dry
-friction) for the modes that p ends with. The function is traced once; where a user's law cannot be
+tau; joints with dry friction brake with the "stop" that p ends with (stiction.py). The adaptive
+method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
+"mode" that p ends with (sliding.py). The function is traced once; where a user's law cannot be
 traced, only the robot is, and the law is run by Python, rollout by rollout.
 """
 
@@ -93,7 +94,7 @@ def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = Fa
         q, dq, z = space.split(x)
         tau, dz = actors.forces(own, t, q, dq, z, given)
         F_ext = actors.wrenches(t, q, dq, given)
-        moving, ddq, friction = robot(own, q, dq, tau, F_ext, given.get("mode"))
+        moving, ddq, friction = robot(own, q, dq, tau, F_ext, given)
         return np.concatenate([moving, ddq, dz]), np.concatenate([tau, friction])
 
     ports = [Port("t", ()), *_ports(x=space.size, p=feed.params_size, s=feed.table_size)]
@@ -119,17 +120,18 @@ def robot_rates(
     dq: Array,
     tau: Array,
     F_ext: Array | None,
-    mode: tuple[Array, ...] | None,
+    given: Mapping[str, Any],
 ) -> tuple[Array, Array, Array]:
     """How q moves, ddq, and the dry friction of joints in a mode."""
     lean = lean_model(own, regrouped=not actors.parameters)
     none = np.zeros(0, int)
     if not adaptive:
-        return dq, accelerations(lean, q, dq, tau, F_ext), none
+        stop = given["stop"][0][0] if "stop" in given else 0
+        return dq, accelerations(lean, q, dq, tau, F_ext, stop), none
     moving = coordinate_rates(space.model, q, dq)
-    if mode is None:
+    if "mode" not in given:
         return moving, forward_dynamics(lean, q, dq, tau, F_ext), none
-    return moving, *accelerations_in_mode(lean, q, dq, tau, F_ext, mode[0])
+    return moving, *accelerations_in_mode(lean, q, dq, tau, F_ext, given["mode"][0])
 
 
 def python_rate(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Rate:
@@ -167,8 +169,7 @@ def robot_kernel(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Ke
     def robot(q: Array, dq: Array, tau: Array, p: Array, *F_ext: Array) -> tuple[Array, Array]:
         given = feed.given(p, np.zeros(feed.table_size))
         own, load = actors.changed(model, given), F_ext[0] if F_ext else None
-        mode = given.get("mode")
-        moving, ddq, friction = robot_rates(space, actors, adaptive, own, q, dq, tau, load, mode)
+        moving, ddq, friction = robot_rates(space, actors, adaptive, own, q, dq, tau, load, given)
         return np.concatenate([moving, ddq]), np.array([0, *friction])
 
     ports = _ports(q=model.nq, dq=model.n, tau=model.n, p=feed.params_size)
