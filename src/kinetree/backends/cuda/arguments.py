@@ -1,0 +1,115 @@
+"""The user's arrays as the kernel wants them: contiguous, one leading shape, one number type.
+
+Nothing is copied that already is as it should be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.graph import Port
+from kinetree.errors import InputError, ShapeError
+
+DTYPES = ("float32", "float64")  # the first that holds all inputs without loss is taken
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Prepared inputs: contiguous arrays (*leading, *port.shape) of one dtype."""
+
+    arrays: list[Any]
+    leading: tuple[int, ...]
+    dtype: str
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return prod(self.leading)
+
+
+def on_gpu(cp: Any, name: str, label: str, array: Any) -> Any:
+    """The array as CuPy sees it, without a copy; an InputError where it is not on a GPU."""
+    if isinstance(array, cp.ndarray):
+        return array
+    if hasattr(array, "__cuda_array_interface__"):
+        return cp.asarray(array)
+    raise InputError(
+        f"{label} of {name} is a {type(array).__module__}.{type(array).__name__}; expected an "
+        "array on the GPU, e.g. cupy.asarray(...) of it. The robot's own methods take NumPy arrays."
+    )
+
+
+def prepare(cp: Any, name: str, ports: Sequence[Port], given: Sequence[Any]) -> Batch:
+    """The inputs of a call, broadcast against each other."""
+    if len(given) != len(ports):
+        names = ", ".join(port.name for port in ports)
+        raise ShapeError(f"{name} takes {len(ports)} arrays ({names}), found {len(given)}.")
+    arrays = [on_gpu(cp, name, p.name, x) for p, x in zip(ports, given, strict=True)]
+    leads = [lead(name, port, x) for port, x in zip(ports, arrays, strict=True)]
+    try:
+        leading = np.broadcast_shapes(*leads)
+    except ValueError:
+        shapes = ", ".join(f"{p.name} {x.shape}" for p, x in zip(ports, arrays, strict=True))
+        raise ShapeError(
+            f"the leading axes of {name} do not broadcast: {shapes}; expected equal lengths or 1."
+        ) from None
+    dtype = number_type(name, [x.dtype for x in arrays])
+    wanted = [(*leading, *port.shape) for port in ports]
+    ready = [
+        cp.ascontiguousarray(cp.broadcast_to(x, shape), dtype=dtype)
+        for x, shape in zip(arrays, wanted, strict=True)
+    ]
+    return Batch(ready, leading, dtype)
+
+
+def lead(name: str, port: Port, array: Any) -> tuple[int, ...]:
+    """The axes of states before those of the port."""
+    split = array.ndim - len(port.shape)
+    if split < 0 or array.shape[split:] != port.shape:
+        raise ShapeError(
+            f"{port.name} of {name} has shape {array.shape}; {port.shape} is expected, with any "
+            "axes of states before it."
+        )
+    return array.shape[:split]
+
+
+def number_type(name: str, dtypes: Sequence[Any]) -> str:
+    """float32 where it holds every input without loss, otherwise float64, as in NumPy."""
+    for dtype in DTYPES:
+        if all(np.can_cast(found, dtype, "safe") for found in dtypes):
+            return dtype
+    found = ", ".join(map(str, dtypes))
+    raise InputError(
+        f"{name} computes in float32 or float64, which do not hold {found}; convert them."
+    )
+
+
+def targets(cp: Any, name: str, ports: Sequence[Port], batch: Batch, out: Any) -> list[Any]:
+    """Where the kernel may write each output: the user's array where that is possible, else new."""
+    given = out if isinstance(out, tuple) else (out,)
+    if out is None:
+        given = (None,) * len(ports)
+    if len(given) != len(ports):
+        raise ShapeError(f"out of {name} has {len(given)} arrays, expected {len(ports)}.")
+    return [target(cp, name, p, batch, x) for p, x in zip(ports, given, strict=True)]
+
+
+def target(cp: Any, name: str, port: Port, batch: Batch, out: Any) -> Any:
+    """The user's array where the kernel may write into it, else a new one."""
+    shape = (*batch.leading, *port.shape)
+    if out is None:
+        return cp.empty(shape, batch.dtype)
+    if not isinstance(out, cp.ndarray):
+        raise InputError(f"out of {name} is a {type(out).__name__}; expected a cupy.ndarray.")
+    if out.shape != shape:
+        raise ShapeError(f"out of {name} for {port.name} has shape {out.shape}, expected {shape}.")
+    if not np.can_cast(batch.dtype, out.dtype, "same_kind"):
+        raise InputError(f"out of {name} is {out.dtype}, which does not hold {batch.dtype}.")
+    direct = out.dtype == batch.dtype and out.flags.c_contiguous
+    # a warp may write what another has still to read
+    if direct and not any(cp.may_share_memory(out, x) for x in batch.arrays):
+        return out
+    return cp.empty(shape, batch.dtype)

@@ -1,0 +1,132 @@
+"""Graph -> text of one CUDA C++ kernel."""
+
+import re
+
+from kinetree.backends.cuda.body import statements
+from kinetree.backends.cuda.constants import Constants
+from kinetree.backends.cuda.layout import Layout, Row, plan
+from kinetree.backends.cuda.prelude import prelude
+from kinetree.compiler.graph import Graph
+from kinetree.errors import InputError
+
+ITEMSIZE = {"float64": 8, "float32": 4}
+
+
+def emit(
+    graph: Graph,
+    dtype: str = "float64",
+    name: str = "kernel",
+    *,
+    layout: Layout | None = None,
+) -> str:
+    """Text of the kernel `kt_{name}(count, *inputs, *outputs)`.
+
+    Args:
+        graph: what to compute; its order of nodes is the order of evaluation.
+        dtype: "float64" or "float32", of all arrays and of the arithmetic.
+        name: end of the kernel's name; letters, digits and underscores.
+        layout: where rows lie meanwhile, by default `plan(graph, ...)`.
+
+    Returns:
+        CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
+        may have up to eight whole warps, with `layout.warp_bytes` of shared memory for each.
+    """
+    if dtype not in ITEMSIZE:
+        raise InputError(f"dtype is {dtype!r}, expected one of {', '.join(map(repr, ITEMSIZE))}.")
+    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
+        raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
+    layout = layout or plan(graph, ITEMSIZE[dtype])
+    parts = [prelude(dtype), state(graph, dtype), tiles(layout), kernel(layout, name)]
+    return "\n".join(parts)
+
+
+def state(graph: Graph, dtype: str) -> str:
+    """The function that computes one state, from rows to rows."""
+    inputs = [f"const real *i{k}" for k in range(len(graph.inputs))]
+    outputs = [f"real *o{k}" for k in range(len(graph.outputs))]
+    constants = Constants("kt_constants", dtype)
+    lines = "\n".join(f"    {line}" for line in statements(graph, constants))
+    return (
+        f"{constants.text()}\n"
+        f"// {signature(graph)}\n"
+        f"KT_FUNCTION void kt_state({', '.join(inputs + outputs)}) {{\n{lines}\n}}\n"
+    )
+
+
+def signature(graph: Graph) -> str:
+    """The arrays by name and shape, for readers of the code."""
+    given, made = [
+        ", ".join(f"{port.name}{list(port.shape)}" for port in ports)
+        for ports in (graph.inputs, graph.outputs)
+    ]
+    return f"{given} -> {made}"
+
+
+def tiles(layout: Layout) -> str:
+    """The three steps of a warp: rows into tiles, each thread its state, tiles into rows."""
+    arrays = parameters(layout)
+    reads = [line("kt_read", row, f"p{k}") for k, row in enumerate(layout.inputs)]
+    writes = [line("kt_write", row, f"r{k}") for k, row in enumerate(layout.outputs)]
+    rows = [place(row, f"p{k}") for k, row in enumerate(layout.inputs)]
+    rows += [place(row, f"r{k}") for k, row in enumerate(layout.outputs)]
+    where = f"real *tile, long long first, int count, int lane, {arrays}"
+    return "\n".join(
+        [
+            f"KT_FUNCTION void kt_enter({where}) {{\n{''.join(reads)}}}\n",
+            f"KT_FUNCTION void kt_compute({where}) {{",
+            f"    if (lane < count) kt_state({', '.join(rows)});\n}}\n",
+            f"KT_FUNCTION void kt_leave({where}) {{\n{''.join(writes)}}}\n",
+        ]
+    )
+
+
+def line(function: str, row: Row, array: str) -> str:
+    """The call that copies the rows of one port, if they go through a tile."""
+    if row.start is None:
+        return ""
+    where = f"tile + {row.start}, {array} + first * {row.width}, count, lane"
+    return f"    {function}<{row.width}, {row.pitch}>({where});\n"
+
+
+def place(row: Row, array: str) -> str:
+    """Where a thread finds its row."""
+    if row.start is None:
+        return f"{array} + (first + lane) * {row.width}"
+    return f"tile + {row.start} + lane * {row.pitch}"
+
+
+def parameters(layout: Layout) -> str:
+    """The arrays as parameters."""
+    given = [f"const real *p{k}" for k in range(len(layout.inputs))]
+    return ", ".join(given + [f"real *r{k}" for k in range(len(layout.outputs))])
+
+
+def kernel(layout: Layout, name: str) -> str:
+    """The entry point: 32 states for each warp."""
+    arrays = [f"p{k}" for k in range(len(layout.inputs))]
+    arrays += [f"r{k}" for k in range(len(layout.outputs))]
+    given = f"tile, first, count, lane, {', '.join(arrays)}"
+    return f"""\
+#if defined(__CUDACC__)
+#if !defined(KT_THREADS)  // in a block at most; the compiler chooses registers by it
+#define KT_THREADS 256
+#endif
+#if !defined(KT_BLOCKS)  // that a multiprocessor must be able to hold at once
+#define KT_BLOCKS 1
+#endif
+extern "C" __global__ void __launch_bounds__(KT_THREADS, KT_BLOCKS)
+kt_{name}(long long states, {parameters(layout)}) {{
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int warp = threadIdx.x / KT_WARP, lane = threadIdx.x % KT_WARP;
+    const long long first = ((long long)blockIdx.x * (blockDim.x / KT_WARP) + warp) * KT_WARP;
+    if (first >= states) return;
+    const int count = states - first < KT_WARP ? (int)(states - first) : KT_WARP;
+    real *tile = (real *)memory + warp * {layout.tile};
+    kt_enter({given});
+    kt_arrived();
+    kt_compute({given});
+    __syncwarp();
+    kt_leave({given});
+}}
+#endif
+"""

@@ -1,0 +1,110 @@
+"""CudaKernel: a graph that is called with arrays on a GPU."""
+
+import re
+from typing import Any
+
+from kinetree.backends.cuda.arguments import prepare, targets
+from kinetree.backends.cuda.emit import ITEMSIZE, emit
+from kinetree.backends.cuda.launch import Launch, load
+from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
+from kinetree.backends.cuda.order import short_lived
+from kinetree.backends.cuda.toolkit import require_device
+from kinetree.backends.dispatch import core_signature
+from kinetree.backends.kernel import check_ports
+from kinetree.compiler.graph import Graph
+
+
+class CudaKernel:
+    """A graph on the GPU, one thread per state. `kernel(*arrays, out=None)`.
+
+    Arrays are CuPy arrays, or others on the GPU that have `__cuda_array_interface__`, of shape
+    (..., *port); leading axes broadcast. Contiguous arrays of one leading shape are read where
+    they lie; others are copied first. float32 where all arrays are, otherwise float64. The work is
+    queued on CuPy's current stream; results are CuPy arrays, a tuple where the graph has several.
+
+    Args:
+        graph: what to compute, best after `compiler.optimise`.
+        name: the name in messages and of the code.
+        doc: documentation string.
+        budget: bytes of shared memory for a state, for measurements.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str = "kernel",
+        doc: str = "",
+        *,
+        budget: int = STATE_BYTES,
+    ) -> None:
+        check_ports(graph, name)
+        self.graph, self.name = graph, name
+        self.signature = core_signature(graph.inputs, graph.outputs, letters=True)
+        self.__doc__ = doc or f"{name}: {self.signature}"
+        self._budget = budget
+        self._loaded: dict[tuple[str, int], Launch] = {}
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations for one state; sine and cosine are not counted."""
+        return self.graph.operations
+
+    def ordered(self, dtype: str = "float64", *, short: bool = False) -> tuple[Graph, Layout]:
+        """The graph, with few values alive at once where `short`, and where its rows lie."""
+        graph = short_lived(self.graph) if short else self.graph
+        return graph, plan(graph, ITEMSIZE[dtype], self._budget)
+
+    def source(self, dtype: str = "float64", *, short: bool = False) -> str:
+        """The code as CUDA C++; `short` as in `ordered`."""
+        graph, layout = self.ordered(dtype, short=short)
+        return emit(graph, dtype, self._label, layout=layout)
+
+    def launch(self, dtype: str = "float64") -> Launch:
+        """The code on the current GPU, compiled and loaded when first asked for.
+
+        Where values do not fit the registers, the order that needs fewer is tried as well.
+        """
+        key = (dtype, require_device().cuda.Device().id)
+        if key not in self._loaded:
+            best = self._load(dtype, short=False)
+            if best.spills:
+                best = min(best, self._load(dtype, short=True), key=lambda x: x.local)
+            self._loaded[key] = best
+        return self._loaded[key]
+
+    def _load(self, dtype: str, *, short: bool) -> Launch:
+        shared = self.ordered(dtype, short=short)[1].warp_bytes
+        return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """The outputs, on the GPU of the first array."""
+        cp = require_device()
+        with device_of(cp, arrays):
+            batch = prepare(cp, self.name, self.graph.inputs, arrays)
+            made = targets(cp, self.name, self.graph.outputs, batch, out)
+            if batch.count:
+                self.launch(batch.dtype)(batch.count, [*batch.arrays, *made])
+            wanted = made if out is None else out if isinstance(out, tuple) else (out,)
+            results = [keep(x, y) for x, y in zip(made, wanted, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def _label(self) -> str:
+        return re.sub(r"[^A-Za-z0-9_]", "_", self.name)
+
+    def __repr__(self) -> str:
+        return f"<CudaKernel {self.name}{self.signature}, {self.operations} operations>"
+
+
+def device_of(cp: Any, arrays: tuple[Any, ...]) -> Any:
+    """The GPU of the first array, to be made current."""
+    found = next((x.device for x in arrays if isinstance(x, cp.ndarray)), None)
+    return found or cp.cuda.Device()
+
+
+def keep(made: Any, wanted: Any) -> Any:
+    """The result in the array that the user gave, or the new array."""
+    if wanted is None or wanted is made:
+        return made
+    wanted[...] = made
+    return wanted

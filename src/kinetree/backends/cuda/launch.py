@@ -1,0 +1,103 @@
+"""A kernel on one GPU: loaded once, with the registers and the block size that suit it.
+
+A multiprocessor hides the waiting of one warp behind the work of others, so more threads at once
+are better, as long as each has the registers it needs.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends.cuda.layout import WARP
+from kinetree.backends.cuda.toolkit import cubin, require_device
+from kinetree.errors import CompileError
+
+# the numbers of CUDA's driver interface for attributes of functions
+LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
+BLOCKS = (128, 64, 32)  # threads in a block, the preferred number first
+QUARTER = 512  # registers for each of the 32 lanes of a quarter of a multiprocessor
+STEP = 8  # registers come in eights
+CAREFUL_BYTES = 64  # of slow memory that the sines of large angles take
+MOST_WARPS = 16  # on a quarter
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A loaded function, its threads in a block, and what it needs of a multiprocessor.
+
+    registers: of each thread; local: bytes of slow memory of each thread, for what did not fit;
+    shared: bytes for each warp; resident: threads that a multiprocessor holds at once.
+    """
+
+    function: Any
+    threads: int
+    shared: int
+    registers: int
+    local: int
+    resident: int
+
+    @property
+    def spills(self) -> bool:
+        """Whether values had to leave the registers; careful sines need a little in any case."""
+        return self.local > CAREFUL_BYTES
+
+    def __call__(self, count: int, arrays: list[Any]) -> None:
+        """Compute `count` states on the current stream of the current GPU."""
+        grid = -(-count // self.threads)
+        shared = self.shared * self.threads // WARP
+        self.function((grid,), (self.threads,), (np.int64(count), *arrays), shared)
+
+
+def load(source: str, name: str, shared: int) -> Launch:
+    """The function `name` of `source` on the current GPU, with as many threads at once as possible.
+
+    The compiler may use as many registers as it likes at first. Then it is held to the number that
+    lets one more warp in, again and again, until values would have to leave the registers.
+
+    Args:
+        source: CUDA C++.
+        name: of the entry point.
+        shared: bytes of shared memory for each warp.
+    """
+    best = load_with(source, name, shared, 0)
+    if best.spills:
+        return best
+    for warps in range(most_warps(best.registers) + 1, MOST_WARPS + 1):
+        tight = load_with(source, name, shared, warps)
+        if tight.local > best.local or tight.resident <= best.resident:
+            break
+        best = tight
+    return best
+
+
+def most_warps(registers: int) -> int:
+    """Warps for which a quarter of a multiprocessor has enough registers."""
+    return QUARTER // (-(-registers // STEP) * STEP)
+
+
+def load_with(source: str, name: str, shared: int, warps: int) -> Launch:
+    """The function with registers for `warps`, in blocks that keep most threads at work."""
+    cp = require_device()
+    device, driver = cp.cuda.Device(), cp.cuda.driver
+    module = cp.cuda.function.Module()
+    module.load(cubin(source, device.compute_capability, warps))
+    function = module.get_function(name)
+    most = device.attributes["MaxSharedMemoryPerBlockOptin"]
+    fitting = [n for n in BLOCKS if shared * n // WARP <= most]
+    if not fitting:
+        raise CompileError(
+            f"{name} needs {shared} bytes of shared memory for a warp, this GPU has {most}; "
+            "give CudaKernel a smaller budget."
+        )
+    driver.funcSetAttribute(function.ptr, DYNAMIC_SHARED, shared * fitting[0] // WARP)
+    resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
+    best = max(fitting, key=resident.__getitem__)
+    used = driver.funcGetAttribute(REGISTERS, function.ptr)
+    local = driver.funcGetAttribute(LOCAL_BYTES, function.ptr)
+    return Launch(function, best, shared, used, local, resident[best])
+
+
+def blocks(driver: Any, function: Any, threads: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at once."""
+    return driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared)

@@ -1,0 +1,93 @@
+"""Where the rows of a state lie while it is computed: in tiles of shared memory, or left in place.
+
+A tile serves the 32 states of a warp. Small rows all go through tiles, because 32 threads that each
+walk along a row of their own would fetch every piece of memory several times. Shared memory is
+small, though: rows are left in place, the widest first, where tiles would leave too few warps on a
+multiprocessor to hide each other's waiting.
+"""
+
+from dataclasses import dataclass
+from math import gcd
+
+from kinetree.compiler.graph import Graph, Port
+
+WARP = 32
+BANKS = 128  # bytes that the banks of shared memory deliver at once
+STATE_BYTES = 1792  # of shared memory for a state; four warps fit a multiprocessor with 228 KB
+WAITING = 4  # threads that may want one bank; rows that bring together more are padded
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One port: numbers in a row, and its place in the warp's tiles (None: left in place)."""
+
+    port: Port
+    pitch: int
+    start: int | None
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return self.port.size
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Rows of inputs and outputs, and the numbers that the tiles of one warp hold."""
+
+    inputs: tuple[Row, ...]
+    outputs: tuple[Row, ...]
+    tile: int
+    itemsize: int
+
+    @property
+    def warp_bytes(self) -> int:
+        """Shared memory of one warp."""
+        return self.tile * self.itemsize
+
+
+def plan(graph: Graph, itemsize: int, budget: int = STATE_BYTES) -> Layout:
+    """The places of all rows, with at most `budget` bytes of shared memory for a state."""
+    ports = [*graph.inputs, *graph.outputs]
+    read = {node.value[0] for node in graph.nodes if node.op == "input"}  # type: ignore[index]
+    shared = {len(graph.inputs) + k: port for k, port in in_place(graph).items()}
+    made = set(range(len(graph.inputs), len(ports))) - set(shared)
+    staged: dict[int, tuple[int, int]] = {}
+    used = 0
+    for k in sorted(read | made, key=lambda k: (ports[k].size, k)):
+        pitch = padded(ports[k].size, itemsize)
+        if used + pitch * itemsize > budget:
+            break
+        staged[k] = (pitch, used // itemsize * WARP)
+        used += pitch * itemsize
+    staged |= {k: staged[port] for k, port in shared.items() if port in staged}
+    rows = [Row(port, *staged.get(k, (port.size, None))) for k, port in enumerate(ports)]
+    count = len(graph.inputs)
+    return Layout(tuple(rows[:count]), tuple(rows[count:]), used // itemsize * WARP, itemsize)
+
+
+def in_place(graph: Graph) -> dict[int, int]:
+    """Outputs that may take the place of an input of their size: output -> input.
+
+    Each thread has its rows to itself, so a result may be stored where an input lay that was read
+    before. Joint forces are known after the accelerations that they depend on, for instance.
+    """
+    reads: dict[tuple[int, int], int] = {}
+    for i, node in enumerate(graph.nodes):
+        if node.op == "input":
+            reads[node.value] = i  # type: ignore[index]
+    found: dict[int, int] = {}
+    for output, result in enumerate(graph.results):
+        for port in range(len(graph.inputs)):
+            fits = graph.inputs[port].size == len(result) and port not in found.values()
+            used = any((port, element) in reads for element in range(len(result)))
+            before = all(reads.get((port, k), -1) <= i for k, i in enumerate(result))
+            if fits and used and before:
+                found[output] = port
+                break
+    return found
+
+
+def padded(width: int, itemsize: int) -> int:
+    """Distance of rows in a tile: one number more where too many threads would meet in a bank."""
+    return width + (gcd(width, BANKS // itemsize) > WAITING)

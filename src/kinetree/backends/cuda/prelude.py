@@ -1,0 +1,133 @@
+"""The CUDA C++ that all kernels share: rounding, special functions, tiles of 32 states.
+
+A warp of 32 threads works on 32 neighbouring states. Their rows lie one behind the other in the
+user's (N, n) arrays, so the warp copies them as one block, 16 bytes a thread, into a tile of shared
+memory, from where each thread reads its own row. Results take the same way back. A plain C++
+compiler accepts the same text, which is how its arithmetic is tested where there is no GPU.
+"""
+
+from kinetree.backends.cuda.sincos import sincos_text
+
+# what a GPU and a plain C++ compiler spell differently
+MACHINE = r"""
+#if defined(__CUDACC__)
+#define KT_FUNCTION __device__ __forceinline__
+#define KT_CONSTANT static __constant__ const
+#else
+#include <cmath>
+#include <cstring>
+#define KT_FUNCTION static inline
+#define KT_CONSTANT static const
+#endif
+
+typedef KT_REAL real;
+
+KT_FUNCTION real kt_fma(real a, real b, real c) {
+#if !defined(__CUDACC__)
+    return std::fma(a, b, c);
+#elif KT_DOUBLE
+    return __fma_rn(a, b, c);
+#else
+    return __fmaf_rn(a, b, c);
+#endif
+}
+
+KT_FUNCTION real kt_sqrt(real a) {
+#if !defined(__CUDACC__)
+    return std::sqrt(a);
+#elif KT_DOUBLE
+    return __dsqrt_rn(a);
+#else
+    return __fsqrt_rn(a);
+#endif
+}
+
+KT_FUNCTION real kt_div(real a, real b) {
+#if !defined(__CUDACC__)
+    return a / b;
+#elif KT_DOUBLE
+    return __ddiv_rn(a, b);
+#else
+    return __fdiv_rn(a, b);
+#endif
+}
+
+KT_FUNCTION real kt_sign(real a) {  // NaN stays, zero has no sign
+    return a > 0 ? (real)1 : a < 0 ? (real)-1 : a == 0 ? (real)0 : a;
+}
+
+KT_FUNCTION real kt_bits(unsigned long long bits) {  // what no literal can say: infinity and NaN
+#if defined(__CUDACC__)
+    return (real)__longlong_as_double((long long)bits);
+#else
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return (real)value;
+#endif
+}
+"""
+
+# copies between the user's arrays and tiles; `pitch` is the distance of rows in a tile, which is
+# more than their width where that keeps threads from waiting for the same bank of shared memory
+TILES = r"""
+#define KT_WARP 32
+#define KT_PACK (16 / (int)sizeof(real))
+
+struct alignas(16) kt_pack { real x[KT_PACK]; };
+
+template <typename T> KT_FUNCTION void kt_fetch(real *tile, const real *rows) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+    const unsigned place = (unsigned)__cvta_generic_to_shared(tile);
+    if (sizeof(T) == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(rows)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(rows),
+                     "n"(sizeof(T)) : "memory");
+#else
+    *(T *)tile = *(const T *)rows;
+#endif
+}
+
+KT_FUNCTION void kt_arrived() {
+#if defined(__CUDACC__)
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    __syncwarp();
+#endif
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
+    if (pitch == width && count == KT_WARP && (size_t)rows % 16 == 0) {
+#pragma unroll
+        for (int k = lane * KT_PACK; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+            kt_fetch<kt_pack>(tile + k, rows + k);
+    } else {
+#pragma unroll 1
+        for (int k = lane; k < width * count; k += KT_WARP)
+            kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
+    }
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
+    if (pitch == width && count == KT_WARP && (size_t)rows % 16 == 0) {
+#pragma unroll
+        for (int k = lane * KT_PACK; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+            *(kt_pack *)(rows + k) = *(const kt_pack *)(tile + k);
+    } else {
+#pragma unroll 1
+        for (int k = lane; k < width * count; k += KT_WARP)
+            rows[k] = tile[k / width * pitch + k % width];
+    }
+}
+"""
+
+
+def prelude(dtype: str) -> str:
+    """The shared part for numbers of `dtype`, "float64" or "float32"."""
+    double = dtype == "float64"
+    head = f"#define KT_DOUBLE {int(double)}\n#define KT_REAL {'double' if double else 'float'}\n"
+    return head + MACHINE + sincos_text(dtype) + TILES

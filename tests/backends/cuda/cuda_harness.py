@@ -1,0 +1,80 @@
+"""Emitted CUDA C++ without a GPU: compiled by a plain C++ compiler, 32 threads one after another.
+
+The phases of a warp (rows into tiles, states, tiles into rows) are called for every lane in turn,
+which is what a GPU does between its barriers.
+"""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kinetree.backends.cuda.emit import ITEMSIZE, emit, parameters
+from kinetree.backends.cuda.layout import WARP, Layout, plan
+from kinetree.compiler.graph import Graph
+
+POISON = -987.0
+
+
+def host_source(graph: Graph, dtype: str, layout: Layout) -> str:
+    """The emitted text and a loop over warps."""
+    count = len(layout.inputs)
+    names = [f"p{k}" if k < count else f"r{k - count}" for k in range(count + len(layout.outputs))]
+    arrays = ", ".join(names)
+    step = "for (int lane = 0; lane < 32; lane++) {}(tile, first, count, lane, {});"
+    steps = "\n".join(step.format(f"kt_{x}", arrays) for x in ("enter", "compute", "leave"))
+    return f"""{emit(graph, dtype, "host", layout=layout)}
+extern "C" void run(long long states, {parameters(layout)}) {{
+    alignas(16) static real tile[{max(layout.tile, 1)}];
+    for (long long first = 0; first < states; first += 32) {{
+        const int count = states - first < 32 ? (int)(states - first) : 32;
+        {steps}
+    }}
+}}
+"""
+
+
+def run_on_host(graph: Graph, dtype: str, arrays: list[Any], folder: Path, **options) -> list[Any]:
+    """The outputs for arrays (count, *port.shape), which may begin at any address."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler to check the arithmetic of CUDA code on the CPU with")
+    layout = plan(graph, ITEMSIZE[dtype], **options)
+    source, library = folder / f"{dtype}.cpp", folder / f"{dtype}.so"
+    source.write_text(host_source(graph, dtype, layout))
+    command = [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([*command, str(source), "-o", str(library)], check=True, capture_output=True)
+    count = len(arrays[0])
+    # one row more than asked for: nothing may be written behind the last state
+    outputs = [np.full((count + 1, *port.shape), POISON, dtype) for port in graph.outputs]
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *outputs)]
+    ctypes.CDLL(str(library)).run(ctypes.c_longlong(count), *pointers)
+    for x in outputs:
+        assert np.all(x[count] == POISON)
+    return [x[:count] for x in outputs]
+
+
+def states(graph: Graph, dtype: str, count: int, seed: int = 0) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(count, *port.shape)).astype(dtype) for port in graph.inputs]
+
+
+def compile_for_gpu(source: str, folder: Path, arch: str = "sm_90") -> None:
+    """Compile with nvcc, warnings as errors; skip where there is none."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        pytest.skip("no nvcc to compile CUDA code with")
+    path = folder / "kernel.cu"
+    path.write_text(source)
+    command = [nvcc, f"-arch={arch}", "-std=c++17", "-fmad=false", "-Werror", "all-warnings", "-c"]
+    made = subprocess.run(
+        [*command, str(path), "-o", str(folder / "kernel.o")], capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+
+
+__all__ = ["WARP", "compile_for_gpu", "run_on_host", "states"]

@@ -1,0 +1,135 @@
+"""CUDA kernels on a GPU; without one these tests skip."""
+
+import numpy as np
+import pytest
+from cuda_harness import states
+
+import kinetree as kt
+from kinetree.backends import cache
+from kinetree.backends.cuda import CudaKernel, toolkit
+from kinetree.compile import trace_quantity
+from kinetree.compiler.interpret import interpret
+from kinetree.cuda import cuda_kernel
+from kinetree.errors import CompileError, InputError, ShapeError
+
+DTYPES = ("float32", "float64")
+EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}
+
+
+@pytest.fixture(scope="module")
+def cp():
+    try:
+        return toolkit.require_device()
+    except CompileError as problem:
+        pytest.skip(f"no GPU to run on: {problem}")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return kt.robots.planar_2r().model
+
+
+def close(cp, found, expected, dtype):
+    found = cp.asnumpy(found)
+    assert found.dtype == expected.dtype == dtype and found.shape == expected.shape
+    scale = np.max(np.abs(expected))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=EPS[dtype] * scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 32, 33, 1000])
+def test_same_numbers_as_the_cpu(cp, model, dtype, count):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    given = states(kernel.graph, dtype, count, seed=count)
+    out = cp.full((count, model.n), np.nan, dtype)
+    assert kernel(*map(cp.asarray, given), out=out) is out
+    close(cp, out, interpret(kernel.graph, *given)[0], dtype)
+
+
+def test_batches_do_not_change_bits(cp, model):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    given = [cp.asarray(x) for x in states(kernel.graph, "float64", 100)]
+    whole = kernel(*given)
+    for first in (0, 1, 37, 99):
+        assert cp.array_equal(kernel(*(x[first:] for x in given)), whole[first:])
+
+
+def test_several_outputs_wrenches_and_free_data(cp, model):
+    for name, options in (
+        ("inverse_dynamics_derivatives", {}),
+        ("inverse_dynamics", {"wrenches": True}),
+        ("inverse_dynamics", {"free": ["mass"]}),
+    ):
+        kernel = cuda_kernel(model, name, **options)
+        given = states(kernel.graph, "float64", 65)
+        found = kernel(*map(cp.asarray, given))
+        found = found if isinstance(found, tuple) else (found,)
+        for x, y in zip(found, interpret(kernel.graph, *given), strict=True):
+            close(cp, x, y, "float64")
+
+
+def test_leading_axes_broadcast(cp, model):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    rng = np.random.default_rng(0)
+    q, dq, ddq = rng.normal(size=(4, 1, 2)), rng.normal(size=(3, 2)), rng.normal(size=2)
+    close(
+        cp,
+        kernel(*map(cp.asarray, (q, dq, ddq))),
+        interpret(kernel.graph, q, dq, ddq)[0],
+        "float64",
+    )
+    assert kernel(cp.zeros((0, 2)), cp.zeros(2), cp.zeros(2)).shape == (0, 2)
+    assert kernel(cp.zeros(2), cp.zeros(2), cp.zeros(2)).shape == (2,)
+
+
+def test_any_strides_types_and_overlaps(cp, model):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    q = cp.asarray(np.random.default_rng(1).normal(size=(50, 4)))
+    view = q[::2, ::2]
+    expected = kernel(view.copy(), view.copy(), view.copy())
+    assert cp.array_equal(kernel(view, view, view), expected)
+    shifted = q.ravel()[1:-1].reshape(-1, 2)
+    wanted = kernel(shifted.copy(), shifted.copy(), shifted.copy())
+    target = q.ravel()[3:].reshape(-1)[: shifted.size].reshape(shifted.shape)
+    assert cp.array_equal(kernel(shifted, shifted, shifted, out=target), wanted)
+    whole = cp.arange(4).reshape(2, 2)
+    assert kernel(whole, whole, whole).dtype == np.float64
+    half = cp.ones((2, 2), cp.float16)
+    assert kernel(half, half, half).dtype == np.float32
+
+
+def test_the_current_stream_is_used(cp, model):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    q = cp.ones((1000, 2))
+    expected = kernel(q, q, q)
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        found = kernel(q, q, q)
+    stream.synchronize()
+    assert cp.array_equal(found, expected)
+
+
+def test_bad_arguments_are_named(cp, model):
+    kernel = cuda_kernel(model, "inverse_dynamics")
+    q = cp.zeros((5, 2))
+    with pytest.raises(InputError, match=r"dq .*numpy.*cupy.asarray"):
+        kernel(q, np.zeros((5, 2)), q)
+    with pytest.raises(ShapeError, match="takes 3 arrays"):
+        kernel(q, q)
+    with pytest.raises(ShapeError, match=r"dq .*\(5, 3\)"):
+        kernel(q, cp.zeros((5, 3)), q)
+    with pytest.raises(ShapeError, match="broadcast"):
+        kernel(q, cp.zeros((4, 2)), q)
+    with pytest.raises(ShapeError, match="out"):
+        kernel(q, q, q, out=cp.zeros((4, 2)))
+    with pytest.raises(InputError, match="complex"):
+        kernel(q, q, q.astype(complex))
+
+
+def test_code_is_kept_on_disk(cp, model, monkeypatch, tmp_path):
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "cuda"))
+    graph = trace_quantity(model, "mass_matrix")
+    CudaKernel(graph, "kept")(cp.zeros(2))
+    assert cache.info().entries > 0
+    monkeypatch.setattr(toolkit, "compile_source", None)  # a second compilation would fail
+    CudaKernel(graph, "kept")(cp.zeros(2))

@@ -1,0 +1,173 @@
+"""Emitted CUDA C++ on the CPU: the interpreter's bits, in every part of a tile and any layout."""
+
+import numpy as np
+import pytest
+from cuda_harness import compile_for_gpu, run_on_host, states
+
+import kinetree as kt
+from kinetree import scalars
+from kinetree.backends.cuda.constants import literal
+from kinetree.backends.cuda.emit import emit
+from kinetree.backends.cuda.layout import in_place, padded, plan
+from kinetree.backends.cuda.order import short_lived
+from kinetree.backends.kernel import Kernel
+from kinetree.compile import trace_quantity
+from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.compiler.interpret import interpret
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.schedule import live_values
+from kinetree.compiler.trace import trace
+from kinetree.errors import GraphError, InputError
+
+DTYPES = ("float32", "float64")
+
+
+def every_operation() -> Graph:
+    """One element for each operation; constants of all kinds; leaves as results."""
+    nodes = [Node("input", (), (0, k)) for k in range(3)] + [Node("input", (), (1, 0))]
+    nodes += [Node("const", (), x) for x in (0.1, -2.0, -1e-300, 1e30, float("inf"))]
+    results = [4, 0, 8]
+    for op, (count, _) in OPERATIONS.items():
+        if count and op not in ("sin", "cos"):
+            nodes.append(Node(op, (0, 3, 2)[:count]))
+            results.append(len(nodes) - 1)
+    nodes.append(Node("fnma", (4, 1, 5)))
+    nodes.append(Node("mul", (6, 7)))
+    results += [len(nodes) - 2, len(nodes) - 1]
+    ports = Port("a", (3,), ("n",)), Port("b", (), ())
+    return Graph(tuple(nodes), ports, (Port("r", (len(results),)),), (tuple(results),))
+
+
+def arm(q, dq):
+    """Sines of inputs and of a sum; a matrix, a vector of the size of q, and a number."""
+    s = [scalars.sin(x) for x in q]
+    c = scalars.cos(q[0] + q[1])
+    matrix = np.array([[s[i] * dq[j] + c for j in range(4)] for i in range(2)], dtype=object)
+    return matrix, np.array([s[k] * c - dq[k] for k in range(4)], dtype=object), c * dq[3]
+
+
+def arm_graph() -> Graph:
+    ports = [Port("q", (4,), ("n",)), Port("dq", (4,), ("n",))]
+    outputs = [("A", ("m", "n")), ("v", ("n",)), ("e", ())]
+    return optimise(trace(arm, ports, outputs))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 70])
+def test_arithmetic_is_the_interpreters_bit_for_bit(dtype, count, tmp_path):
+    graph = every_operation()
+    given = states(graph, dtype, count)
+    given[0][0] = 0.0, -0.0, np.nan
+    (found,) = run_on_host(graph, dtype, given, tmp_path)
+    (expected,) = interpret(graph, *given)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("budget", [0, 40, 1792])
+def test_rows_in_tiles_and_in_place_give_the_kernels_bits(dtype, budget, tmp_path):
+    graph = arm_graph()
+    given = states(graph, dtype, 75)
+    found = run_on_host(graph, dtype, given, tmp_path, budget=budget)
+    for x, y in zip(found, Kernel(graph)(*given), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_may_begin_at_any_number(dtype, tmp_path):
+    graph = arm_graph()
+    shifted = []
+    for x in states(graph, dtype, 64):
+        room = np.empty(x.size + 1, dtype)[1:].reshape(x.shape)
+        room[...] = x
+        shifted.append(room)
+    found = run_on_host(graph, dtype, shifted, tmp_path)
+    for x, y in zip(found, Kernel(graph)(*shifted), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_a_robot_has_the_bits_of_its_cpu_kernel(dtype, name, tmp_path):
+    graph = trace_quantity(kt.robots.panda().model, name)
+    given = states(graph, dtype, 40)
+    (found,) = run_on_host(graph, dtype, given, tmp_path)
+    np.testing.assert_array_equal(found, Kernel(graph)(*given))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_angles_are_as_good(dtype, tmp_path):
+    ports = [Port("q", (5,), ("n",))]
+    graph = optimise(
+        trace(lambda q: np.array([scalars.sin(x) for x in q], object), ports, [("s", ("n",))])
+    )
+    q = np.array([[1e5, -3e5, 1e7, 3e9, -1e15], [np.inf, -np.inf, np.nan, 0.0, -0.0]], dtype)
+    (found,) = run_on_host(graph, dtype, [q], tmp_path)
+    with np.errstate(invalid="ignore"):
+        expected = np.sin(q.astype(float))
+    np.testing.assert_allclose(found, expected, rtol=2 * np.finfo(dtype).eps)
+    assert np.signbit(found[1, 4]) and not np.signbit(found[1, 3])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nvcc_accepts_a_robot_without_a_warning(dtype, tmp_path):
+    graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics", wrenches=True)
+    compile_for_gpu(emit(graph, dtype, "panda"), tmp_path)
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+def test_nvcc_accepts_every_operation_on_old_and_new_gpus(arch, tmp_path):
+    compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, arch)
+
+
+def test_a_result_takes_the_place_of_an_input_that_was_read():
+    graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics")
+    assert list(in_place(graph)) == [0]
+    layout = plan(graph, 4)
+    assert layout.outputs[0].start in {row.start for row in layout.inputs}
+    assert layout.warp_bytes == 3 * 7 * 32 * 4
+
+
+def test_a_result_never_overwrites_an_input_that_is_still_needed():
+    nodes = (Node("input", (), (0, 1)), Node("neg", (0,)), Node("input", (), (0, 0)))
+    ports = (Port("a", (2,)),)
+    swapped = Graph((*nodes, Node("neg", (2,))), ports, (Port("b", (2,)),), ((1, 3),))
+    assert in_place(swapped) == {}
+    kept = Graph((*nodes, Node("neg", (2,))), ports, (Port("b", (2,)),), ((3, 1),))
+    assert in_place(kept) == {0: 0}
+
+
+def test_wide_rows_stay_where_they_are_and_narrow_ones_share_the_budget():
+    layout = plan(arm_graph(), 8, budget=80)
+    assert [row.start is None for row in layout.outputs] == [True, False, False]
+    assert layout.warp_bytes <= 80 * 32
+
+
+@pytest.mark.parametrize(("width", "pitch"), [(7, 7), (6, 6), (44, 44), (8, 9), (32, 33), (1, 1)])
+def test_rows_are_padded_where_many_threads_would_meet_in_a_bank(width, pitch):
+    assert padded(width, 4) == pitch
+
+
+def test_the_depth_first_order_needs_fewer_values_and_computes_the_same():
+    graph = trace_quantity(kt.robots.humanoid().model, "inverse_dynamics")
+    short = short_lived(graph)
+    assert max(live_values(short)) < max(live_values(graph))
+    given = states(graph, "float64", 3)
+    np.testing.assert_array_equal(interpret(short, *given)[0], interpret(graph, *given)[0])
+
+
+def test_literals_are_exact():
+    assert literal(0.1, "float64") == "0.1" and literal(-2.0, "float32") == "(-2.0f)"
+    assert literal(1e300, "float32") == "kt_bits(0x7ff0000000000000ull)"
+    assert float(literal(1 / 3, "float32").rstrip("f")) == pytest.approx(1 / 3, rel=1e-7)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(InputError, match="float16"):
+        emit(arm_graph(), "float16")
+    with pytest.raises(InputError, match="a b"):
+        emit(arm_graph(), "float64", "a b")
+    odd = Graph((Node("gamma"),), (), (Port("r", ()),), ((0,),))
+    with pytest.raises(GraphError, match="gamma"):
+        emit(odd)
