@@ -15,6 +15,8 @@ from kinetree.identify.physical import body, coordinates, definite, prior_rows
 from kinetree.identify.unknowns import Unknowns
 
 ROUNDS = 200
+LOOSE = 2.0  # of the logarithms of a body's size: e^2 is common
+FINEST = 1e-6  # noise at least, relative to joint forces: rounding must not outweigh the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,7 @@ def consistent(
         watch: is told the round and the cost.
     """
     model = sought.robot.model
+    weights = np.minimum(weights, 1 / (FINEST * float(np.abs(tau).max(initial=1e-9))) ** 2)
     compressed = triangle(Y, tau, weights)[: Y.shape[-1]]
     R, z = compressed[:, :-1], compressed[:, -1]
     bodies = [
@@ -62,7 +65,7 @@ def consistent(
     P, p = _prior(bodies, own, spread, prior)
     A, b = np.vstack([R, P]), np.concatenate([z, p])
     start = np.concatenate([*map(coordinates, bodies), np.sqrt(spread)])
-    theta, rounds = descend(A, b, start, len(bodies), watch)
+    theta, rounds = descend(A, b, start, len(bodies), prior, watch)
     normal = A.T @ A
     covariance = np.linalg.inv(normal)
     before = np.diag(np.linalg.inv(P.T @ P))
@@ -103,27 +106,41 @@ def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
 
 
 def descend(
-    A: Array, b: Array, theta: Array, links: int, watch: Callable[[int, float], None] | None
+    A: Array,
+    b: Array,
+    start: Array,
+    links: int,
+    prior: float,
+    watch: Callable[[int, float], None] | None = None,
 ) -> tuple[Array, int]:
-    """theta that minimises |A x(theta) - b|^2 from a start on, and the rounds it took."""
-    x, D = unknowns_at(theta, links)
-    error = A @ x - b
+    """theta that minimises |A x(theta) - b|^2 from a start on, and the rounds it took.
+
+    Logarithms among theta are pulled towards the start, where one step of `LOOSE` prior costs as
+    much as one standard deviation: data can make a body flat, but never flat altogether.
+    """
+    pull = np.zeros(len(start))
+    pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
+
+    def errors(theta: Array) -> tuple[Array, Array]:
+        x, D = unknowns_at(theta, links)
+        return np.concatenate([A @ x - b, pull * (theta - start)]), np.vstack(
+            [A @ D, np.diag(pull)]
+        )
+
+    theta, (error, J) = start, errors(start)
     cost, damping, k = float(error @ error), 1e-3, 0
     for k in range(1, ROUNDS + 1):
-        J = A @ D
         H, g = J.T @ J, J.T @ error
         scale = np.diag(H) + 1e-12 * np.diag(H).max()
         step = -np.linalg.solve(H + damping * np.diag(scale), g)
         step = step * min(1, 2 / max(float(np.abs(step).max()), 1e-300))  # exponents stay sane
-        new = theta + step
-        x, D_new = unknowns_at(new, links)
-        e = A @ x - b
+        new, (e, J_new) = theta + step, errors(theta + step)
         found = float(e @ e)
         if watch is not None:
             watch(k, min(found, cost))
         if found <= cost:
             small = cost - found <= 1e-12 * cost
-            theta, error, cost, D, damping = new, e, found, D_new, max(damping / 5, 1e-12)
+            theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-12)
             if small:
                 break
         elif damping > 1e12:

@@ -69,7 +69,7 @@ def fit(W: Array, y: Array, method: str = "weighted", *, lag: int = 0) -> Fit:
     covariance = _sandwich(X, residual, sigma, method, lag)
     scale = 1 / lengths
     return Fit(
-        beta * scale, covariance * np.outer(scale, scale), _noise(residual, r, method),
+        beta * scale, covariance * np.outer(scale, scale), _noise(residual, y, r, method),
         residual, w, condition,
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def _solve(X: Array, y: Array, method: str) -> tuple[Array, Array, Array]:
         return beta, sigma, w
     for _ in range(ROUNDS):
         residual = y - X @ beta
-        sigma = _noise(residual, r, method)
+        sigma = _noise(residual, y, r, method)
         w = 1 / np.broadcast_to(sigma**2, y.shape)
         if method == "robust":
             w = w * np.minimum(1, HUBER / np.maximum(np.abs(residual / sigma), 1e-300))
@@ -109,14 +109,14 @@ def triangle(X: Array, y: Array, w: Array) -> Array:
     return np.asarray(np.linalg.qr(rows.reshape(-1, X.shape[-1] + 1), mode="r"))
 
 
-def _noise(residual: Array, r: int, method: str) -> Array:
+def _noise(residual: Array, y: Array, r: int, method: str) -> Array:
     """Standard deviation of each joint's residual; from their median when some may be wild."""
     T, n = residual.shape
     if method == "robust":
         sigma = 1.4826 * np.median(np.abs(residual), axis=0)
     else:
         sigma = np.sqrt((residual**2).sum(axis=0) / (T - r / n))
-    return np.maximum(sigma, 1e-12 * max(float(sigma.max()), 1e-300))
+    return np.maximum(sigma, max(1e-14 * float(np.abs(y).max()), 1e-150))  # rounding at least
 
 
 def _sandwich(X: Array, residual: Array, sigma: Array, method: str, lag: int) -> Array:

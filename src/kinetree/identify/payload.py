@@ -22,6 +22,7 @@ from kinetree.model import WORLD
 from kinetree.robot import Robot
 
 WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat
+FLATTEST = 1e-8  # m^2: squared gyration radius of a body that is taken as it was found
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ def _into_link(T_if: Array) -> Array:
 
 def _exists(beta: Array, weight: Array) -> Array:
     """The body most likely given beta and its inverse covariance; beta itself where it exists."""
-    if np.linalg.eigvalsh(pseudo_of(beta))[0] > 0:
+    if np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
         return beta
     if beta[0] <= 0:
         raise InputError(
@@ -110,5 +111,5 @@ def _exists(beta: Array, weight: Array) -> Array:
     P, p = prior_rows(J0)
     root = np.linalg.cholesky(weight).T
     A, b = np.vstack([root, WEAK * P]), np.concatenate([root @ beta, WEAK * p])
-    theta, _ = descend(A, b, coordinates(J0), 1, None)
+    theta, _ = descend(A, b, coordinates(J0), 1, 1.0)
     return unknowns_at(theta, 1)[0]

@@ -1,0 +1,79 @@
+"""Base parameters of what is looked for: as many as the rank, equal joint forces, readable."""
+
+import numpy as np
+import pytest
+from identified_robots import spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.algorithms import base_parameters
+from kinetree.errors import InputError
+from kinetree.identify import find_base, unknowns
+
+ROBOTS = {
+    "planar 2R": kt.robots.planar_2r,
+    "puma": kt.robots.puma_560,
+    "panda": kt.robots.panda,
+    "arm": lambda: with_drives(spatial_arm()),
+}
+
+
+def states(robot, count=20):
+    return np.random.default_rng(3).normal(size=(3, count, robot.n))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("friction", ["symmetric", "directional", "known"])
+@pytest.mark.parametrize("armature", [True, False])
+def test_unknowns_and_the_known_rest_give_the_joint_forces(name, friction, armature):
+    robot = ROBOTS[name]()
+    if name == "puma" and friction == "symmetric":
+        pytest.skip("its Coulomb friction differs by direction")
+    sought = unknowns(robot, friction, armature)
+    tau = robot.inverse_dynamics(*states(robot))
+    found = sought.regressor(*states(robot)) @ sought.values(robot.model) + sought.known(
+        *states(robot)
+    )
+    assert np.abs(found - tau).max() < 1e-13 * np.abs(tau).max() * 10
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_base_parameters_give_the_same_joint_forces(name):
+    robot = ROBOTS[name]()
+    sought = unknowns(robot)
+    base = find_base(sought)
+    x = np.random.default_rng(0).normal(size=len(sought.names))
+    Y = sought.regressor(*states(robot))
+    whole, less = Y @ x, Y[..., list(base.kept)] @ (base.K @ x)
+    assert np.abs(whole - less).max() < 1e-9 * np.abs(whole).max()
+
+
+@pytest.mark.parametrize(("name", "count"), [("planar 2R", 6), ("puma", 36), ("panda", 43)])
+def test_the_number_of_base_parameters_of_the_links_is_the_known_one(name, count):
+    robot = ROBOTS[name]()
+    base = find_base(unknowns(robot, "known", armature=False))
+    assert base.r == count == base_parameters(robot.model, groups=("link",)).count
+
+
+def test_formulas_and_status_of_a_planar_arm():
+    base = find_base(unknowns(kt.robots.planar_2r(), "known", armature=False))
+    formulas = [base.formula(k) for k in range(base.r)]
+    assert formulas[0] == "hx[link1] + m[link2]"  # its first link is 1 m long
+    assert "Izz[link2]" in formulas
+    status = dict(zip(base.names, base.status(), strict=True))
+    assert status["Izz[link2]"] == "identified"
+    assert status["m[link2]"] == "in combination"
+    assert status["m[link1]"] == "no effect"
+
+
+def test_a_robot_made_of_unknowns_has_them():
+    robot = with_drives(spatial_arm())
+    sought = unknowns(robot)
+    model = sought.model(sought.values(robot.model) * 1.5)
+    assert np.allclose(model.m, 1.5 * robot.model.m) and np.allclose(model.com, robot.model.com)
+    assert model.joints[1].friction.coulomb == pytest.approx((1.125, 1.125))
+    assert model.joints[2].armature == pytest.approx(0.105)
+
+
+def test_friction_must_be_one_of_its_words():
+    with pytest.raises(InputError, match="expected one of symmetric, directional, known"):
+        unknowns(spatial_arm(), "some")

@@ -1,0 +1,68 @@
+"""`kinetree identify` as a program: a robot that fits, one paragraph for what is wrong."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.motion import write_csv
+
+TRUE = with_drives(spatial_arm())
+NOISE = 0.2
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A described robot and a recording of the true one."""
+    motion, rng = arm_motion(TRUE), np.random.default_rng(0)
+    tau = TRUE.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    noisy = motion.replace(tau=tau + NOISE * rng.normal(size=tau.shape))
+    write_csv(noisy, tmp_path / "data.csv")
+    described = misjudged(spatial_arm())
+    (tmp_path / "arm.urdf").write_text(described.to_urdf(), encoding="utf-8")
+    return tmp_path
+
+
+def program(folder, *arguments):
+    command = [sys.executable, "-W", "error", "-m", "kinetree", "identify", *arguments]
+    found = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, timeout=120, encoding="utf-8",
+        env=os.environ | {"COLUMNS": "100"},
+    )  # fmt: skip
+    assert "Traceback" not in found.stdout + found.stderr
+    return found
+
+
+def test_the_program_writes_a_robot_that_fits_and_exists(folder):
+    found = program(folder, "arm.urdf", "data.csv", "-o", "out.xml", "--report", "report")
+    assert found.returncode == 0, found.stderr
+    assert "robot   out.xml" in found.stdout and (folder / "report" / "forces.png").is_file()
+    text = program(folder, "arm.urdf", "data.csv", "-o", "out.urdf", "--method", "robust")
+    assert text.returncode == 0 and "armature" in text.stderr  # URDF has no words for it
+    robot = kt.load(folder / "out.urdf")
+    assert exists(robot.model)
+    for joint, true in zip(robot.model.joints, TRUE.model.joints, strict=True):
+        assert joint.friction.coulomb[0] == pytest.approx(true.friction.coulomb[0], abs=0.1)
+    q = np.array([0.3, -0.5, 0.8])
+    assert np.abs(robot.gravity_forces(q) - TRUE.gravity_forces(q)).max() < NOISE
+
+
+def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
+    cases = {
+        ("arm.urdf", "none.csv", "-o", "o.urdf"): "none.csv is no file",
+        ("arm.urdf", "data.csv", "-o", "o.txt"): "ends with .urdf, .xml or .mjcf",
+        ("arm.urdf", "data.csv", "-o", "o.urdf", "--method", "best"): "ordinary, weighted, robust",
+    }
+    for arguments, text in cases.items():
+        found = program(folder, *arguments)
+        assert found.returncode == 2 and text in found.stderr
+        assert found.stderr.count("\n") == 1
+    lines = (folder / "data.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "bad.csv").write_text("\n".join([lines[0], lines[5], lines[4]]), encoding="utf-8")
+    found = program(folder, "arm.urdf", "bad.csv", "-o", "o.urdf")
+    assert found.returncode == 2 and "times must increase" in found.stderr
+    assert not (folder / "o.urdf").exists()

@@ -1,0 +1,49 @@
+"""Planned motions: better than the random ones they start from, and within all limits."""
+
+import numpy as np
+import pytest
+from identified_robots import spatial_arm
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.identify import excite, identify, simulated_recording
+from kinetree.motion.bounds import bounds_of
+
+
+@pytest.mark.parametrize("robot", [spatial_arm, kt.robots.panda], ids=["arm", "panda"])
+def test_the_search_improves_the_condition_within_the_limits(robot):
+    robot, told = robot(), []
+    found = excite(robot, 8, 0.02, rounds=80, watch=lambda k, x: told.append(x))
+    assert found.condition < 0.9 * found.before
+    assert len(told) == 80 and np.all(np.diff(told) <= 0) and told[-1] == found.condition
+    motion, bounds = found.motion, bounds_of(robot.model)
+    assert np.all(motion.q >= bounds.lower) and np.all(motion.q <= bounds.upper)
+    assert np.all(np.abs(motion.dq) <= 0.8001 * bounds.velocity)
+    tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    assert np.all(np.abs(tau) <= 1.02 * bounds.effort)  # between the samples looked at
+    for x in (motion.dq, motion.ddq):
+        assert np.abs(x[[0, -1]]).max() < 1e-9  # from rest to rest
+
+
+def test_rates_are_those_of_the_positions():
+    motion = excite(spatial_arm(), 8, 0.002, rounds=5).motion
+    middle = (motion.q[2:] - motion.q[:-2]) / 0.004
+    assert np.abs(middle - motion.dq[1:-1]).max() < 1e-3
+
+
+def test_a_better_motion_gives_smaller_errors():
+    robot = spatial_arm()
+    planned = excite(robot, 8, 0.02, rounds=150, seed=2)
+    from kinetree.motion import excitation
+
+    errors = []
+    for motion in (excitation(robot, 8, 0.02, seed=2), planned.motion):
+        data = simulated_recording(robot, motion, torque_noise=0.1)
+        found = identify(robot, data, hold_out=0)
+        errors.append(found.fit.condition)
+    assert errors[1] < errors[0]
+
+
+def test_no_rounds_are_refused():
+    with pytest.raises(InputError, match="expected 1 at least"):
+        excite(spatial_arm(), rounds=0)

@@ -1,0 +1,68 @@
+"""The low-pass shifts nothing, passes what is slow, stops what is fast, and differentiates."""
+
+import numpy as np
+import pytest
+
+from kinetree.errors import InputError
+from kinetree.identify.filtering import choose_cutoff, low_pass, margin, smooth
+
+T = np.linspace(0, 10, 2001)
+DT = float(T[1])
+
+
+def wave(f, phase=0.3):
+    w = 2 * np.pi * f
+    x = w * T + phase
+    return np.sin(x), w * np.cos(x), -w * w * np.sin(x)
+
+
+def test_slow_motion_passes_with_its_derivatives():
+    x, dx, ddx = wave(0.5)
+    inner = slice(margin(DT, 10), -margin(DT, 10))
+    found = smooth(x, DT, 10.0)
+    for a, b, size in zip(found, (x, dx, ddx), (1, 3.2, 10), strict=True):
+        assert np.abs(a - b)[inner].max() < 1e-3 * size
+
+
+def test_polynomials_of_degree_three_pass_exactly():
+    x = 1 + 2 * T - 0.3 * T**2 + 0.01 * T**3
+    found = smooth(x, DT, 5.0)
+    assert np.abs(found[0] - x).max() < 1e-9
+    assert np.abs(found[1] - (2 - 0.6 * T + 0.03 * T**2)).max() < 1e-8
+    assert np.abs(found[2] - (-0.6 + 0.06 * T)).max() < 1e-6
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
+def test_the_gain_is_that_of_a_butterworth_filter_run_twice(ratio):
+    x = wave(4.0 * ratio, 0.0)[0]  # whole periods: a single term of the series
+    gain = 1 / (1 + ratio**8)
+    found = low_pass(x, DT, 4.0)
+    inner = slice(400, -400)
+    assert np.abs(found - gain * x)[inner].max() < 2e-3
+
+
+def test_noise_is_told_from_motion():
+    rng = np.random.default_rng(0)
+    x, _, ddx = wave(0.7)
+    y = x + 1e-4 * rng.normal(size=x.shape)
+    cutoff = choose_cutoff(y[:, None], DT)
+    assert 0.7 < cutoff < 10
+    inner = slice(margin(DT, cutoff), -margin(DT, cutoff))
+    found = smooth(y, DT, cutoff)[2]
+    plain = np.gradient(np.gradient(y, DT), DT)
+    assert np.std((found - ddx)[inner]) < 0.05 < 1 < np.std((plain - ddx)[inner])
+
+
+def test_columns_are_filtered_one_by_one():
+    x = np.stack([wave(0.5)[0], wave(1.5)[0]], axis=1)
+    together = smooth(x, DT, 6.0)
+    for k in range(2):
+        for a, b in zip(together, smooth(x[:, k], DT, 6.0), strict=True):
+            assert np.allclose(a[:, k], b, atol=1e-9)
+
+
+def test_impossible_cutoffs_and_short_records_are_refused():
+    with pytest.raises(InputError, match="half the sampling frequency"):
+        low_pass(T, DT, 150.0)
+    with pytest.raises(InputError, match="too few to filter"):
+        low_pass(T[:10], DT, 5.0)

@@ -1,0 +1,77 @@
+"""The load in the hand: found within its errors, and always a body that exists."""
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.identify import identify_payload, simulated_recording
+from kinetree.motion import excitation
+from kinetree.spatial.inertia import pseudo_inertia
+
+LOAD = (2.0, np.array([0.02, -0.03, 0.08]), np.diag([0.01, 0.012, 0.006]))
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return with_drives(kt.robots.panda())
+
+
+@pytest.fixture(scope="module")
+def motion(panda):
+    return excitation(panda, 10, 0.01, harmonics=5, seed=1)
+
+
+def test_without_noise_the_payload_is_exact(panda, motion):
+    found = identify_payload(panda, simulated_recording(panda.with_payload(*LOAD), motion))
+    assert found.m == pytest.approx(2.0, rel=1e-9)
+    assert found.com == pytest.approx(LOAD[1], abs=1e-9)
+    assert np.abs(found.I_com - LOAD[2]).max() < 1e-8
+    q = panda.random(0)
+    assert found.robot.gravity_forces(q) == pytest.approx(
+        panda.with_payload(*LOAD).gravity_forces(q), abs=1e-8
+    )
+
+
+def test_with_noise_it_lies_within_its_errors_and_exists(panda, motion):
+    true, z = panda.with_payload(*LOAD), []
+    h = LOAD[0] * LOAD[1]
+    for seed in range(20):
+        data = simulated_recording(true, motion, encoder_noise=2e-5, torque_noise=0.3, seed=seed)
+        found = identify_payload(panda, data)
+        z.append((found.parameters[:4] - [LOAD[0], *h]) / found.standard_error[:4])
+        assert np.linalg.eigvalsh(pseudo_inertia(found.m, found.com, found.I_com))[0] > 0
+        assert abs(found.m - 2.0) < 0.02
+    assert 0.7 < np.std(z) < 1.3 and "kg (+- " in str(found)
+
+
+def test_another_frame_may_carry_it(panda, motion):
+    true = panda.with_payload(*LOAD, frame="panda_link5")
+    found = identify_payload(panda, simulated_recording(true, motion), "panda_link5")
+    assert found.m == pytest.approx(2.0, rel=1e-9) and found.frame == "panda_link5"
+
+
+def test_a_point_is_a_body_that_exists(panda, motion):
+    true = panda.with_payload(0.5, (0, 0, 0.05))
+    data = simulated_recording(true, motion, torque_noise=0.2, seed=3)
+    found = identify_payload(panda, data)
+    assert np.linalg.eigvalsh(pseudo_inertia(found.m, found.com, found.I_com))[0] > 0
+    assert found.m == pytest.approx(0.5, abs=0.02)
+
+
+def test_impossible_requests_are_refused(panda, motion):
+    data = simulated_recording(panda, motion, torque_noise=0.1)
+    with pytest.raises(InputError, match="does not move"):
+        identify_payload(panda, data, "panda_link0")
+    lighter = simulated_recording(kt.robots.panda(), motion)
+    heavy = kt.robots.panda().with_payload(1.0)
+    with pytest.raises(InputError, match="expected a positive mass"):
+        identify_payload(heavy, lighter)
+
+
+def test_an_arm_of_three_joints_leaves_some_of_it_open():
+    robot = with_drives(spatial_arm())
+    data = simulated_recording(robot.with_payload(1.0, (0.05, 0, 0)), arm_motion(robot))
+    found = identify_payload(robot, data)
+    assert found.condition > 1 and found.m == pytest.approx(1.0, rel=1e-6)

@@ -1,0 +1,157 @@
+"""Recordings from files and arrays: rates by filtering, and a clear no to what cannot be right."""
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.errors import InputError, KinetreeError
+from kinetree.identify import identify, make_recording, read_recording
+
+ROBOT = with_drives(spatial_arm())
+MOTION = arm_motion(ROBOT)
+TAU = ROBOT.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
+NAMES = ROBOT.model.joint_names
+
+
+def columns(**changes):
+    """Columns of a good file by name, some of them changed."""
+    found = {"t": MOTION.t}
+    for k, name in enumerate(NAMES):
+        found[f"q:{name}"], found[f"tau:{name}"] = MOTION.q[:, k], TAU[:, k]
+    return found | changes
+
+
+def write(path, table):
+    rows = zip(*table.values(), strict=True)
+    lines = [",".join(table), *(",".join(repr(float(x)) for x in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def refused(tmp_path, table, **options):
+    with pytest.raises(KinetreeError) as found:
+        read_recording(write(tmp_path / "data.csv", table), ROBOT, **options)
+    return str(found.value)
+
+
+def test_rates_that_are_missing_come_from_the_positions(tmp_path):
+    data = read_recording(write(tmp_path / "data.csv", columns()), ROBOT)
+    cut = (len(MOTION) - len(data)) // 2
+    inner = slice(cut, len(MOTION) - cut)
+    assert np.abs(data.dq - MOTION.dq[inner]).max() < 1e-3 * np.abs(MOTION.dq).max()
+    assert np.abs(data.ddq - MOTION.ddq[inner]).max() < 0.02 * np.abs(MOTION.ddq).max()
+    assert np.array_equal(data.tau, TAU[inner])
+    assert data.cutoff is not None and "low-pass" in data.notes[0]
+
+
+def test_rates_that_are_given_are_used_as_they_are(tmp_path):
+    table = columns()
+    for k, name in enumerate(NAMES):
+        table[f"dq:{name}"], table[f"ddq:{name}"] = MOTION.dq[:, k], MOTION.ddq[:, k]
+    data = read_recording(write(tmp_path / "data.csv", table), ROBOT)
+    assert len(data) == len(MOTION) and data.cutoff is None
+    assert np.array_equal(data.dq, MOTION.dq) and np.array_equal(data.ddq, MOTION.ddq)
+
+
+def test_accelerations_alone_may_be_missing():
+    data = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, MOTION.dq)
+    cut = (len(MOTION) - len(data)) // 2
+    inner = slice(cut, len(MOTION) - cut)
+    assert np.abs(data.ddq - MOTION.ddq[inner]).max() < 0.02 * np.abs(MOTION.ddq).max()
+
+
+def test_degrees_are_refused_and_can_be_told(tmp_path):
+    table = columns()
+    for name in NAMES:
+        table[f"q:{name}"] = np.degrees(table[f"q:{name}"])
+    assert "looks like degrees" in refused(tmp_path, table)
+    data = read_recording(write(tmp_path / "data.csv", table), ROBOT, degrees=True)
+    assert np.abs(data.q).max() < 2.5
+
+
+def test_degrees_are_suspected_without_limits_too():
+    free = kt.robots.planar_2r()
+    t = np.linspace(0, 10, 500)
+    q = np.stack([np.sin(t), np.cos(2 * t)], axis=1)
+    make_recording(free, t, q, 0 * q + np.random.default_rng(0).normal(size=q.shape))
+    with pytest.raises(InputError, match="looks like degrees"):
+        make_recording(free, t, np.degrees(q), 0 * q)
+
+
+@pytest.mark.parametrize(
+    ("factor", "hint"),
+    [(180 / np.pi, "degrees are suspected"), (1e-3, "milliseconds"), (-1, "sign is turned over")],
+)
+def test_rates_in_another_unit_are_refused(factor, hint):
+    with pytest.raises(InputError, match=hint):
+        make_recording(ROBOT, MOTION.t, MOTION.q, TAU, factor * MOTION.dq, MOTION.ddq)
+    with pytest.raises(InputError, match="ddq of 'turn' is not the rate of its dq"):
+        make_recording(ROBOT, MOTION.t, MOTION.q, TAU, MOTION.dq, factor * MOTION.ddq)
+
+
+def test_a_missing_joint_is_named(tmp_path):
+    table = columns()
+    del table["q:bend"]
+    assert "q of bend is missing" in refused(tmp_path, table)
+    table = columns()
+    del table["tau:lift"]
+    assert "tau of lift is missing" in refused(tmp_path, table)
+    assert "unknown joint 'elbow'" in refused(tmp_path, columns(**{"q:elbow": MOTION.t}))
+
+
+def test_a_file_without_forces_is_refused(tmp_path):
+    table = {key: x for key, x in columns().items() if not key.startswith("tau")}
+    assert "no measured joint forces; expected columns tau:turn" in refused(tmp_path, table)
+
+
+def test_times_out_of_order_are_refused_with_their_line(tmp_path):
+    t = MOTION.t.copy()
+    t[[40, 41]] = t[[41, 40]]
+    assert "line 43" in refused(tmp_path, columns(t=t))
+
+
+def test_rows_of_nan_are_refused_with_their_line(tmp_path):
+    x = MOTION.q[:, 1].copy()
+    x[10] = np.nan
+    assert "line 12: 'q:lift' is nan" in refused(tmp_path, columns(**{"q:lift": x}))
+
+
+def test_arrays_of_the_wrong_shape_or_with_nan_are_refused():
+    with pytest.raises(InputError, match=r"tau has shape .* expected"):
+        make_recording(ROBOT, MOTION.t, MOTION.q, TAU[:, :2])
+    with pytest.raises(InputError, match="expected a finite number"):
+        make_recording(ROBOT, MOTION.t, MOTION.q, np.where(TAU == TAU.max(), np.nan, TAU))
+    with pytest.raises(InputError, match="expected 16 at least"):
+        make_recording(ROBOT, MOTION.t[:9], MOTION.q[:9], TAU[:9])
+    with pytest.raises(InputError, match="too few for a low-pass"):
+        make_recording(ROBOT, MOTION.t[:60], MOTION.q[:60], TAU[:60], cutoff=2.0)
+
+
+def test_uneven_steps_are_resampled_and_told():
+    rng = np.random.default_rng(0)
+    t = MOTION.t + 0.004 * rng.uniform(-1, 1, len(MOTION))
+    found = MOTION.resample(np.clip(t, MOTION.t[0], MOTION.t[-1])[1:-1])
+    tau = ROBOT.inverse_dynamics(found.q, found.dq, found.ddq)
+    data = make_recording(ROBOT, found.t, found.q, tau)
+    assert "uneven" in data.notes[0] and np.ptp(np.diff(data.t)) < 1e-12
+
+
+def test_odd_forces_and_times_are_told():
+    data = make_recording(ROBOT, MOTION.t, MOTION.q, 1000 * TAU, MOTION.dq, MOTION.ddq)
+    assert any("its limit is 80" in note for note in data.notes)
+    still = MOTION.q.copy()
+    still[:, 0] = 0.3
+    data = make_recording(ROBOT, MOTION.t, still, TAU)
+    assert any("'turn' hardly moves" in note for note in data.notes)
+    slow = make_recording(ROBOT, 1000 * MOTION.t, MOTION.q, TAU)
+    assert any("is t in s, not in ms?" in note for note in slow.notes)
+
+
+def test_forces_of_the_other_sign_or_unit_are_told_when_identified():
+    noise = 0.1 * np.random.default_rng(0).normal(size=TAU.shape)
+    for factor, text in ((-1, "is its sign turned over"), (1000, "times the robot's own")):
+        data = make_recording(
+            ROBOT, MOTION.t, MOTION.q, factor * TAU + noise, MOTION.dq, MOTION.ddq
+        )
+        assert any(text in note for note in identify(ROBOT, data).notes)

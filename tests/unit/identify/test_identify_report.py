@@ -1,0 +1,57 @@
+"""The report: every joint, every parameter with its error, what is open, and pictures of it."""
+
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+from kinetree.identify import identify, simulated_recording
+
+
+@pytest.fixture(scope="module")
+def found():
+    true = with_drives(spatial_arm())
+    data = simulated_recording(true, arm_motion(true), encoder_noise=2e-5, torque_noise=0.2)
+    return identify(misjudged(spatial_arm()), data)
+
+
+def test_the_summary_names_joints_parameters_errors_and_what_is_open(found):
+    text = found.summary()
+    for name in (*found.robot.model.joint_names, *found.sought.names):
+        assert name in text
+    for k in range(found.base.r):
+        assert found.base.formula(k) in text
+        assert f"{found.fit.beta[k]:.5g}" in text
+        assert f"{found.fit.standard_error[k]:.2g}" in text
+    assert "No joint force depends on m[turret]" in text
+    assert "low-pass at" in text and "95% interval" in text
+
+
+def test_the_tables_are_tables_of_markdown(found):
+    lines = [line for line in found.summary().splitlines() if line.startswith("|")]
+    assert len(lines) > found.base.r + len(found.sought.names)
+    starts = [k for k, line in enumerate(lines) if set(line) <= set("| -")]
+    assert len(starts) == 3
+    for k in starts:
+        assert lines[k].count("|") == lines[k - 1].count("|") == lines[k + 1].count("|")
+
+
+def test_the_report_is_written_with_its_pictures(found, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = found.save_report(tmp_path / "new" / "folder")
+    text = path.read_text(encoding="utf-8")
+    for name in ("forces.png", "parameters.png"):
+        assert f"({name})" in text
+        picture = (path.parent / name).read_bytes()
+        assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
+
+
+def test_the_pictures_show_what_was_measured_and_predicted(found):
+    pytest.importorskip("matplotlib")
+    from kinetree.identify import plot_forces, plot_parameters
+
+    figure = plot_forces(found)
+    assert len(figure.axes) == 2 * found.robot.n
+    measured, predicted = figure.axes[0].get_lines()
+    assert list(measured.get_ydata()) == list(found.test.tau[:, 0])
+    assert list(predicted.get_ydata()) == list(found.predict(found.test)[:, 0])
+    labels = [x.get_text() for x in plot_parameters(found).axes[0].get_yticklabels()]
+    assert len(labels) == found.base.r and "coulomb[lift]" in labels
