@@ -185,8 +185,7 @@ def test_what_makes_no_sense_is_refused():
     model = robots.planar_2r().model
     with pytest.raises(kt.KinetreeError, match=r"groups is \['wheel'\]"):
         algorithms.base_parameters(model, groups=["wheel"])
-    with pytest.raises(kt.KinetreeError, match="no parameters of the groups rotor"):
-        algorithms.base_parameters(model, groups=["rotor"])
+    assert algorithms.base_parameters(model, groups=["rotor"]).count == 0  # it has none
     pi = algorithms.parameters(model)
     pi[0] = 0
     with pytest.raises(kt.KinetreeError, match=r"'link1' has mass 0 but a first moment"):

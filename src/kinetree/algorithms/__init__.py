@@ -16,7 +16,6 @@ from kinetree.algorithms.coriolis_matrix import (
 )
 from kinetree.algorithms.derivatives import (
     Linearization,
-    discretize,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     linearize,
@@ -91,7 +90,6 @@ __all__ = [
     "coriolis_forces",
     "coriolis_matrix",
     "difference",
-    "discretize",
     "energy_regressor",
     "force_ellipsoid",
     "forward_dynamics",

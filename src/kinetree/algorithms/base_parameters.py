@@ -82,7 +82,7 @@ def base_parameters(
     """
     columns = _columns(model, groups)
     if not columns:
-        raise InputError(f"{model.name!r} has no parameters of the groups {', '.join(groups)}.")
+        return BaseParameters((), (), (), np.zeros((0, 0)))
     W = _observations(model, len(columns), seed)[:, columns]
     size = np.linalg.norm(W, axis=0)
     size = np.where(size > DEPENDENT * size.max(initial=0), size, 1.0)

@@ -29,7 +29,7 @@ def regrouping_rules(model: Model) -> Array:
         for own, theirs in _handed(model, i):
             rows.append(_row(model, {i: own, model.parent[i]: -theirs}))
         rows += [_row(model, {i: own}) for own in _unfelt(model, i)]
-    return np.array(rows).reshape(-1, 10 * len(model.links))
+    return np.array(rows).reshape(len(rows), 10 * len(model.links))
 
 
 def _row(model: Model, parts: dict[int, Array]) -> Array:

@@ -14,7 +14,9 @@ from kinetree.model.samples import random_model
 MODEL = random_model(11, 4, chain=True)
 VECTORS = {name: np.full(4, 0.3) for name in ("q", "dq", "ddq", "tau", "v", "q0", "q1")}
 SIXES = {name: np.full(6, 0.3) for name in ("V", "dV", "F")}
-GOOD = VECTORS | SIXES | {"G": np.eye(6), "model": MODEL, "rng": np.random.default_rng(0)}
+PARAMETERS = {"pi": algorithms.parameters(MODEL)}
+GOOD = VECTORS | SIXES | PARAMETERS | {"G": np.eye(6)}
+GOOD |= {"model": MODEL, "rng": np.random.default_rng(0)}
 BAD = {
     "too long": (lambda x: np.zeros((len(x) + 1, *x.shape[1:])), ShapeError),
     "too short": (lambda x: np.zeros((0, *x.shape[1:])), ShapeError),
@@ -135,7 +137,7 @@ def test_bad_options_of_task_space_are_refused(change, words):
 
 def test_a_robot_without_joints_has_empty_quantities():
     model = Builder("stone").link("base", 2.0, (0, 0, 1), np.eye(3)).build()
-    empty = {name: np.zeros(0) for name in VECTORS}
+    empty = {name: np.zeros(0) for name in VECTORS | PARAMETERS}
     for name, f in FUNCTIONS.items():
         arguments = {p: empty.get(p, model if p == "model" else GOOD[p]) for p in required(f)}
         if "model" not in arguments or name == "task_space":

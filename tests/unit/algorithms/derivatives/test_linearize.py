@@ -5,7 +5,12 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.derivatives.linearize import exponential, linearize, turning
+from kinetree.algorithms.derivatives.linearize import (
+    discretize,
+    exponential,
+    linearize,
+    turning,
+)
 from kinetree.errors import InputError
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, size
@@ -56,8 +61,8 @@ def test_deviations_drift_apart_as_the_upper_rows_say(seed, fifty_digits):
 def test_discrete_steps_are_the_exponential_and_its_integral():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(4, 6, 6)), rng.normal(size=(4, 6, 2))
-    A_d, B_d = algorithms.discretize(A, B, 0.1)
-    halves = algorithms.discretize(A, B, 0.05)
+    A_d, B_d = discretize(A, B, 0.1)
+    halves = discretize(A, B, 0.05)
     np.testing.assert_allclose(A_d, halves[0] @ halves[0], rtol=0, atol=1e-14)
     np.testing.assert_allclose(B_d, halves[0] @ halves[1] + halves[1], rtol=0, atol=1e-14)
     np.testing.assert_allclose(A @ B_d, (A_d - np.eye(6)) @ B, rtol=0, atol=1e-13)
