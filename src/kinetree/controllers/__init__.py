@@ -1,10 +1,10 @@
 """Controllers: joint forces from the state of a robot, compiled into its simulation."""
 
 from kinetree.controllers.adaptive import Adaptive
-from kinetree.controllers.controller import Controller, Law
 from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCompensation
 from kinetree.controllers.stepwise import Stepwise, step_by_step
 from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
+from kinetree.simulate.controller import Controller, Law
 
 __all__ = [
     "PD",

@@ -20,11 +20,11 @@ from kinetree.algorithms.lean.mass_matrix import mass_matrix
 from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
 from kinetree.algorithms.lean.reference_dynamics import numbers_of, reference_forces
 from kinetree.arrays import Array
-from kinetree.controllers.controller import Given
 from kinetree.controllers.dynamics import model_of
 from kinetree.controllers.reference import as_reference, gain, motion, position_error
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.simulate.controller import Given
 
 
 @dataclass(frozen=True, eq=False)

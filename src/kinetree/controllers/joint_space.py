@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.controllers.controller import Given
 from kinetree.controllers.dynamics import gravity_forces, inverse_dynamics, model_of
 from kinetree.controllers.reference import as_reference, gain, motion, position_error
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import clip
+from kinetree.simulate.controller import Given
 
 NOTHING = np.zeros(0)
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.controllers.controller import Given
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Joint, Model
 from kinetree.scalars import cos, sign, sin
+from kinetree.simulate.controller import Given
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 

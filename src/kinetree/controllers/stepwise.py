@@ -11,9 +11,9 @@ from kinetree.compilable import check_model
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.controllers.controller import as_controller
 from kinetree.controllers.dynamics import model_of
 from kinetree.model import Model
+from kinetree.simulate.controller import as_controller
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.inputs import make_feed
 from kinetree.simulate.sources import time_source

@@ -19,7 +19,6 @@ from kinetree.algorithms.factor import factor, solve
 from kinetree.algorithms.forward_kinematics import pose
 from kinetree.algorithms.jacobian import body_jacobian, body_jacobian_rate
 from kinetree.arrays import Array
-from kinetree.controllers.controller import Given
 from kinetree.controllers.dynamics import (
     inverse_dynamics,
     mass_matrix_factor,
@@ -29,6 +28,7 @@ from kinetree.controllers.dynamics import (
 from kinetree.controllers.reference import as_reference, gain, motion, position_error
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.simulate.controller import Given
 from kinetree.spatial import cross, unskew
 
 ALL = (0, 1, 2, 3, 4, 5)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.controllers.controller import Controller, as_controller
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.free import FREE, free_ports
 from kinetree.model import Model
+from kinetree.simulate.controller import Controller, as_controller
 from kinetree.simulate.feed import Feed, Sampled
 from kinetree.simulate.sources import Source, constant, force_source, time_source
 from kinetree.simulate.system import Actors

@@ -54,7 +54,8 @@ class Progress:
             TextColumn("{task.completed:.3g} of {task.total:.3g} s"),
             TimeRemainingColumn(),
         )
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        # asked for, it stays as a line; by itself, it leaves nothing behind
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=self.shown is None)
         self._task = self._bar.add_task("simulate", total=self.duration)
         self._bar.start()
         return self._bar

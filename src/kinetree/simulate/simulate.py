@@ -131,7 +131,7 @@ def finish(
     wrong = noted if limits == "stop" else lost
     if wrong and (limits == "stop" or not setup.batch):
         error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
-        before = int(np.searchsorted(times[kept], wrong[0].t, "left"))
+        before = finite_rows(outcome, int(np.searchsorted(times[kept], wrong[0].t, "left")))
         if before:
             error.trajectory = trajectory(model, setup, outcome, times[kept], meta, before)
         raise error
@@ -140,6 +140,14 @@ def finish(
     if limits == "record":
         meta["violations"] = tuple(noted)
     return trajectory(model, setup, outcome, times[kept], meta, len(kept))
+
+
+def finite_rows(outcome: Outcome, count: int) -> int:
+    """How many of the first `count` rows hold numbers, accelerations and forces included."""
+    for x in outcome.records.values():
+        finite = np.isfinite(x[:count]).all((1, 2))
+        count = count if finite.all() else int(np.argmin(finite))
+    return count
 
 
 def trajectory(

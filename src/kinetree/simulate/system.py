@@ -22,9 +22,9 @@ from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.controllers.controller import Controller
 from kinetree.free import with_free
 from kinetree.model import Model
+from kinetree.simulate.controller import Controller
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.sliding import accelerations_in_mode
 from kinetree.simulate.sources import Source
