@@ -26,6 +26,7 @@ from kinetree.compiler.store import StoredGraph, encode
 
 STATES = 2**23
 CHECKED = 4096  # states that are compared with the CPU
+COMMIT = "commit.txt"
 REPEATS = 20
 CALLS = 10  # in a repeat
 DTYPES = ("float32", "float64")
@@ -75,6 +76,7 @@ def prepare(folder: Path) -> None:
     from kinetree.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / COMMIT).write_text(commit())
     for robot, quantity in REQUIRED:
         case = robots.load(robot)
         graph = trace_quantity(case.model, quantity)
@@ -181,15 +183,15 @@ def times(work: Any) -> list[float]:
     return sorted(found[1:])
 
 
-def about() -> dict[str, Any]:
-    """The machine, the versions, the commit and the date."""
+def about(folder: Path) -> dict[str, Any]:
+    """The machine, the versions, the commit that the cases came from, and the date."""
     import cupy
 
     runtime = cupy.cuda.runtime
     device = runtime.getDeviceProperties(cupy.cuda.Device().id)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": (folder / COMMIT).read_text(),
         "gpu": device["name"].decode(),
         "copy_bandwidth": copy_bandwidth(),
         "states": STATES,
@@ -256,7 +258,7 @@ def main() -> None:
         cases = options.cases or Path(scratch)
         if not options.cases:
             prepare(cases)
-        record, rows = about(), list(measure(cases))
+        record, rows = about(cases), list(measure(cases))
     name = "-".join(record["gpu"].lower().replace("nvidia", "").split())
     target = options.results / f"{record['date'][:10]}-{name}"
     target.parent.mkdir(parents=True, exist_ok=True)

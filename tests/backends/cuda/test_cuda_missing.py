@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.backends.cuda import toolkit
-from kinetree.backends.cuda.launch import most_warps
+from kinetree.backends.cuda.launch import best_block, most_warps
 from kinetree.cuda import cuda_kernel
 from kinetree.errors import CompileError, NameLookupError
 
@@ -42,3 +42,9 @@ def test_an_unknown_quantity_is_named(no_cupy):
 @pytest.mark.parametrize(("registers", "warps"), [(255, 2), (140, 3), (128, 4), (71, 7), (32, 16)])
 def test_warps_that_fit_the_registers_of_a_quarter(registers, warps):
     assert most_warps(registers) == warps
+
+
+def test_blocks_keep_most_threads_at_work_but_share_the_cache_with_few():
+    assert best_block({128: 384, 64: 448, 32: 448}, spills=False) == 64
+    assert best_block({128: 128, 64: 192, 32: 192}, spills=True) == 128
+    assert best_block({64: 64, 32: 96}, spills=True) == 32

@@ -92,10 +92,22 @@ def load_with(source: str, name: str, shared: int, warps: int) -> Launch:
         )
     driver.funcSetAttribute(function.ptr, DYNAMIC_SHARED, shared * fitting[0] // WARP)
     resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
-    best = max(fitting, key=resident.__getitem__)
     used = driver.funcGetAttribute(REGISTERS, function.ptr)
     local = driver.funcGetAttribute(LOCAL_BYTES, function.ptr)
+    best = best_block(resident, local > CAREFUL_BYTES)
     return Launch(function, best, shared, used, local, resident[best])
+
+
+def best_block(resident: dict[int, int], spills: bool) -> int:
+    """Threads in a block, from the threads that a multiprocessor then holds at once.
+
+    As many as possible; but where values left the registers, just enough for every quarter of the
+    multiprocessor to have a warp, because all threads share the cache that the values went to.
+    """
+    enough = [n for n in resident if resident[n] >= 4 * WARP]
+    if spills and enough:
+        return min(enough, key=resident.__getitem__)
+    return max(resident, key=resident.__getitem__)
 
 
 def blocks(driver: Any, function: Any, threads: int, shared: int) -> int:
