@@ -1,47 +1,24 @@
 """Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.derivatives.linearize import Linearization, assemble
-from kinetree.algorithms.ellipsoids import Ellipsoid
+from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.inputs import link_wrenches
-from kinetree.algorithms.recursion import Recursion
-from kinetree.algorithms.task_space import TaskSpace
 from kinetree.arrays import Array
-from kinetree.backends.kernel import Kernel
-from kinetree.compile import compile_derivative, compile_kernel
+from kinetree.compiled import Compiled
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
-from kinetree.explain import Explanation, explain
-from kinetree.export import to_mjcf, to_urdf
 from kinetree.model import Model, build_model, reshape
-from kinetree.quantities import find_quantity
 
 if TYPE_CHECKING:
+    from kinetree.algorithms.derivatives.linearize import Linearization
+    from kinetree.backends.kernel import Kernel
+    from kinetree.explain import Explanation
     from kinetree.motion.limit_report import LimitReport
     from kinetree.simulate.trajectory import Trajectory
-
-
-class Compiled:
-    """An attribute of Robot that is a kernel: compiled on first use, then kept in the robot."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.__doc__ = find_quantity(name).doc
-
-    @overload
-    def __get__(self, robot: None, kind: type) -> "Compiled": ...
-    @overload
-    def __get__(self, robot: "Robot", kind: type) -> Kernel: ...
-    def __get__(self, robot: "Robot | None", kind: type) -> "Kernel | Compiled":
-        if robot is None:
-            return self
-        kernel = compile_kernel(robot.model, self.name)
-        robot.__dict__[self.name] = kernel
-        return kernel
 
 
 class Robot:
@@ -127,8 +104,10 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
-    ) -> Kernel:
+    ) -> "Kernel":
         """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
+        from kinetree.compile import compile_kernel
+
         return compile_kernel(self.model, quantity, frame=frame, wrenches=wrenches, free=free)
 
     def pose(self, q: Any, frame: str | None = None) -> Array:
@@ -175,16 +154,20 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
-    ) -> Kernel:
+    ) -> "Kernel":
         """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
+        from kinetree.compile import compile_derivative
+
         return compile_derivative(
             self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free
         )
 
     def linearize(
         self, q: Any, dq: Any, tau: Any, *loads: Any, dt: float | None = None
-    ) -> Linearization:
+    ) -> "Linearization":
         """A (..., 2n, 2n), B (..., 2n, n) of small deviations from a motion; discrete for a dt."""
+        from kinetree.algorithms.derivatives.linearize import assemble
+
         blocks = self.forward_dynamics_derivatives(q, dq, tau, *loads)
         batch = blocks[0].shape[:-1]
         system = assemble(self.model, np.broadcast_to(np.asarray(dq, float), batch), *blocks)
@@ -233,8 +216,10 @@ class Robot:
         """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
         return algorithms.newton_euler(self.model, q, dq, ddq, *args, **options)
 
-    def explain(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Explanation:
+    def explain(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> "Explanation":
         """Inverse dynamics with the parts of every intermediate; see `kinetree.explain.explain`."""
+        from kinetree.explain import explain
+
         return explain(self.model, q, dq, ddq, *args, **options)
 
     def with_gravity(self, gravity: Any) -> "Robot":
@@ -266,17 +251,21 @@ class Robot:
         return Robot(reshape.attach(self.model, other.model, frame, prefix))
 
     def to_urdf(self, **options: Any) -> str:
-        """The robot as URDF text; see `kinetree.export.to_urdf`."""
+        """The robot as URDF text; see `kinetree.write.to_urdf`."""
+        from kinetree.write import to_urdf
+
         return to_urdf(self.model, **options)
 
     def to_mjcf(self, **options: Any) -> str:
-        """The robot as MJCF text; see `kinetree.export.to_mjcf`."""
+        """The robot as MJCF text; see `kinetree.write.to_mjcf`."""
+        from kinetree.write import to_mjcf
+
         return to_mjcf(self.model, **options)
 
-    def _of_frame(self, quantity: str, frame: str | None) -> Kernel:
+    def _of_frame(self, quantity: str, frame: str | None) -> "Kernel":
         key = (quantity, frame)
         if key not in self._framed:
-            self._framed[key] = compile_kernel(self.model, quantity, frame=frame)
+            self._framed[key] = self.compile(quantity, frame=frame)
         return self._framed[key]
 
     def __getstate__(self) -> Mapping[str, Any]:

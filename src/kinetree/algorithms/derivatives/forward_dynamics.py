@@ -69,4 +69,5 @@ def inverse_of(M: Factor) -> Array:
     """M^-1, (n, n): one half is solved for, the other is its mirror image."""
     n = len(M.D)
     X = solve(M, np.eye(n, dtype=int))
-    return np.array([[X[max(a, b), min(a, b)] for b in range(n)] for a in range(n)])
+    rows = [[X[max(a, b), min(a, b)] for b in range(n)] for a in range(n)]
+    return np.array(rows).reshape(n, n)
