@@ -7,7 +7,7 @@ import sympy
 
 import kinetree as kt
 from kinetree.model import Builder, Model
-from kinetree.symbolic.robot import SymbolicRobot
+from kinetree.symbols.robot import SymbolicRobot
 
 L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
 

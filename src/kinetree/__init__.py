@@ -1,16 +1,21 @@
 """kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
 
-from kinetree import algorithms, controllers, motion, robots, simulate, spatial
-from kinetree.backends.derivative import derivative
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.threads import threads
+import importlib
+import typing
+
 from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
-from kinetree.export.code import export
-from kinetree.load import load
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
-from kinetree.symbolic.front import symbolic
+
+if typing.TYPE_CHECKING:
+    from kinetree import algorithms, controllers, motion, robots, simulate, spatial
+    from kinetree.backends.derivative import derivative
+    from kinetree.backends.kernel import Kernel
+    from kinetree.backends.threads import threads
+    from kinetree.loading import load
+    from kinetree.symbols.front import symbolic
+    from kinetree.write.code import export
 
 __version__ = "0.1.0"
 
@@ -38,3 +43,28 @@ __all__ = [
     "symbolic",
     "threads",
 ]
+
+# where the names live that are imported when first used, so that `import kinetree` stays quick
+_LATER = {
+    "Kernel": "kinetree.backends.kernel",
+    "derivative": "kinetree.backends.derivative",
+    "export": "kinetree.write.code",
+    "load": "kinetree.loading",
+    "symbolic": "kinetree.symbols.front",
+    "threads": "kinetree.backends.threads",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _LATER:
+        value = getattr(importlib.import_module(_LATER[name]), name)
+    elif name in __all__:
+        value = importlib.import_module(f"kinetree.{name}")
+    else:
+        raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree import Builder, algorithms, convert
-from kinetree.export import to_mjcf
+from kinetree.write import to_mjcf
 from kinetree.model.samples import random_body, random_direction, random_model, random_pose
 from robot_states import random_state, relative
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms, convert
-from kinetree.export import to_urdf
+from kinetree.write import to_urdf
 from kinetree.model import WORLD
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.spatial import cross, translation

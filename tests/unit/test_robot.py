@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree import robot as robot_module
+from kinetree import compile as compile_module
 from kinetree.backends.explain import ArgumentError
 from kinetree.compile import QUANTITIES
 from kinetree.errors import NameLookupError, ShapeError
@@ -29,13 +29,13 @@ def robot():
 def made(monkeypatch):
     """The names of the kernels that were compiled."""
     names = []
-    compile_kernel = robot_module.compile_kernel
+    compile_kernel = compile_module.compile_kernel
 
     def watched(model, name, **options):
         names.append(name)
         return compile_kernel(model, name, **options)
 
-    monkeypatch.setattr(robot_module, "compile_kernel", watched)
+    monkeypatch.setattr(compile_module, "compile_kernel", watched)
     return names
 
 

@@ -68,7 +68,7 @@ def latex_expression(x: Any) -> str:
     """A symbol as LaTeX."""
     if not _is_sympy(x):
         return expression(x)
-    from kinetree.symbolic.results import to_latex
+    from kinetree.symbols.results import to_latex
 
     return to_latex(_rounded_in(x))
 

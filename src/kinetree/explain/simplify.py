@@ -20,11 +20,11 @@ def simplified(explanation: "Explanation") -> "Explanation":
     if not any(_symbols(x) for x in explanation.arguments.values()) and _is_plain(explanation):
         return explanation
     from kinetree.explain.explain import explain
-    from kinetree.symbolic.angles import register_angles
-    from kinetree.symbolic.model import exact_model
-    from kinetree.symbolic.names import weights
-    from kinetree.symbolic.present import Presenter
-    from kinetree.symbolic.read import Reader
+    from kinetree.symbols.angles import register_angles
+    from kinetree.symbols.model import exact_model
+    from kinetree.symbols.names import weights
+    from kinetree.symbols.present import Presenter
+    from kinetree.symbols.read import Reader
 
     model, _ = exact_model(explanation.model, SNAP)
     given = {name: _exact(x) for name, x in explanation.arguments.items()}
@@ -48,7 +48,7 @@ def _is_plain(explanation: "Explanation") -> bool:
 
 def _exact(x: Any) -> Any:
     """Arrays, and wrenches by the name of their frame, in exact numbers; None stays."""
-    from kinetree.symbolic.exact import exact_array
+    from kinetree.symbols.exact import exact_array
 
     if isinstance(x, dict):
         return {name: _exact(value) for name, value in x.items()}

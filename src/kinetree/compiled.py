@@ -1,0 +1,33 @@
+"""Compiled: an attribute that is a kernel, made when it is first used."""
+
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from kinetree.backends.kernel import Kernel
+
+
+class Compiled:
+    """An attribute of Robot that is a kernel: compiled on first use, then kept in the robot."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """What the quantity is, looked up when asked for."""
+        from kinetree.quantities import find_quantity
+
+        return find_quantity(self.name).doc
+
+    @overload
+    def __get__(self, robot: None, kind: type) -> "Compiled": ...
+    @overload
+    def __get__(self, robot: object, kind: type) -> "Kernel": ...
+    def __get__(self, robot: Any, kind: type) -> "Kernel | Compiled":
+        if robot is None:
+            return self
+        from kinetree.compile import compile_kernel
+
+        kernel = compile_kernel(robot.model, self.name)
+        robot.__dict__[self.name] = kernel
+        return kernel

@@ -1,6 +1,0 @@
-"""Models written as robot files, which read back as the same robot."""
-
-from kinetree.export.mjcf import to_mjcf
-from kinetree.export.urdf import to_urdf
-
-__all__ = ["to_mjcf", "to_urdf"]

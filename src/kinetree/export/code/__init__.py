@@ -1,5 +1,0 @@
-"""Quantities of a robot as source code: the graph of the kernels, written in other languages."""
-
-from kinetree.export.code.export import LANGUAGES, export
-
-__all__ = ["LANGUAGES", "export"]

@@ -1,5 +1,0 @@
-"""Closed forms: the algorithms run on exact polynomials, and the results are made readable."""
-
-from kinetree.symbolic.front import symbolic
-
-__all__ = ["symbolic"]

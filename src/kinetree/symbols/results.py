@@ -1,0 +1,174 @@
+"""Closed forms as SymPy objects that also print themselves: LaTeX, text and MathML."""
+
+import re
+from functools import cache
+from typing import Any
+
+from kinetree.symbols.names import latex_names
+
+VECTORS = ("c", "g", "friction", "tau")  # columns, whose entries have one number
+
+
+def to_latex(x: Any, digits: int | None = None) -> str:
+    """LaTeX of any SymPy object, indices set low and angles without needless brackets."""
+    from sympy import latex
+
+    x = rounded(x, digits)
+    names = latex_names(x.free_symbols)
+    return latex(x, symbol_names=names, mat_delim="[", fold_func_brackets=True)
+
+
+def to_text(x: Any, digits: int | None = None) -> str:
+    """One line of plain text."""
+    return str(rounded(x, digits))
+
+
+def to_mathml(x: Any, digits: int | None = None) -> str:
+    """Presentation MathML, as browsers show it: a whole <math> element."""
+    from sympy import mathml
+
+    body = mathml(rounded(x, digits), printer="presentation")
+    body = re.sub(r"<mi>([A-Za-z]+?)(\d+[a-z]+)</mi>", r"<msub><mi>\1</mi><mi>\2</mi></msub>", body)
+    body = re.sub(r"<mi>(theta|d|[wv][xyz])(d?)dot</mi>", _dotted, body)
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
+
+
+def _dotted(match: re.Match[str]) -> str:
+    """A rate in MathML: the letter under one dot or two."""
+    letter = "&#952;" if match[1] == "theta" else match[1]
+    dots = "&#168;" if match[2] else "&#729;"
+    return f"<mover><mi>{letter}</mi><mo>{dots}</mo></mover>"
+
+
+def rounded(x: Any, digits: int | None) -> Any:
+    """Fractions as decimals of that many digits; whole numbers and exponents as they are."""
+    from sympy import Float, Rational
+
+    if digits is None:
+        return x
+    fractions = {y: Float(y, digits) for y in x.atoms(Rational) if not y.is_Integer}
+    return x.xreplace(fractions)
+
+
+class Formula:
+    """One closed form: stands for its SymPy expression `expr` in every operation of SymPy."""
+
+    def __init__(self, name: str, expr: Any) -> None:
+        self.name = name
+        self.expr = expr
+
+    def _sympy_(self) -> Any:
+        return self.expr
+
+    def latex(self, digits: int | None = None) -> str:
+        """LaTeX; with `digits`, fractions as decimals."""
+        return to_latex(self.expr, digits)
+
+    def text(self, digits: int | None = None) -> str:
+        """Plain text, such as `K = m1*thetadot1**2/2`."""
+        return f"{self.name} = {to_text(self.expr, digits)}"
+
+    def mathml(self, digits: int | None = None) -> str:
+        """Presentation MathML."""
+        return to_mathml(self.expr, digits)
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "expr":
+            raise AttributeError(name)
+        return getattr(self.expr, name)
+
+    def __add__(self, other: Any) -> Any:
+        return self.expr + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self.expr
+
+    def __sub__(self, other: Any) -> Any:
+        return self.expr - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self.expr
+
+    def __mul__(self, other: Any) -> Any:
+        return self.expr * other
+
+    def __rmul__(self, other: Any) -> Any:
+        return other * self.expr
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.expr / other
+
+    def __neg__(self) -> Any:
+        return -self.expr
+
+    def __eq__(self, other: object) -> bool:
+        return self.expr == (other.expr if isinstance(other, Formula) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.expr)
+
+    def __repr__(self) -> str:
+        return str(self.expr)
+
+
+class Printed:
+    """What the matrices and tables add to SymPy's: a name and three ways to print."""
+
+    name: str = ""
+
+    def latex(self, digits: int | None = None) -> str:
+        """LaTeX; with `digits`, fractions as decimals."""
+        return to_latex(self, digits)
+
+    def text(self, digits: int | None = None) -> str:
+        """One line an entry that is not zero, counted from 1 as in the book."""
+        return "\n".join(
+            f"{self.name}[{', '.join(map(str, index))}] = {to_text(entry, digits)}"
+            for index, entry in self._numbered()
+            if entry != 0
+        )
+
+    def mathml(self, digits: int | None = None) -> str:
+        """Presentation MathML."""
+        return to_mathml(self, digits)
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
+
+    def _numbered(self) -> Any:
+        from itertools import product
+
+        shape = tuple(int(n) for n in self.shape)  # type: ignore[attr-defined]
+        for index in product(*(range(n) for n in shape)):
+            vector = self.name in VECTORS
+            yield [k + 1 for k in (index[:1] if vector else index)], self[index]  # type: ignore[index]
+
+
+@cache
+def _classes() -> tuple[type, type]:
+    from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
+
+    class Matrix(Printed, ImmutableDenseMatrix):
+        """An immutable SymPy matrix that prints itself."""
+
+    class Table(Printed, ImmutableDenseNDimArray):
+        """An immutable SymPy array of any rank that prints itself."""
+
+    return Matrix, Table
+
+
+def matrix(name: str, rows: int, columns: int, entries: list[Any]) -> Any:
+    """A SymPy matrix with a name, from its entries row by row."""
+    found = _classes()[0](rows, columns, entries)
+    found.name = name
+    return found
+
+
+def table(name: str, entries: Any) -> Any:
+    """A SymPy array of any rank with a name."""
+    found = _classes()[1](entries)
+    found.name = name
+    return found

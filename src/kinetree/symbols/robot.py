@@ -1,0 +1,247 @@
+"""SymbolicRobot: the closed forms of one robot, each computed when it is first asked for."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree import algorithms
+from kinetree.algorithms.inputs import zeros
+from kinetree.arrays import Array
+from kinetree.errors import InputError, NameLookupError
+from kinetree.model import Model
+from kinetree.symbols.angles import register_angles
+from kinetree.symbols.model import exact_model, polynomial_model, weightless
+from kinetree.symbols.names import joint_symbols, model_symbols, weights
+from kinetree.symbols.parameters import with_symbols
+from kinetree.symbols.present import Presenter
+from kinetree.symbols.read import Reader
+from kinetree.symbols.results import VECTORS, Formula, matrix, table
+from kinetree.symbols.task import independent_rows, mass_at_frame, sample
+
+
+class SymbolicRobot:
+    """The equations of a robot as SymPy objects: M ddq + c + g + friction = tau.
+
+    q, dq, ddq: the symbols of the joints. parameters: the symbols in the robot's data. values: the
+    numbers that symbols were put in place of. notes: rotations that were taken as meant.
+    """
+
+    def __init__(self, model: Model, parameters: Any = None, snap: float = 1e-10) -> None:
+        exact, self.notes = exact_model(model, snap)
+        self.model, self.values = with_symbols(exact, parameters)
+        self.q, self.dq, self.ddq = joint_symbols(self.model)
+        self.parameters = sorted(model_symbols(self.model), key=str)
+        self._reader = Reader()
+        register_angles(self._reader, self.model, self.q)
+        self._model = polynomial_model(self.model, self._reader)
+        read = self._reader.read
+        self._q, self._dq, self._ddq = (
+            [read(x) for x in symbols] for symbols in (self.q, self.dq, self.ddq)
+        )
+        self._functions: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.model.name
+
+    @cached_property
+    def M(self) -> Any:
+        """Mass matrix M(q), (n, n), with armature and rotors."""
+        return self._matrix("M", self._M)
+
+    @cached_property
+    def C(self) -> Any:
+        """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
+        return self._matrix("C", self._C)
+
+    def closed_form_coriolis_matrix(self) -> Any:
+        """Another C with c = C dq: -A^T L^T (G L ad_Adq W + ad_V^T G) L A of the stacked form."""
+        form = algorithms.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
+        return self._matrix("C", form.C)
+
+    @cached_property
+    def c(self) -> Any:
+        """Centrifugal and Coriolis forces c(q, dq), (n, 1)."""
+        still = weightless(self._model)
+        c = algorithms.inverse_dynamics(still, self._q, self._dq, zeros(self.model.n))
+        return self._matrix("c", c)
+
+    @cached_property
+    def g(self) -> Any:
+        """Gravity forces g(q), (n, 1)."""
+        rest = zeros(self.model.n)
+        return self._matrix("g", algorithms.inverse_dynamics(self._model, self._q, rest, rest))
+
+    @cached_property
+    def friction(self) -> Any:
+        """Friction forces of the joints, (n, 1); Coulomb friction by sign(dq)."""
+        return self._column("friction", algorithms.friction_forces(self.model, self.dq))
+
+    @cached_property
+    def tau(self) -> Any:
+        """Joint forces of a motion, (n, 1), by the Newton-Euler recursion, friction included."""
+        tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
+        entries = [self._present(x) + b for x, b in zip(tau, self.friction, strict=True)]
+        return self._column("tau", entries)
+
+    @cached_property
+    def T(self) -> Any:
+        """Pose of the tool in {s}, (4, 4)."""
+        return self.pose()
+
+    @cached_property
+    def J(self) -> Any:
+        """Body Jacobian of the tool, (6, n), angular rows first."""
+        return self.jacobian()
+
+    @cached_property
+    def J_s(self) -> Any:
+        """Space Jacobian of the tool, (6, n)."""
+        return self.jacobian(expressed="space")
+
+    @cached_property
+    def K(self) -> Formula:
+        """Kinetic energy, J."""
+        K = algorithms.kinetic_energy(self._model, self._q, self._dq)
+        return Formula("K", self._present(K))
+
+    @cached_property
+    def U(self) -> Formula:
+        """Potential energy, J, zero at the origin of {s}."""
+        return Formula("U", self._present(algorithms.potential_energy(self._model, self._q)))
+
+    @cached_property
+    def Lambda(self) -> Any:
+        """Mass seen at the tool in its own axes; see `task_mass` for which rows."""
+        return self.task_mass()
+
+    @cached_property
+    def christoffel(self) -> Any:
+        """Gamma_ijk, (n, n, n): C_ij = sum of Gamma_ijk dq_k."""
+        n = self.model.n
+        if n == 0:
+            return table("Gamma", np.zeros((0, 0, 0), object))
+        symbols = algorithms.christoffel_symbols(self._model, self._q)
+        entries = [self._present(x) for x in symbols.ravel()]
+        return table("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
+
+    def pose(self, frame: str | None = None) -> Any:
+        """T of a frame in {s}, (4, 4); the tool when None."""
+        return self._matrix("T", algorithms.pose(self._model, self._q, frame))
+
+    def jacobian(self, frame: str | None = None, *, expressed: str = "body") -> Any:
+        """Jacobian of a frame, (6, n), in its own axes ("body") or in {s} ("space")."""
+        functions = {"body": algorithms.body_jacobian, "space": algorithms.space_jacobian}
+        if expressed not in functions:
+            raise InputError(f"expressed is {expressed!r}; expected 'body' or 'space'.")
+        return self._matrix("J", functions[expressed](self._model, self._q, frame))
+
+    def task_rows(self, frame: str | None = None) -> list[int]:
+        """Rows of the body Jacobian that `Lambda` belongs to: independent, linear ones first."""
+        return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
+
+    def task_mass(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Any:
+        """Lambda(q) of a frame in its own axes, for some rows (0 to 5) of its body Jacobian.
+
+        Without `rows`, those of `task_rows`: a planar arm has no mass out of its plane.
+        """
+        chosen = self.task_rows(frame) if rows is None else list(rows)
+        J = self._jacobian(frame)
+        rows_of_Lambda = mass_at_frame(self._presenter, J, self._M, chosen)
+        entries = [x for row in rows_of_Lambda for x in row]
+        return matrix("Lambda", len(chosen), len(chosen), entries)
+
+    def _jacobian(self, frame: str | None) -> Array:
+        return np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
+
+    def evaluate(
+        self, name: str, q: Any, dq: Any = None, ddq: Any = None, values: Any = None
+    ) -> Array:
+        """A closed form at numbers, as a float array.
+
+        Args:
+            name: "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda" or
+                "christoffel".
+            q, dq, ddq: joint positions, rates and accelerations; None is zero.
+            values: numbers for parameters, {symbol or its name: number}; the robot's own where
+                symbols were put in place of them.
+        """
+        if name not in QUANTITIES:
+            raise NameLookupError(f"there is no {name!r}; expected {', '.join(QUANTITIES)}.")
+        known = self._numbers(values)
+        state = [
+            np.zeros(len(symbols)) if x is None else np.asarray(x, float)
+            for symbols, x in zip((self.q, self.dq, self.ddq), (q, dq, ddq), strict=True)
+        ]
+        return np.asarray(self._function(name)(*state, known), float)
+
+    def subs(self, values: Mapping[Any, Any]) -> "SymbolicRobot":
+        """The same robot with numbers or expressions for some of its parameters."""
+        from sympy import sympify
+
+        named = {x.name: x for x in self.parameters}
+        table = {named.get(str(key), sympify(key)): value for key, value in values.items()}
+        changed = self.model.astype(lambda x: sympify(x).subs(table))
+        return SymbolicRobot(changed)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, self.parameters)) or "none"
+        return (
+            f"SymbolicRobot({self.name!r}, q: {', '.join(map(str, self.q))}, parameters: {shown})"
+        )
+
+    @cached_property
+    def _M(self) -> Array:
+        return algorithms.mass_matrix(self._model, self._q)
+
+    @cached_property
+    def _C(self) -> Array:
+        return algorithms.coriolis_matrix(self._model, self._q, self._dq)
+
+    @cached_property
+    def _presenter(self) -> Presenter:
+        return Presenter(self._reader, [*self.dq, *self.ddq], weights(self.model))
+
+    def _present(self, x: Any) -> Any:
+        return self._presenter.present(x)
+
+    def _matrix(self, name: str, entries: Array) -> Any:
+        entries = np.asarray(entries, object)
+        rows = len(entries)
+        columns = entries.shape[1] if entries.ndim == 2 else 1
+        return matrix(name, rows, columns, [self._present(x) for x in entries.ravel()])
+
+    def _column(self, name: str, entries: Any) -> Any:
+        return matrix(name, self.model.n, 1, list(entries))
+
+    def _numbers(self, values: Any) -> list[float]:
+        known = {x.name: value for x, value in self.values.items()}
+        known |= {str(key): value for key, value in (values or {}).items()}
+        missing = [x.name for x in self.parameters if x.name not in known]
+        if missing:
+            raise InputError(
+                f"{self.name!r} has no numbers for {', '.join(missing)}; pass "
+                f"values={{{missing[0]!r}: 1.0, ...}}."
+            )
+        return [float(known[x.name]) for x in self.parameters]
+
+    def _function(self, name: str) -> Any:
+        from sympy import lambdify
+
+        if name not in self._functions:
+            found = getattr(self, name)
+            found = found.expr if isinstance(found, Formula) else found
+            found = found.tolist() if hasattr(found, "tolist") else found
+            if name in VECTORS:
+                found = [row[0] for row in found]
+            arguments = [self.q, self.dq, self.ddq, self.parameters]
+            self._functions[name] = lambdify(arguments, found, modules="math", cse=True)
+        return self._functions[name]
+
+
+QUANTITIES = (
+    "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda", "christoffel",
+)  # fmt: skip

@@ -1,0 +1,94 @@
+"""The test driver of exported C: a main that compares the function with the kernel's results."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kinetree import algorithms
+from kinetree.arrays import Array
+from kinetree.backends.kernel import Kernel
+from kinetree.compiler.graph import Port
+from kinetree.write.code.c import returns
+from kinetree.write.code.program import DTYPES, Program
+from kinetree.free import FREE, free_values
+from kinetree.model import Model
+
+STATES = 8
+PLACES = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}
+
+
+def write_driver(program: Program, model: Model) -> str:
+    """What follows the function: stored states, the kernel's results, and the main."""
+    given = states(program, model)
+    kernel = Kernel(program.graph, program.name)
+    found = kernel(*given)
+    results = found if isinstance(found, tuple) else (found,)
+    lines = ["", "#include <float.h>", "#include <stdio.h>", ""]
+    for port, values in zip(program.inputs, given, strict=True):
+        lines += _table(program, port, values)
+    for port, values in zip(program.outputs, results, strict=True):
+        lines += _table(program, port, values, "expected_")
+    return "\n".join([*lines, *_main(program)]) + "\n"
+
+
+def states(program: Program, model: Model) -> list[Array]:
+    """Random arguments, (STATES, *shape); what the model has stands for the free data."""
+    rng = np.random.default_rng(0)
+    given = []
+    for port in program.inputs:
+        if port.name == "q":
+            values = np.array([algorithms.random(model, rng) for _ in range(STATES)])
+        elif port.name in FREE:
+            values = np.broadcast_to(free_values(model, port.name), (STATES, *port.shape))
+        else:
+            values = rng.normal(size=(STATES, *port.shape))
+        given.append(values.astype(DTYPES[program.dtype]))
+    return given
+
+
+def _table(program: Program, port: Port, values: Array, prefix: str = "given_") -> Iterable[str]:
+    """Numbers in hexadecimal, which every C99 compiler reads bit by bit."""
+    suffix = "f" if program.dtype == "float" else ""
+    yield f"static const {program.dtype} {prefix}{port.name}[{STATES}][{port.size}] = {{"
+    for row in values.reshape(STATES, -1).tolist():
+        yield f"    {{{', '.join(x.hex() + suffix for x in row)}}},"
+    yield "};"
+
+
+def _main(program: Program) -> list[str]:
+    dtype, outputs = program.dtype, program.outputs
+    passed = [
+        f"given_{port.name}[k]" if port.shape else f"given_{port.name}[k][0]"
+        for port in program.inputs
+    ]
+    lines = ["", "int main(void)", "{", "    double worst = 0.0;"]
+    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
+    lines += [f"        {dtype} {port.name}[{port.size}];" for port in outputs]
+    if returns(program):
+        lines.append(f"        {outputs[0].name}[0] = {program.name}({', '.join(passed)});")
+    else:
+        lines.append(f"        {program.name}({', '.join([*passed, *(p.name for p in outputs)])});")
+    for port in outputs:
+        lines += [
+            "        {",
+            "            double error = 0.0, size = 0.0;",
+            f"            for (int i = 0; i < {port.size}; ++i) {{",
+            f"                const double expected = expected_{port.name}[k][i];",
+            f"                error = fmax(error, fabs({port.name}[i] - expected));",
+            "                size = fmax(size, fabs(expected));",
+            f"                if ({port.name}[i] != {port.name}[i]) {{",
+            '                    printf("not a number\\n");',
+            "                    return 1;",
+            "                }",
+            "            }",
+            "            worst = fmax(worst, size > 0.0 ? error / size : error);",
+            "        }",
+        ]
+    lines += [
+        "    }",
+        f"    worst /= {PLACES[dtype]};",
+        f'    printf("%d states, largest difference %.2f eps\\n", {STATES}, worst);',
+        "    return worst <= 2.0 ? 0 : 1;",
+        "}",
+    ]
+    return lines

@@ -1,0 +1,58 @@
+"""What a file format cannot say: written as comments, and told in one warning or error."""
+
+import warnings
+from dataclasses import dataclass, field
+
+from kinetree.arrays import known
+from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.write.xml import Tag, comment
+from kinetree.model import Model
+
+POLICIES = ("warn", "error", "allow")
+
+
+@dataclass
+class Losses:
+    """Everything about one robot that one format has no words for, in the order found."""
+
+    format: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> Tag:
+        """The comment that stands in the file where the loss is."""
+        self.found.append(text)
+        return comment(f"not said by {self.format}: {text}")
+
+    def tell(self, model: Model, policy: str) -> None:
+        """Warn, raise or keep still about what was found."""
+        if not self.found or policy == "allow":
+            return
+        text = f"{self.format} cannot say everything about {model.name!r}: {'; '.join(self.found)}."
+        if policy == "error":
+            raise ModelError(
+                f"{text} Pass losses='warn' to write the rest, with comments where these belong."
+            )
+        warnings.warn(f"{text} It stands in comments of the file.", KinetreeWarning, stacklevel=3)
+
+
+def check_policy(policy: str) -> None:
+    """What to do about losses is one of the words for it."""
+    if policy not in POLICIES:
+        raise InputError(f"losses is {policy!r}; expected one of {', '.join(POLICIES)}.")
+
+
+def in_floats(model: Model, format: str) -> Model:
+    """The model in floats; one with symbols is refused."""
+    for key in ("m", "com", "I_com", "M_pi", "gravity"):
+        if known(getattr(model, key)) is None:
+            raise InputError(
+                f"{key} of {model.name!r} holds symbols: {getattr(model, key).tolist()}; {format} "
+                "needs numbers. Build the robot with values in their place."
+            )
+    try:
+        return model.astype(float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{model.name!r} holds symbols in its frames or drives ({error}); {format} needs "
+            "numbers. Build the robot with values in their place."
+        ) from None
