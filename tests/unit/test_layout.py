@@ -21,7 +21,7 @@ STAGES = (
     ("compiler",),
     ("backends",),
     ("free", "traced", "compilable", "quantities"),
-    ("compile", "cuda"),
+    ("compile", "compiled", "cuda"),
     ("convert", "symbols", "write", "explain"),
     ("controllers", "simulate", "motion"),
     ("robot",),
