@@ -41,5 +41,9 @@ class CompileError(KinetreeError, RuntimeError):
     """Code that could not be compiled or loaded."""
 
 
+class MissingPackageError(KinetreeError, ImportError):
+    """An optional package that is needed and not installed."""
+
+
 class KinetreeWarning(UserWarning):
     """Something a user should know about their robot or their machine."""

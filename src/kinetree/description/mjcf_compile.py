@@ -10,7 +10,8 @@ from typing import Any
 from kinetree.description.mjcf_checks import owner
 from kinetree.description.mjcf_nodes import Node, with_ancestors, write
 from kinetree.description.xml import clip
-from kinetree.errors import KinetreeError, ParseError
+from kinetree.errors import ParseError
+from kinetree.extras import need
 
 _LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process
 
@@ -50,14 +51,7 @@ class Compiled:
 
 def import_mujoco() -> Any:
     """The mujoco package, which is optional."""
-    try:
-        import mujoco
-    except ImportError as error:
-        raise _MissingPackage(
-            "MJCF files are read with MuJoCo's own compiler, and the package mujoco is not "
-            f"installed ({error}). Install it with: pip install 'kinetree[mjcf]'."
-        ) from None
-    return mujoco
+    return need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
 
 
 def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = None) -> Compiled:
@@ -101,7 +95,3 @@ def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
             break
     node = nodes[k]
     return f"{node.where}: MuJoCo refuses {owner(node, around)}: {reason}.{hint}"
-
-
-class _MissingPackage(KinetreeError, ImportError):
-    """An optional package that is needed and not there."""

@@ -2,14 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from kinetree.errors import ParseError
-
-
-class MissingExtraError(ParseError, ImportError):
-    """A package that only this kind of file needs is not installed."""
+from kinetree.extras import need
 
 
 def expand_xacro(
@@ -27,17 +23,11 @@ def expand_xacro(
         arguments: values of its <xacro:arg> elements.
 
     Raises:
-        MissingExtraError: xacrodoc is not installed.
+        MissingPackageError: xacrodoc is not installed.
         ParseError: xacro cannot expand the file.
     """
     file = Path(path).name
-    try:
-        xacrodoc = import_module("xacrodoc")
-    except ImportError:
-        raise MissingExtraError(
-            f"{file} is a xacro file, which needs the package xacrodoc: "
-            "pip install 'kinetree[xacro]'. Or expand it elsewhere and load the URDF."
-        ) from None
+    xacrodoc = need("xacrodoc", "xacro", f"{file} is a xacro file, which")
     try:
         xacrodoc.packages.update_package_cache(_packages(package_paths))
         document = xacrodoc.XacroDoc.from_file(

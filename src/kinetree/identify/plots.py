@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.extras import need
 from kinetree.identify.identify import Identification
-from kinetree.motion.packages import need
 
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
 MOST_POINTS = 2000

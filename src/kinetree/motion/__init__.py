@@ -11,7 +11,6 @@ from kinetree.motion.inverse_kinematics import inverse_kinematics
 from kinetree.motion.limit_report import JointLoad, LimitError, LimitReport, Violation
 from kinetree.motion.limits import check_limits
 from kinetree.motion.npz_files import read_npz, write_npz
-from kinetree.motion.packages import MissingPackage
 from kinetree.motion.plots import plot
 from kinetree.motion.polynomials import cubic, quintic
 from kinetree.motion.scaling import Overload, UniformScaling, scale_time
@@ -25,7 +24,6 @@ __all__ = [
     "JointLoad",
     "LimitError",
     "LimitReport",
-    "MissingPackage",
     "Overload",
     "TimeOptimal",
     "Trajectory",

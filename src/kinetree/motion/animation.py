@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.extras import need
 from kinetree.model import WORLD, Model
 from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.inputs import positive, sample_times
 from kinetree.motion.interpolation import resample
-from kinetree.motion.packages import need
 from kinetree.simulate.trajectory import Trajectory
 
 

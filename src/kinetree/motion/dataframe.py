@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from kinetree.extras import need
 from kinetree.motion.columns import columns_of
-from kinetree.motion.packages import need
 from kinetree.simulate.trajectory import Trajectory
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
+from kinetree.extras import need
 from kinetree.motion.bounds import Bounds, bounds_of
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.energy import energy_balance, joint_forces
 from kinetree.motion.limit_report import LimitReport
 from kinetree.motion.limits import POSITION, SPEED, TORQUE, check_limits
-from kinetree.motion.packages import need
 from kinetree.simulate.trajectory import Trajectory
 
 PANELS = ("q", "dq", "ddq", "tau", "energy")

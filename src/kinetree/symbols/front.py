@@ -1,18 +1,14 @@
 """kt.symbolic: the closed forms of a robot."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError
+from kinetree.extras import need
 from kinetree.model import Model
 
 if TYPE_CHECKING:
     from kinetree.symbols.robot import SymbolicRobot
-
-
-class MissingPackageError(KinetreeError, ImportError):
-    """An optional package that is not installed."""
 
 
 def symbolic(
@@ -34,11 +30,7 @@ def symbolic(
         M, C, c, g, tau, T, J, K, U, Lambda and christoffel as SymPy objects, each computed when it
         is first asked for.
     """
-    if find_spec("sympy") is None:
-        raise MissingPackageError(
-            "closed forms need SymPy, which is not installed. Install it with "
-            "pip install 'kinetree[symbolic]'."
-        )
+    need("sympy", "symbolic", "a closed form")
     model = getattr(robot, "model", robot)
     if not isinstance(model, Model):
         raise InputError(f"robot is {robot!r}; expected a Robot or a Model.")

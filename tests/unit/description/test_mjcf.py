@@ -1,7 +1,7 @@
 """What each part of an MJCF file becomes."""
 
-import builtins
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -215,13 +215,6 @@ def test_replicates_are_written_out_and_noted(read):
 
 
 def test_without_mujoco_the_error_names_the_extra(tmp_path, monkeypatch):
-    real_import = builtins.__import__
-
-    def no_mujoco(name, *args, **kwargs):
-        if name == "mujoco":
-            raise ImportError("No module named 'mujoco'")
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", no_mujoco)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(KinetreeError, match=r"kinetree\[mjcf\]"):
         read_mjcf(tmp_path / "toy.xml")

@@ -5,7 +5,7 @@ import pytest
 
 from kinetree.description.urdf import read_urdf, read_urdf_text
 from kinetree.description.xacro import expand_xacro
-from kinetree.errors import ParseError
+from kinetree.errors import KinetreeError, ParseError
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -39,7 +39,7 @@ def arm(tmp_path):
 
 def test_without_the_package_the_error_names_the_extra(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
-    with pytest.raises(ParseError, match=r"kinetree\[xacro\]") as caught:
+    with pytest.raises(KinetreeError, match=r"kinetree\[xacro\]") as caught:
         read_urdf(arm)
     assert isinstance(caught.value, ImportError)
 

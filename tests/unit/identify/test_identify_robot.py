@@ -38,7 +38,7 @@ def test_the_panda_with_noise_friction_and_armature():
     true, described = with_drives(kt.robots.panda()), misjudged(kt.robots.panda())
     motion = excitation(described, 15, 0.01, harmonics=8, seed=3)
     shares = []
-    for seed in range(4):
+    for seed in range(10):
         data = simulated_recording(
             true, motion, encoder_noise=ENCODER, torque_noise=PANDA_NOISE, seed=seed
         )

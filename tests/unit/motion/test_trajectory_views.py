@@ -7,8 +7,8 @@ import pytest
 from motion_robots import GRAVITY, MASS, PANDA_END, PANDA_START, lift
 
 import kinetree as kt
-from kinetree.errors import InputError
-from kinetree.motion import MissingPackage, Trajectory, quintic, sinusoid
+from kinetree.errors import InputError, MissingPackageError
+from kinetree.motion import Trajectory, quintic, sinusoid
 
 PANDA = kt.robots.panda()
 PLAN = quintic(PANDA_START, PANDA_END, 0.6, robot=PANDA)
@@ -119,5 +119,5 @@ def test_missing_packages_are_told_with_the_way_out(monkeypatch, package, extra,
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=rf"pip install 'kinetree\[{extra}\]'"):
+    with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{extra}\]'"):
         use()

@@ -11,7 +11,6 @@ sympy = pytest.importorskip("sympy")
 import kinetree as kt  # noqa: E402
 from kinetree.errors import InputError, KinetreeError  # noqa: E402
 from kinetree.model import Builder  # noqa: E402
-from kinetree.symbols import front  # noqa: E402
 from kinetree.symbols.parameters import KINDS  # noqa: E402
 
 
@@ -95,7 +94,7 @@ def test_arguments_are_checked():
 
 
 def test_without_sympy_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(KinetreeError, match=r"kinetree\[symbolic\]") as found:
         kt.symbolic(kt.robots.rp())
     assert isinstance(found.value, ImportError)

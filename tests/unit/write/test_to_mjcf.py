@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from kinetree import Builder, Friction, Limits, Mimic, Rotor, algorithms
 from kinetree.errors import InputError, KinetreeWarning, ModelError
-from kinetree.write import to_mjcf
 from kinetree.model import build_model
 from kinetree.model.samples import random_model
+from kinetree.write import to_mjcf
 
 mujoco = pytest.importorskip("mujoco")
 

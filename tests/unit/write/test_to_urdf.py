@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kinetree import Builder, Friction, Limits, Rotor, algorithms, robots
 from kinetree.description.urdf import read_urdf_text
 from kinetree.errors import InputError, KinetreeWarning, ModelError
-from kinetree.write import to_urdf
-from kinetree.write.angles import roll_pitch_yaw
 from kinetree.model import build_model
 from kinetree.model.samples import random_model
 from kinetree.spatial import exp_so3, rpy
+from kinetree.write import to_urdf
+from kinetree.write.angles import roll_pitch_yaw
 
 TYPES = ("revolute", "revolute", "prismatic", "planar", "free")
 SEEDS = st.integers(0, 10**6)
