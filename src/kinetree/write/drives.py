@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from kinetree.model import Joint
 from kinetree.write.losses import Losses
 from kinetree.write.xml import Tag, number
-from kinetree.model import Joint
 
 
 def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list[Tag]]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from kinetree.arrays import known
 from kinetree.errors import InputError, KinetreeWarning, ModelError
-from kinetree.write.xml import Tag, comment
 from kinetree.model import Model
+from kinetree.write.xml import Tag, comment
 
 POLICIES = ("warn", "error", "allow")
 

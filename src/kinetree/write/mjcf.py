@@ -3,12 +3,12 @@
 import numpy as np
 
 from kinetree.errors import ModelError
+from kinetree.model import WORLD, Frame, Model
+from kinetree.model.describe import link_names, own_frames
 from kinetree.write.losses import Losses, check_policy, in_floats
 from kinetree.write.mjcf_joints import joint_tag
 from kinetree.write.mjcf_places import Step, body_steps, inertial_tag, pose_attributes
 from kinetree.write.xml import Tag, check_names, document, number, numbers, unused
-from kinetree.model import WORLD, Frame, Model
-from kinetree.model.describe import link_names, own_frames
 
 BASE = "world"  # what MuJoCo calls it
 

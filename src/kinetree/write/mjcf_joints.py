@@ -7,13 +7,13 @@ import numpy as np
 from kinetree.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError
+from kinetree.model import WORLD, Joint, Model
+from kinetree.model.describe import rotor_ratio
+from kinetree.spatial.so3 import cross
 from kinetree.write.drives import shown, symmetric_friction
 from kinetree.write.losses import Losses
 from kinetree.write.mjcf_places import Step
 from kinetree.write.xml import Tag, number, numbers
-from kinetree.model import WORLD, Joint, Model
-from kinetree.model.describe import rotor_ratio
-from kinetree.spatial.so3 import cross
 
 WORDS = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball", FREE: "free"}
 REFUSED = {

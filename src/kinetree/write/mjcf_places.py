@@ -8,11 +8,11 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.errors import ModelError
-from kinetree.write.xml import Tag, number, numbers
 from kinetree.model import Model
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import Ad, inverse
 from kinetree.spatial.so3 import quaternion
+from kinetree.write.xml import Tag, number, numbers
 
 SMALLEST = 1e-15  # MuJoCo's mjMINVAL: less mass or moment than this it refuses on what moves
 

@@ -7,14 +7,14 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.description.joints import PLANAR, PRISMATIC, REVOLUTE
 from kinetree.errors import InputError, ModelError
-from kinetree.write.angles import roll_pitch_yaw
-from kinetree.write.losses import Losses, check_policy, in_floats
-from kinetree.write.urdf_joints import drive_tags, joint_word, limit_tag, ranged, transmission_tag
-from kinetree.write.xml import Tag, check_names, document, number, numbers, unused
 from kinetree.model import WORLD, Model, joint_pose
 from kinetree.model.describe import link_names, own_frames
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
+from kinetree.write.angles import roll_pitch_yaw
+from kinetree.write.losses import Losses, check_policy, in_floats
+from kinetree.write.urdf_joints import drive_tags, joint_word, limit_tag, ranged, transmission_tag
+from kinetree.write.xml import Tag, check_names, document, number, numbers, unused
 
 GRAVITY = (0, 0, -9.81)
 

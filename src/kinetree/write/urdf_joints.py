@@ -16,11 +16,11 @@ from kinetree.description.joints import (
 )
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError
+from kinetree.model import WORLD, Joint, JointRotor, Model
+from kinetree.model.describe import rotor_ratio
 from kinetree.write.drives import has_friction, shown, symmetric_friction
 from kinetree.write.losses import Losses
 from kinetree.write.xml import Tag, number, numbers
-from kinetree.model import WORLD, Joint, JointRotor, Model
-from kinetree.model.describe import rotor_ratio
 
 WORDS = {REVOLUTE: "revolute", PRISMATIC: "prismatic", PLANAR: "planar", FREE: "floating"}
 ENDLESS = 1e300  # what stands for one infinite end of a range that is finite at the other

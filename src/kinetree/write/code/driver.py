@@ -8,10 +8,10 @@ from kinetree import algorithms
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import Port
-from kinetree.write.code.c import returns
-from kinetree.write.code.program import DTYPES, Program
 from kinetree.free import FREE, free_values
 from kinetree.model import Model
+from kinetree.write.code.c import returns
+from kinetree.write.code.program import DTYPES, Program
 
 STATES = 8
 PLACES = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}

@@ -7,13 +7,13 @@ from typing import Protocol
 from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
+from kinetree.model import Model
+from kinetree.quantities import find_quantity
 from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.write.code.driver import write_driver
 from kinetree.write.code.header import RESULTS, WEIGHING, About, header
 from kinetree.write.code.names import function_name, identifier
 from kinetree.write.code.program import DTYPES, Program
-from kinetree.model import Model
-from kinetree.quantities import find_quantity
 
 
 @dataclass(frozen=True)

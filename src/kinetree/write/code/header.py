@@ -6,9 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC
-from kinetree.write.code.names import plain
 from kinetree.model import Joint, Model
 from kinetree.model.joint import coordinate_names, rate_names
+from kinetree.write.code.names import plain
 
 JOINT_FORCES = "N m or N"
 
