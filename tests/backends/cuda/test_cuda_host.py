@@ -149,6 +149,11 @@ def test_rows_are_padded_where_many_threads_would_meet_in_a_bank(width, pitch):
     assert padded(width, 4) == pitch
 
 
+@pytest.mark.parametrize(("width", "pitch"), [(7, 7), (6, 6), (44, 45), (8, 9), (49, 49)])
+def test_doubles_meet_twice_as_often(width, pitch):
+    assert padded(width, 8) == pitch
+
+
 def test_the_depth_first_order_needs_fewer_values_and_computes_the_same():
     graph = trace_quantity(kt.robots.humanoid().model, "inverse_dynamics")
     short = short_lived(graph)

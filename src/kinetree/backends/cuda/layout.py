@@ -14,7 +14,7 @@ from kinetree.compiler.graph import Graph, Port
 WARP = 32
 BANKS = 128  # bytes that the banks of shared memory deliver at once
 STATE_BYTES = 1792  # of shared memory for a state; four warps fit a multiprocessor with 228 KB
-WAITING = 4  # threads that may want one bank; rows that bring together more are padded
+WAITING = 4  # times that a warp may have to ask for its numbers; rows that need more are padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +89,9 @@ def in_place(graph: Graph) -> dict[int, int]:
 
 
 def padded(width: int, itemsize: int) -> int:
-    """Distance of rows in a tile: one number more where too many threads would meet in a bank."""
-    return width + (gcd(width, BANKS // itemsize) > WAITING)
+    """Distance of rows in a tile: one number more where too many threads would meet in a bank.
+
+    The banks deliver 32 floats or 16 doubles at once, so a warp asks at least twice for doubles.
+    """
+    meetings = gcd(width, BANKS // itemsize) * itemsize // 4
+    return width + (meetings > WAITING)
