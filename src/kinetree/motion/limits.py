@@ -10,7 +10,6 @@ from kinetree.motion.bounds import Bounds, bounds_of, with_limits
 from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.limit_report import JointLoad, LimitReport, Violation
 from kinetree.motion.loads import Loads, loads_of
-from kinetree.motion.peaks import vertices
 from kinetree.motion.scaling import scaling_of
 from kinetree.simulate.trajectory import Trajectory
 
@@ -28,7 +27,8 @@ def check_limits(
     """Peaks, means, power and energy of every joint, and every violation of its limits.
 
     Joint forces are those of the trajectory, or else of inverse dynamics. Peaks are sought between
-    the samples too (see `kinetree.motion.peaks`). A limit is violated where it is exceeded by more
+    the samples too (see `kinetree.motion.peaks`), unless the trajectory says that its
+    accelerations jump: meta["smooth"] is False. A limit is violated where it is exceeded by more
     than `tolerance` of itself. The report says how much slower the motion must run to fit.
     Other limits of force and speed than the robot's own: `effort`, `velocity`, a number or (n,).
     """
@@ -51,7 +51,7 @@ def check_limits(
 
 def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
     t, tau, power = loads.t, loads.tau[:, k], loads.power[:, k]
-    position = with_peaks(t, loads.q[:, k])[1]
+    position = with_peaks(loads, loads.q[:, k])[1]
     moves = bounds.coords[k] >= 0
     return JointLoad(
         name=bounds.names[k],
@@ -60,30 +60,30 @@ def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
         highest=float(position.max()) if moves else np.nan,
         lower=float(bounds.lower[k]),
         upper=float(bounds.upper[k]),
-        peak_speed=peak(t, loads.dq[:, k]),
+        peak_speed=peak(loads, loads.dq[:, k]),
         speed_limit=float(bounds.velocity[k]),
-        peak_torque=peak(t, tau),
+        peak_torque=peak(loads, tau),
         rms_torque=float(np.sqrt(mean(t, tau * tau))),
         mean_torque=mean(t, tau),
         torque_limit=float(bounds.effort[k]),
-        peak_power=peak(t, power),
+        peak_power=peak(loads, power),
         mean_power=mean(t, power),
         work=mean(t, power) * (t[-1] - t[0]),
         drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
     )
 
 
-def with_peaks(t: Array, x: Array) -> tuple[Array, Array]:
+def with_peaks(loads: Loads, x: Array) -> tuple[Array, Array]:
     """Samples and the peaks between them, in the order of time."""
-    between = vertices(t, x)
-    times = np.concatenate([t, between.t])
+    between = loads.between(x)
+    times = np.concatenate([loads.t, between.t])
     order = np.argsort(times, kind="stable")
     return times[order], np.concatenate([x, between(x)])[order]
 
 
-def peak(t: Array, x: Array) -> float:
+def peak(loads: Loads, x: Array) -> float:
     """The value furthest from zero, with its sign."""
-    x = with_peaks(t, x)[1]
+    x = with_peaks(loads, x)[1]
     return float(x[np.argmax(np.abs(x))])
 
 
@@ -106,7 +106,7 @@ def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Viol
                 continue
             finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
             slack = tolerance * max(finite, default=0)
-            times, values = with_peaks(loads.t, x[:, k])
+            times, values = with_peaks(loads, x[:, k])
             for sign, limit in ((1, high), (-1, low)):
                 excess = sign * (values - limit) - slack if np.isfinite(limit) else 0 * values
                 for span in _spans(excess > 0):

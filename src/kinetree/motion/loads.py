@@ -13,6 +13,7 @@ from kinetree.arrays import Array
 from kinetree.motion.bounds import Bounds, positions
 from kinetree.motion.dynamics import Dynamics
 from kinetree.motion.energy import joint_forces
+from kinetree.motion.peaks import Vertices, vertices
 from kinetree.simulate.trajectory import Trajectory
 
 
@@ -21,7 +22,8 @@ class Loads:
     """Samples of a motion, (T, n) each: positions of joints, rates, forces and their parts.
 
     inertial + viscous + static = tau, where tau is that of the model; `gravity` is the part of
-    `static` that is there without friction. `known` says whether friction has these parts alone.
+    `static` that is there without friction. `known` says whether friction has these parts alone,
+    `smooth` whether there may be peaks between the samples.
     """
 
     t: Array
@@ -33,6 +35,11 @@ class Loads:
     static: Array
     gravity: Array
     known: bool
+    smooth: bool
+
+    def between(self, x: Array) -> Vertices:
+        """The peaks of x, (T,), between the samples; none where the motion is not smooth."""
+        return vertices(self.t, x) if self.smooth else vertices(self.t[:0], x[:0])
 
     @property
     def power(self) -> Array:
@@ -61,4 +68,5 @@ def loads_of(robot: Dynamics, trajectory: Trajectory, bounds: Bounds) -> Loads:
         static=gravity + friction - (viscous if known else 0) + (tau - model_tau),
         gravity=gravity,
         known=known,
+        smooth=bool(trajectory.meta.get("smooth", True)),
     )

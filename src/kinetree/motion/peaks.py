@@ -12,8 +12,8 @@ import numpy as np
 
 from kinetree.arrays import Array
 
-# relative change of second differences from sample to sample: a sine has less than SMOOTH with 20
-# samples a period, and more than KINK with 9
+# relative change of second differences over two samples: a sine has less than SMOOTH with 35
+# samples a period, and more than KINK with 15
 SMOOTH, KINK = 0.1, 0.5
 
 
@@ -51,7 +51,9 @@ def vertices(t: Array, x: Array) -> Vertices:
 
 def _trust(bend: Array, i: Array) -> Array:
     """1 where the bend at i is that of its neighbours, 0 where it is another, and between."""
-    change = [bend[np.clip(j, 0, len(bend) - 1)] / bend[i] - 1 for j in (i - 1, i + 1)]
+    change = [
+        bend[np.clip(j, 0, len(bend) - 1)] / bend[i] - 1 for j in (i - 2, i - 1, i + 1, i + 2)
+    ]
     return np.clip((KINK - np.max(np.abs(change), axis=0)) / (KINK - SMOOTH), 0, 1)
 
 

@@ -41,9 +41,10 @@ def fastest_profile(rows: Rows) -> tuple[Array, Array] | None:
     x, us = [0.0], []
     for i, length in enumerate(rows.lengths):
         u = _largest_u(rows.a[i], rows.b[i], rows.c[i], x[-1], length, reach[i + 1])
-        after = min(x[-1] + 2 * length * u, reach[i + 1]) if i + 1 < len(rows.lengths) else 0.0
-        if not after > 0 and i + 1 < len(rows.lengths):
-            return None  # the robot would stand still for ever
+        last = i + 1 == len(rows.lengths)
+        after = 0.0 if last else max(min(x[-1] + 2 * length * u, reach[i + 1]), 0.0)
+        if not max(after, x[-1]) > 0:
+            return None  # from rest to rest: the robot would stand still for ever
         us.append((after - x[-1]) / (2 * length))
         x.append(after)
     return np.array(x), np.array(us)

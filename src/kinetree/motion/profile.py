@@ -15,7 +15,9 @@ INSIDE = np.linspace(0, 1, 13)  # places in every interval where forces and spee
 ROUNDS = 40
 ROUNDING = 0.1  # of the margin
 SETTLED = 1e-7  # relative change of the profile at which friction is known
-CREEP = 1e-9  # of the speed of the path, at which friction in motion shows at a standstill
+CREEP = 1e-9  # rad/s or m/s, at which friction in motion shows at a standstill
+SLOW = 1e-2  # share of the largest speed below which friction is drawn as a straight line
+STEP = 1e-4  # relative, of the differences that give the tangent of friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +125,24 @@ def _at_knots(robot: Dynamics, path: Path) -> Knots:
     return Knots(slope, bend, A, B, robot.gravity_forces(q), np.diff(path.knots))
 
 
-def _friction(robot: Dynamics, knots: Knots, x: Array) -> Array:
-    """Friction in motion at the knots, (N + 1, n), also where the robot is about to move."""
-    return robot.friction_forces(knots.slope * np.maximum(np.sqrt(x), CREEP)[:, None])
+def _friction(robot: Dynamics, knots: Knots, x: Array) -> tuple[Array, Array]:
+    """Friction near a profile x, as slope * x + rest at the knots, (N + 1, n) each.
+
+    Viscous friction grows with the root of x; here stands its tangent. Where the robot is slow, the
+    tangent of a small speed takes its place, since that of none would be vertical.
+    """
+    ds = np.maximum(np.sqrt(x), max(SLOW * np.sqrt(float(x.max())), CREEP))[:, None]
+    force = robot.friction_forces(knots.slope * ds)
+    ahead, behind = (robot.friction_forces(knots.slope * (ds * (1 + e))) for e in (STEP, -STEP))
+    growth = (ahead - behind) / (2 * STEP)  # by the logarithm of ds, which is half that of x
+    slope = np.where(ds > CREEP, growth / (2 * ds * ds), 0)
+    return slope, force - slope * ds * ds
 
 
 def _check_standing(robot: Dynamics, path: Path, knots: Knots, bounds: Bounds) -> None:
     """Refuse a path that cannot even be crept along, saying where and why."""
-    still = np.abs(knots.gravity), np.abs(knots.gravity + _friction(robot, knots, 0 * path.knots))
+    creeping = knots.gravity + robot.friction_forces(knots.slope * CREEP)
+    still = np.abs(knots.gravity), np.abs(creeping)
     for force, what in zip(
         still, ("gravity alone needs", "gravity and friction need"), strict=True
     ):
@@ -145,20 +157,19 @@ def _check_standing(robot: Dynamics, path: Path, knots: Knots, bounds: Bounds) -
 
 
 def _settle(robot: Dynamics, path: Path, knots: Knots, limits: tuple[Array, ...]) -> Profile:
-    """The profile whose friction is its own; halfway steps keep it from swinging."""
+    """The profile whose friction is its own: tangents taken anew until nothing changes."""
     kept = _nothing_kept(len(knots.lengths), knots.A.shape[1])
     x = np.zeros(len(path.knots))
     profile = None
-    for turn in range(ROUNDS):
+    for _ in range(ROUNDS):
         found = fastest_profile(_rows(knots, _friction(robot, knots, x), limits, kept))
         if found is None:
             x = x / 4  # too fast a guess: friction alone used up the torque
             continue
         profile = Profile(path, *found)
-        change = float(np.max(np.abs(profile.x - x)))
-        if change <= SETTLED * float(profile.x.max()):
+        if float(np.max(np.abs(profile.x - x))) <= SETTLED * float(profile.x.max()):
             break
-        x = profile.x if turn == 0 else (x + profile.x) / 2
+        x = profile.x
     if profile is None:
         raise InputError(
             "no motion along the path keeps all joints within their limits, though the robot can "
@@ -171,14 +182,16 @@ def _nothing_kept(intervals: int, n: int) -> list[Array]:
     return [np.zeros((intervals, n)) for _ in range(5)]
 
 
-def _rows(knots: Knots, friction: Array, limits: tuple[Array, ...], kept: list[Array]) -> Rows:
+def _rows(
+    knots: Knots, friction: tuple[Array, Array], limits: tuple[Array, ...], kept: list[Array]
+) -> Rows:
     """Bounds of forces and accelerations at both ends of every interval, as rows; of speeds."""
     effort, velocity, acceleration = limits
-    C = knots.gravity + friction
+    B, C = knots.B + friction[0], knots.gravity + friction[1]
     high, low, fast, bent_high, bent_low = kept
     parts = [
-        *_both_ends(knots, knots.A, knots.B, C, effort, high),
-        *_both_ends(knots, -knots.A, -knots.B, -C, effort, low),
+        *_both_ends(knots, knots.A, B, C, effort, high),
+        *_both_ends(knots, -knots.A, -B, -C, effort, low),
         *_both_ends(knots, knots.slope, knots.bend, 0 * C, acceleration, bent_high),
         *_both_ends(knots, -knots.slope, -knots.bend, 0 * C, acceleration, bent_low),
     ]

@@ -14,7 +14,6 @@ from kinetree.arrays import Array
 from kinetree.motion.bounds import Bounds
 from kinetree.motion.inputs import positive
 from kinetree.motion.loads import Loads
-from kinetree.motion.peaks import vertices
 from kinetree.simulate.trajectory import Trajectory
 
 ROUNDING = 1e-12
@@ -100,7 +99,7 @@ def _between(loads: Loads, k: int, s: float) -> tuple[Array, ...]:
     """The same at the peaks of force at speed s, and of speed, between the samples."""
     columns = _samples(loads)[k]
     force = (columns[0] * s + columns[1]) * s + columns[2]
-    marks = [vertices(loads.t, x) for x in (force, columns[3])]
+    marks = [loads.between(x) for x in (force, columns[3])]
     return tuple(np.concatenate([mark(x) for mark in marks]) for x in columns)
 
 

@@ -11,7 +11,7 @@ from kinetree.motion.bounds import Bounds, bounds_of, limit_vector, with_limits
 from kinetree.motion.dynamics import Dynamics, check_screws, check_single, robot_of
 from kinetree.motion.inputs import positive, sample_times
 from kinetree.motion.limit_report import LimitReport
-from kinetree.motion.limits import check_limits
+from kinetree.motion.limits import POSITION, check_limits
 from kinetree.motion.path import paths_of
 from kinetree.motion.profile import Profile, fastest
 from kinetree.simulate.trajectory import Trajectory
@@ -67,7 +67,8 @@ def time_optimal(
     and u = d2s/dt2, but for viscous friction, which is taken from the profile found before and
     iterated. Between the knots, where nothing is prescribed, forces and speeds are evaluated and
     their excess is kept back in the next round, until there is none. The result is sampled ten
-    times finer than `dt` and checked; what is returned has passed.
+    times finer than `dt` and checked; what is returned has passed. Positions are those of the
+    given path; where they are beyond limits, the report says so.
 
     Args:
         robot: the robot; its joints have one degree of freedom each.
@@ -94,18 +95,25 @@ def time_optimal(
         raise InputError(f"intervals is {intervals}; expected at least 10.")
     paths = paths_of(trajectory, intervals)
     _check_torques(robot, bounds, trajectory)
-    plan = trajectory.replace(tau=None, model=robot.model, joint_names=(), name=_name(trajectory))
+    plan = trajectory.replace(
+        tau=None, model=robot.model, joint_names=(), name=_name(trajectory), meta={"smooth": False}
+    )
     report = None
     for margin in MARGINS:
         pieces = tuple(fastest(robot, path, bounds, bends, margin) for path in paths)
         fine = _sampled(plan, pieces, step / FINER)
         report = check_limits(robot, fine, effort=effort, velocity=velocity)
-        if report.ok and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
+        if _within(report) and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
             return TimeOptimal(_sampled(plan, pieces, step), report, pieces, margin)
     raise InputError(
         f"the time-optimal motion along {trajectory.name!r} still exceeds a limit with a margin of "
         f"{MARGINS[-1]:g}; its path may be sampled too coarsely.\n{report}"
     )
+
+
+def _within(report: LimitReport) -> bool:
+    """Whether forces and speeds fit; positions are those of the path, and stay in the report."""
+    return all(violation.quantity == POSITION for violation in report.violations)
 
 
 def _name(trajectory: Trajectory) -> str:

@@ -27,7 +27,7 @@ def trapezoid(
     """The straight line from q0 to q1, (n,), in the least time with bounded speeds.
 
     Every joint follows q0 + (q1 - q0) s(t), where s accelerates, cruises and brakes; a short way
-    has no cruise. At least one joint is at its bound in each phase.
+    has no cruise. At least one joint is at its bound in each phase. Each phase has uniform samples.
 
     Args:
         q0: position at the start, (n,).
@@ -57,9 +57,20 @@ def trapezoid(
                 f"{least:.6g} s. Give a longer duration, or higher velocity or acceleration."
             )
     v, a = v / slower, a / slower**2
-    t = sample_times(1 / v + v / a, dt)
+    t = _times(v, a, dt)
     s, ds, dds = _profile(t, v, a)
-    return make(t, (q0 + s * way, ds * way, dds * way), robot, joint_names, name)
+    motion = q0 + s * way, ds * way, dds * way
+    return make(t, motion, robot, joint_names, name).replace(meta={"smooth": False})
+
+
+def _times(v: float, a: float, dt: float) -> Array:
+    """Samples that meet the ends of the phases: there are the peaks of speed, and jumps."""
+    ramp, cruise = v / a, 1 / v - v / a
+    rising = sample_times(ramp, dt)
+    parts = [rising]
+    if cruise > 1e-12 * ramp:
+        parts.append(ramp + sample_times(cruise, dt)[1:])
+    return np.concatenate([*parts, parts[-1][-1] + rising[1:]])
 
 
 def _profile(t: Array, v: float, a: float) -> tuple[Array, Array, Array]:
