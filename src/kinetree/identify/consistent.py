@@ -1,7 +1,8 @@
 """The whole robot from data and a prior, with bodies that exist: Levenberg and Marquardt.
 
 It minimises |R x(theta) - z|^2 + |P x(theta) - p|^2: the first term is the weighted least
-squares of all samples, compressed once by a QR factorisation, the second the prior.
+squares of all samples, compressed once by a QR factorisation, the second the prior. Friction and
+armature are their own coordinates and stay at zero or above.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from kinetree.identify.unknowns import Unknowns
 
 ROUNDS = 200
 LOOSE = 2.0  # of the logarithms of a body's size: e^2 is common
+ENOUGH = 1e-6  # of the squares, in units of the noise: a thousandth of a standard deviation
 FINEST = 1e-6  # noise at least, relative to joint forces: rounding must not outweigh the prior
 
 
@@ -64,7 +66,7 @@ def consistent(
     spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
     P, p = _prior(bodies, own, spread, prior)
     A, b = np.vstack([R, P]), np.concatenate([z, p])
-    start = np.concatenate([*map(coordinates, bodies), np.sqrt(spread)])
+    start = np.concatenate([*map(coordinates, bodies), spread])
     theta, rounds = descend(A, b, start, len(bodies), prior, watch)
     normal = A.T @ A
     covariance = np.linalg.inv(normal)
@@ -94,14 +96,14 @@ def _typical(Y: Array, tau: Array) -> Array:
 
 
 def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
-    """x, (p,), and its derivatives, (p, p): bodies by log-Cholesky, the rest as squares."""
+    """x, (p,), and its derivatives, (p, p): bodies by log-Cholesky, the rest as it is."""
     count = len(theta)
     x, D = np.zeros(count), np.zeros((count, count))
     for i in range(links):
         at = slice(10 * i, 10 * i + 10)
         x[at], D[at, at] = body(theta[at])
     rest = np.arange(10 * links, count)
-    x[rest], D[rest, rest] = theta[rest] ** 2, 2 * theta[rest]
+    x[rest], D[rest, rest] = theta[rest], 1
     return x, D
 
 
@@ -127,24 +129,30 @@ def descend(
             [A @ D, np.diag(pull)]
         )
 
+    drives = np.arange(len(start)) >= 10 * links
     theta, (error, J) = start, errors(start)
     cost, damping, k = float(error @ error), 1e-3, 0
     for k in range(1, ROUNDS + 1):
-        H, g = J.T @ J, J.T @ error
+        g = J.T @ error
+        free = ~(drives & (theta <= 0) & (g > 0))  # what is zero and would be less stays zero
+        H = J[:, free].T @ J[:, free]
         scale = np.diag(H) + 1e-12 * np.diag(H).max()
-        step = -np.linalg.solve(H + damping * np.diag(scale), g)
-        step = step * min(1, 2 / max(float(np.abs(step).max()), 1e-300))  # exponents stay sane
-        new, (e, J_new) = theta + step, errors(theta + step)
+        step = np.zeros(len(theta))
+        step[free] = -np.linalg.solve(H + damping * np.diag(scale), g[free])
+        longest = float(np.abs(step[~drives]).max(initial=1e-300))
+        new = theta + step * min(1, 2 / longest)  # exponents stay sane
+        new[drives] = np.maximum(new[drives], 0)
+        e, J_new = errors(new)
         found = float(e @ e)
         if watch is not None:
             watch(k, min(found, cost))
         if found <= cost:
-            small = cost - found <= 1e-12 * cost
-            theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-12)
+            small = cost - found <= max(ENOUGH, 1e-12 * cost)
+            theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-7)
             if small:
                 break
         elif damping > 1e12:
             break
         else:
-            damping = damping * 4
+            damping = damping * 8
     return theta, k

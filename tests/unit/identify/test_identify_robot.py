@@ -126,6 +126,18 @@ def test_point_masses_and_sliding_joints_can_be_described():
     assert exists(found.robot.model) and np.all(found.error() < 0.07)
 
 
+@pytest.mark.parametrize("name", ["planar_2r", "scara", "ur5e", "hand"])
+def test_robots_without_friction_are_found_as_quickly(name):
+    """The best friction is then zero or would be less, at the edge of what exists."""
+    true = getattr(kt.robots, name)()
+    motion = excitation(true, 15, 0.02, harmonics=6, seed=2)
+    forces = true.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    noise = 0.01 * np.abs(forces).max()
+    found = identify(true, simulated_recording(true, motion, torque_noise=noise), folds=2)
+    assert found.estimate.rounds < 100
+    assert exists(found.robot.model) and np.all(found.error() < 1.4 * noise)
+
+
 def test_a_motion_that_tells_nothing_is_refused():
     robot = spatial_arm()
     t = np.linspace(0, 5, 300)
