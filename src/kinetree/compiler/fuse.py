@@ -3,8 +3,6 @@
 Which product is fused is decided here, once, so that every backend rounds alike.
 """
 
-from dataclasses import replace
-
 from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.prune import prune, share
 
@@ -26,7 +24,7 @@ def fuse(graph: Graph) -> Graph:
             nodes.append(fused(node, k, nodes))
         else:
             nodes.append(node)
-    return prune(share(replace(graph, nodes=tuple(nodes))))
+    return prune(share(graph.with_nodes(nodes, graph.results)))
 
 
 def fused(node: Node, k: int, nodes: list[Node]) -> Node:

@@ -5,7 +5,7 @@ heard of a robot. Equal nodes exist once (the tracer interns them).
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -73,6 +73,10 @@ class Graph:
     def operations(self) -> int:
         """Additions, subtractions, multiplications, divisions, negations; a fused pair is two."""
         return sum(OPERATIONS[op][1] * n for op, n in self.count().items())
+
+    def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
+        """A plain graph of other nodes between the same ports."""
+        return Graph(tuple(nodes), self.inputs, self.outputs, results)
 
     def roots(self) -> Iterator[int]:
         """The nodes that some output needs."""

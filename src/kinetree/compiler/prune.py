@@ -1,7 +1,5 @@
 """Dead-code removal and sharing: only what some output needs stays, and stays once."""
 
-from dataclasses import replace
-
 from kinetree.compiler.graph import Graph, Node
 
 
@@ -31,7 +29,7 @@ def share(graph: Graph) -> Graph:
         if first[i] == i:
             order.append(i)
     results = tuple(tuple(first[node] for node in result) for result in graph.results)
-    return select(replace(graph, nodes=tuple(nodes), results=results), order)
+    return select(graph.with_nodes(nodes, results), order)
 
 
 def select(graph: Graph, order: list[int]) -> Graph:
@@ -45,7 +43,7 @@ def select(graph: Graph, order: list[int]) -> Graph:
         node = graph.nodes[old]
         nodes.append(with_args(node, tuple([position[arg] for arg in node.args])))
     results = tuple(tuple(position[node] for node in result) for result in graph.results)
-    return replace(graph, nodes=tuple(nodes), results=results)
+    return graph.with_nodes(nodes, results)
 
 
 def with_args(node: Node, args: tuple[int, ...]) -> Node:

@@ -6,8 +6,6 @@ change its sign only if nothing else uses it; a value whose negation is computed
 replaced by it.
 """
 
-from dataclasses import replace
-
 from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.prune import prune, share, with_args
 
@@ -99,4 +97,4 @@ def rewrite(graph: Graph, flipped: Plan) -> Graph:
                 args = (*args[:k], moved, *args[k + 1 :])
                 place.append(append(Node(node.op, args)))
     results = tuple(tuple(place[node] for node in result) for result in graph.results)
-    return replace(graph, nodes=tuple(nodes), results=results)
+    return graph.with_nodes(nodes, results)

@@ -85,3 +85,9 @@ def test_the_head_is_a_line_of_json():
     head = json.loads(encode(every_operation()).partition(b"\n")[0])
     assert head["inputs"] == [["q", [], []], ["x", [2, 2], ["a", "b"]]]
     assert sum(head["sizes"]) > 0
+
+
+def test_passes_take_a_stored_graph():
+    inputs = [Port("x", (2,), ("n",))]
+    traced = trace(lambda x: x[0] * x[1] + x[0], inputs)
+    assert optimise(StoredGraph(encode(traced))) == optimise(traced)
