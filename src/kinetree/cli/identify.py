@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify import Identification, identify, read_recording
-from kinetree.load import load
+from kinetree.loading import load
 
 
 def run_identify(
