@@ -20,6 +20,7 @@ SAYS = {
     "09_simulate": r"exact parameters: error \de-1\d rad",
     "10_trajectory": r"the CSV file reads back to the same bits: True",
     "11_limits": r"timed anew it takes 0\.8\d* s: True",
+    "13_identify": r"of 62 intervals hold",
     "05_many_robots_at_once": r"planets, robots, joints: \(2, 1000, 6\)",
 }
 
