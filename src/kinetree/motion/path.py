@@ -16,24 +16,25 @@ FINER = 8  # points in each interval of the trajectory along which the length is
 SHARPEST = 0.5  # cosine of the turn from one such point to the next that counts as a corner
 STRAIGHT = 0.999  # cosine of a turn that counts as none
 STILL = 1e-9  # share of the largest speed that counts as none
+SLOW = 1e-6  # share of the largest speed below which a direction is not taken seriously
+RESTING = 1e-12  # rad or m that a joint may move and still be said to rest
+APART = 1e-6  # of an interval: a place nearer to a knot is the knot
 TREMBLE = 1e-7  # share of the whole length that counts as none
 FAR = 1e-7  # deviation from the trajectory, rad or m, that asks for more knots
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """A smooth piece of a path: a spline over its length.
+    """A smooth piece of a path: a spline over its length, rad and m together.
 
-    Its knots lie densest at the ends, where the robot is slow.
+    Its knots lie densest at the ends, where the robot is slow, and in bends. `grid`, (N + 1,), has
+    them and the places where a joint turns back, so that friction changes nowhere between.
+    `deviation` is the distance from the trajectory that it was taken from, rad or m.
     """
 
     curve: CubicSpline
-    deviation: float  # from the trajectory that it was taken from, rad or m
-
-    @property
-    def knots(self) -> Array:
-        """Lengths at the knots, (N + 1,), rad and m together."""
-        return self.curve.knots
+    grid: Array
+    deviation: float
 
 
 def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
@@ -117,13 +118,52 @@ def _path(
     trajectory: Trajectory, t: Array, speed: Array, length: Array, begin: Array, intervals: int
 ) -> Path:
     """The spline through places at chosen lengths, from `begin` on; its distance from the rest."""
-    angle = np.linspace(0, np.pi, intervals + 1)
-    knots = length[-1] * (1 - np.cos(angle)) / 2
-    knots[-1] = length[-1]
-    q = motion_at(trajectory, _times_at(knots, t, length, speed))[0]
-    curve = cubic_spline(knots, q + (begin - q[0]))
-    away = np.abs(curve(length)[0] - motion_at(trajectory, t)[0])
-    return Path(curve, float(away.max()))
+    q, dq, _ = motion_at(trajectory, t)
+    knots = _knots(length, _turning(dq, speed), intervals)
+    points = motion_at(trajectory, _times_at(knots, t, length, speed))[0]
+    points = points + (begin - points[0])
+    points = np.where(np.ptp(q, axis=0) < RESTING, begin, points)
+    curve = cubic_spline(knots, points)
+    return Path(curve, _grid(curve), float(np.abs(curve(length)[0] - q).max()))
+
+
+def _turning(dq: Array, speed: Array) -> Array:
+    """How far the direction of motion has turned up to every point, rad."""
+    moving = speed > SLOW * speed.max()
+    along = dq / np.where(moving, speed, 1)[:, None]
+    chord = np.linalg.norm(np.diff(along, axis=0), axis=1)
+    angle = 2 * np.arcsin(np.minimum(chord / 2, 1))
+    return np.concatenate([[0], np.cumsum(np.where(moving[1:] & moving[:-1], angle, 0))])
+
+
+def _knots(length: Array, turning: Array, intervals: int) -> Array:
+    """Lengths in equal steps of two angles: one grows fastest at the ends, one is turning."""
+    total = length[-1]
+    angle = np.linspace(0, np.pi, 4 * intervals + 1)
+    table = np.union1d(total * (1 - np.cos(angle)) / 2, length)
+    ends = np.arccos(np.clip(1 - 2 * table / total, -1, 1)) / np.pi
+    share = 0.5 * min(1.0, turning[-1] / np.pi)
+    if share > 0:
+        ends = (1 - share) * ends + share * np.interp(table, length, turning) / turning[-1]
+    knots = np.interp(np.linspace(0, 1, intervals + 1), ends, table)
+    knots[0], knots[-1] = 0, total
+    return knots
+
+
+def _grid(curve: CubicSpline) -> Array:
+    """The knots, and where the slope of a joint changes its sign between two of them."""
+    slope = curve(curve.knots)[1]
+    k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
+    low, high = curve.knots[k], curve.knots[k + 1]
+    length, rises = high - low, slope[k + 1, joint] > 0
+    for _ in range(54):
+        middle = (low + high) / 2
+        beyond = (curve(middle)[1][np.arange(len(k)), joint] > 0) == rises
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    inner = (high - curve.knots[k] > APART * length) & (curve.knots[k + 1] - high > APART * length)
+    grid = np.union1d(curve.knots, high[inner])
+    apart = np.diff(grid) > 1e-14 * grid[-1]
+    return grid[np.concatenate([[True], apart])]
 
 
 def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:

@@ -9,11 +9,12 @@ import numpy as np
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of, limit_vector, with_limits
 from kinetree.motion.dynamics import Dynamics, check_screws, check_single, robot_of
+from kinetree.motion.fastest import fastest
 from kinetree.motion.inputs import positive, sample_times
 from kinetree.motion.limit_report import LimitReport
 from kinetree.motion.limits import POSITION, check_limits
 from kinetree.motion.path import paths_of
-from kinetree.motion.profile import Profile, fastest
+from kinetree.motion.profile import Profile
 from kinetree.simulate.trajectory import Trajectory
 
 FINER = 10  # samples of the verification for every one of the result
@@ -138,4 +139,5 @@ def _sampled(plan: Trajectory, pieces: Sequence[Profile], dt: float) -> Trajecto
     which = np.clip(np.searchsorted(starts, t, "right") - 1, 0, len(pieces) - 1)
     parts = [piece(t[which == k] - starts[k]) for k, piece in enumerate(pieces)]
     q, dq, ddq = (np.concatenate(x) for x in zip(*parts, strict=True))
+    ddq[-1] = 0  # the robot has come to rest, and friction no longer helps to brake
     return plan.replace(t=t, q=q, dq=dq, ddq=ddq)

@@ -137,6 +137,38 @@ def test_friction_of_a_real_arm_is_kept_within_limits():
     assert found.report.ok
 
 
+def wild(robot, seed):
+    """Waypoints all over the limits, and torques little above what standing needs."""
+    rng, n = np.random.default_rng(seed), robot.n
+    low, high = np.array(
+        [(max(x.limits.lower, -2), min(x.limits.upper, 2)) for x in robot.model.joints]
+    ).T
+    points = (low + high) / 2 + rng.uniform(-0.4, 0.4, (rng.integers(2, 7), n)) * (high - low)
+    motion = spline(points, rng.uniform(1, 4), robot=robot)
+    gravity = np.abs(robot.gravity_forces(motion.q)).max(axis=0)
+    friction = np.maximum(*(np.abs(robot.friction_forces(np.full(n, v))) for v in (-1e-3, 1e-3)))
+    return motion, rng.uniform(1.1, 3) * (gravity + friction) + rng.uniform(0.1, 5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "make", [kt.robots.puma_560, kt.robots.iiwa_14, kt.robots.double_pendulum, kt.robots.spatial_3r]
+)
+def test_wild_paths_with_tight_limits_are_timed_within_them(make, seed):
+    """Joints turn back, bends are sharp, friction changes its sign."""
+    robot = make()
+    motion, effort = wild(robot, seed)
+    found = time_optimal(robot, motion, effort=effort, velocity=3.0, intervals=400)
+    fine = found.resample(0.01 / 10 / np.e)
+    tau = robot.inverse_dynamics(fine.q, fine.dq, fine.ddq)
+    assert np.max(np.abs(tau) / effort) <= 1 + 1e-6
+    assert np.max(np.abs(fine.dq)) <= 3.0 * (1 + 1e-6)
+    assert np.maximum(np.abs(tau) / effort, np.abs(fine.dq) / 3).max(axis=1).mean() > 0.95
+    uniform = robot.check(motion, effort=effort, velocity=3.0).scaling.fastest
+    assert found.duration < uniform * motion.duration
+    assert found.deviation < 2e-6 and found.margin == 1e-9
+
+
 def test_the_result_is_a_trajectory_along_the_path():
     robot, motion = CASES["spline"]
     found = time_optimal(robot, motion, dt=0.002)
