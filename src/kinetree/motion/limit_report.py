@@ -9,6 +9,7 @@ from kinetree.errors import KinetreeError, NameLookupError
 from kinetree.motion.scaling import UniformScaling
 
 MOST_VIOLATIONS = 12  # that are shown; the rest is counted
+STANDING = 1e-3  # a motion that could run so much faster is none
 
 
 class LimitError(KinetreeError, ValueError):
@@ -145,7 +146,7 @@ class LimitReport:
                 f"torques and speeds fit when it runs {scaling.slower:.6g} times slower, in "
                 f"{scaling.slower * self.duration:.6g} s"
             )
-        if scaling.fastest is not None and 0 < scaling.fastest < 1 and scaling.slower == 1:
+        if scaling.slower == 1 and scaling.fastest is not None and STANDING < scaling.fastest < 1:
             yield (
                 f"torques and speeds still fit when it runs {1 / scaling.fastest:.4g} times as "
                 f"fast, in {scaling.fastest * self.duration:.4g} s"

@@ -1,37 +1,20 @@
 """Pictures of trajectories: angles, rates, torques with their limits, and energy, over time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.extras import need
-from kinetree.motion.bounds import Bounds, bounds_of
+from kinetree.model import Model
+from kinetree.motion.bounds import bounds_of, with_limits
 from kinetree.motion.dynamics import robot_of
-from kinetree.motion.energy import energy_balance, joint_forces
-from kinetree.motion.limit_report import LimitReport
-from kinetree.motion.limits import POSITION, SPEED, TORQUE, check_limits
+from kinetree.motion.limits import check_limits
+from kinetree.motion.panels import Drawing, draw, draw_energy
 from kinetree.simulate.trajectory import Trajectory
 
 PANELS = ("q", "dq", "ddq", "tau", "energy")
-NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
-CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
-NEAR = 1.6  # limits are shown where they are no further than this from zero, over the data
-RED, GREY = "#c62828", "#616161"
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """All that the panels are drawn from; robot, bounds and report where a robot is known."""
-
-    trajectory: Trajectory
-    robot: Any
-    bounds: Bounds | None
-    report: LimitReport | None
-    colours: Any
 
 
 def plot(
@@ -42,6 +25,8 @@ def plot(
     path: Any = None,
     title: str | None = None,
     show: bool = False,
+    effort: Any = None,
+    velocity: Any = None,
 ) -> Any:
     """A matplotlib figure of the trajectory, one panel below the other over time.
 
@@ -53,19 +38,20 @@ def plot(
         path: file to write, such as "motion.png"; its ending chooses the format.
         title: above the figure; None is the name of the trajectory.
         show: opens a window.
+        effort: other limits of force than the robot's own, a number or (n,).
+        velocity: other limits of speed.
 
     Returns:
         the matplotlib Figure. Times in which a limit is violated are shaded red in its panel.
     """
     need("matplotlib", "plot", "a plot")
-    drawing = _drawing(trajectory, robot)
+    drawing = _drawing(trajectory, robot, {"effort": effort, "velocity": velocity})
     chosen = _panels(drawing, panels)
     figure = _figure(chosen, show)
     axes = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
-    for k, (axis, panel) in enumerate(zip(axes, chosen, strict=True)):
-        _draw_energy(axis, drawing) if panel == "energy" else _draw(axis, drawing, panel)
-        if k == 0 or panel == "energy":
-            axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)
+    for axis, panel in zip(axes, chosen, strict=True):
+        draw_energy(axis, drawing) if panel == "energy" else draw(axis, drawing, panel)
+    _legend(figure, drawing)
     axes[-1].set_xlabel("time, s")
     axes[-1].set_xlim(trajectory.t[0], trajectory.t[-1])
     figure.suptitle(trajectory.name if title is None else title)
@@ -76,16 +62,39 @@ def plot(
     return figure
 
 
-def _drawing(trajectory: Trajectory, robot: Any) -> Drawing:
+def _legend(figure: Any, drawing: Drawing) -> None:
+    """Names of the joints to the right of all panels, in two columns where they are very many."""
+    names = drawing.trajectory.coordinate_names
+    Line = need("matplotlib.lines", "plot", "a plot").Line2D
+    lines = [Line([], [], color=colour, lw=1.6) for colour in drawing.colours]
+    many = len(names) > 30
+    figure.legend(
+        lines, names, loc="outside right upper", frameon=False, fontsize=7 if many else 9,
+        ncols=1 + many,
+    )  # fmt: skip
+
+
+def _drawing(trajectory: Trajectory, robot: Any, limits: dict[str, Any]) -> Drawing:
     matplotlib = need("matplotlib", "plot", "a plot")
     many = len(trajectory.coordinate_names)
     colours = matplotlib.colormaps["tab10" if many <= 10 else "turbo"]
     pick = [colours(k if many <= 10 else k / (many - 1)) for k in range(many)]
     if robot is None and trajectory.model is None:
-        return Drawing(trajectory, None, None, None, pick)
+        return Drawing(trajectory, None, None, None, pick, pick)
     robot = robot_of(trajectory, robot, "a plot")
-    report = None if trajectory.batch_shape else check_limits(robot, trajectory)
-    return Drawing(trajectory, robot, bounds_of(robot.model), report, pick)
+    report = None if trajectory.batch_shape else check_limits(robot, trajectory, **limits)
+    bounds = with_limits(bounds_of(robot.model), **limits)
+    return Drawing(trajectory, robot, bounds, report, pick, _rate_colours(robot.model, pick))
+
+
+def _rate_colours(model: Model, colours: list[Any]) -> list[Any]:
+    """The colours of the coordinates; of a quaternion's rates those of its vector part."""
+    found = [colours[0]] * model.n
+    for joint in model.joints:
+        if joint.follows is None:
+            for dof, coord in zip(joint.dofs, joint.coords[-len(joint.dofs) :], strict=True):
+                found[dof] = colours[coord]
+    return found
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
@@ -100,11 +109,9 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
         if panel not in PANELS:
             raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
         if panel not in known:
-            way = (
-                "a robot; pass robot=..."
-                if drawing.robot is None
-                else ("one motion, not a batch; choose trajectory.rollout(k).")
-            )
+            way = "one motion, not a batch; choose trajectory.rollout(k)."
+            if drawing.robot is None:
+                way = "a robot; pass robot=..."
             raise InputError(f"panel {panel!r} needs {way}")
     return list(panels)
 
@@ -115,96 +122,3 @@ def _figure(panels: Sequence[str], show: bool) -> Any:
     if show:
         return need("matplotlib.pyplot", "plot", "a plot").figure(**size)
     return need("matplotlib.figure", "plot", "a plot").Figure(**size)
-
-
-def _draw(axis: Any, drawing: Drawing, panel: str) -> None:
-    """Lines of all joints, their limits dashed, violations shaded."""
-    trajectory = drawing.trajectory
-    x = getattr(trajectory, panel)
-    if panel == "tau" and x is None:
-        x = joint_forces(trajectory, drawing.robot)
-    names = trajectory.coordinate_names if panel == "q" else trajectory.dof_names
-    flat = x.reshape(len(trajectory), -1, x.shape[-1])
-    width, alpha = (1.6, 1.0) if flat.shape[1] == 1 else (0.6, max(0.15, 2 / flat.shape[1]))
-    for k, name in enumerate(names):
-        lines = axis.plot(
-            trajectory.t, flat[:, :, k], color=drawing.colours[k], lw=width, alpha=alpha
-        )
-        lines[0].set_label(name)
-    axis.set_ylabel(f"{NAMES[panel]}, {trajectory.units[panel]}")
-    axis.grid(True, color="#e0e0e0", lw=0.6)
-    axis.margins(y=0.08)
-    if drawing.bounds is not None and panel in CHECKED:
-        _draw_limits(axis, drawing, panel, x)
-    if drawing.report is not None:
-        _draw_violations(axis, drawing, CHECKED.get(panel, ""), x, names)
-
-
-def _draw_violations(
-    axis: Any, drawing: Drawing, quantity: str, x: Array, names: Sequence[str]
-) -> None:
-    """Red shade while anything is beyond a limit; what is beyond is drawn bold."""
-    t = drawing.trajectory.t
-    found = [v for v in getattr(drawing.report, "violations", ()) if v.quantity == quantity]
-    last = -np.inf
-    for start, end in sorted((v.start, v.end) for v in found):
-        if end > last:
-            axis.axvspan(max(start, last), end, color=RED, alpha=0.12, lw=0)
-            last = end
-    for v in found:
-        during, k = (t >= v.start) & (t <= v.end), names.index(v.joint)
-        axis.plot(t[during], x[during, k], color=drawing.colours[k], lw=4, solid_capstyle="butt")
-
-
-def _draw_limits(axis: Any, drawing: Drawing, panel: str, x: Array) -> None:
-    """The limits that are near the motion, dashed."""
-    bounds = drawing.bounds
-    assert bounds is not None
-    low, high = {
-        "q": (bounds.lower, bounds.upper),
-        "dq": (-bounds.velocity, bounds.velocity),
-        "tau": (-bounds.effort, bounds.effort),
-    }[panel]
-    reach = max(float(np.max(np.abs(x))), 1e-12)
-    hidden = False
-    for limits in (low, high):
-        for value in np.unique(limits[np.isfinite(limits)]):
-            if abs(value) > NEAR * reach:
-                hidden = True
-                continue
-            own = np.flatnonzero(limits == value)
-            _draw_limit(axis, drawing, float(value), bounds.coords[own] if panel == "q" else own)
-    if hidden:
-        axis.text(
-            1.01, 0, "further limits\nare out of view", transform=axis.transAxes,
-            ha="left", va="bottom", fontsize=8, color=GREY,
-        )  # fmt: skip
-
-
-def _draw_limit(axis: Any, drawing: Drawing, value: float, own: Array) -> None:
-    """A dashed line: grey if it is everybody's, else with dashes in the colours of its joints."""
-    if len(own) == len(drawing.trajectory.dof_names):
-        axis.axhline(value, color=GREY, ls="--", lw=1.2, zorder=1)
-        return
-    dash, period = 6, max(10, 7 * len(own))
-    for k, column in enumerate(own):
-        style = (7 * k, (dash, period - dash))
-        axis.axhline(value, color=drawing.colours[int(column)], ls=style, lw=1.2, zorder=1)
-
-
-def _draw_energy(axis: Any, drawing: Drawing) -> None:
-    """Energies since the start: what was put in, and where it is."""
-    balance = energy_balance(drawing.trajectory, drawing.robot)
-    lines = {
-        "kinetic": balance.kinetic,
-        "potential, since start": balance.potential - balance.potential[0],
-        "work of the joints": balance.work,
-        "lost to friction": balance.losses,
-    }
-    styles = (("#1565c0", "-"), ("#2e7d32", "-"), ("#212121", "--"), (RED, ":"))
-    for (label, x), (colour, style) in zip(lines.items(), styles, strict=True):
-        if label != "lost to friction" or np.any(x != 0):
-            axis.plot(balance.t, x, color=colour, ls=style, lw=1.6, label=label)
-    axis.set_ylabel("energy, J")
-    axis.grid(True, color="#e0e0e0", lw=0.6)
-    axis.margins(y=0.08)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.description.joints import PRISMATIC
+from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 
+_SLIDING = {PRISMATIC, PLANAR, FREE}
 _PER_TIME = (("dq", "s"), ("ddq", "s^2"))
 
 
@@ -58,7 +59,7 @@ class Trajectory:
     @property
     def units(self) -> Mapping[str, str]:
         """Units of the fields, those of sliding joints after those of turning ones."""
-        sliding = self.model is not None and PRISMATIC in self.model.joint_types
+        sliding = self.model is not None and bool(_SLIDING & {*self.model.joint_types})
         kinds = ("rad", "m") if sliding else ("rad",)
         rates = {name: " or ".join(f"{x}/{s}" for x in kinds) for name, s in _PER_TIME}
         force = "N m or N" if sliding else "N m"

@@ -49,7 +49,7 @@ def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
     axes = axes_of(figure)
     assert list(axes) == ["position, rad", "rate, rad/s", "joint force, N m", "energy, J"]
     assert figure.axes[-1].get_xlabel() == "time, s"
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == list(PANDA.model.joint_names)
     levels = {
         line.get_ydata()[0] for line in axes["rate, rad/s"].lines if line.get_linestyle() == "--"
@@ -74,7 +74,7 @@ def test_figures_show_what_is_known():
     with pytest.raises(InputError, match="one motion, not a batch"):
         batch.plot(panels=["energy"])
     many = sinusoid(np.zeros(12), 1, 1, 1)
-    assert len(many.plot().axes[0].get_legend().get_texts()) == 12
+    assert len(many.plot().legends[0].get_texts()) == 12
 
 
 def test_an_animation_is_written(tmp_path):
