@@ -92,7 +92,7 @@ def _draw_limits(axis: Any, drawing: Drawing, panel: str, x: Array) -> None:
     if hidden:
         axis.text(
             0.995, 0.04, "further limits are out of view", transform=axis.transAxes,
-            ha="right", va="bottom", fontsize=7.5, color=GREY,
+            ha="right", va="bottom", fontsize=7.5, color=GREY, zorder=1.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def spline(
         points: positions to pass, (K, n), the first and the last included.
         times: when to pass them, (K,), increasing; or the whole duration in s, which is then
             shared out by the distances between the points.
-        dt: largest step between samples, s; waypoints need not fall on samples.
+        dt: largest step between samples, s, uniform from waypoint to waypoint.
         ends: "clamped" starts with rate dq0 and ends with dq1 (rest, unless given), "natural"
             starts and ends without acceleration, "not-a-knot" is smoothest inside.
         dq0: rate at the start, a number or (n,).
@@ -122,8 +123,14 @@ def spline(
     curve = cubic_spline(
         knots, points, ends, joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
     )
-    t = knots[0] + sample_times(knots[-1] - knots[0], dt)
+    t = _times(knots, dt)
     return make(t, curve(t), robot, joint_names, name)
+
+
+def _times(knots: Array, dt: float) -> Array:
+    """Uniform samples between waypoints, which are samples too: accelerations peak there."""
+    parts = [a + sample_times(b - a, dt)[:-1] for a, b in pairwise(knots)]
+    return np.append(np.concatenate(parts), knots[-1])
 
 
 def _waypoints(points: Any, times: Any, robot: Any) -> tuple[Array, Array]:
