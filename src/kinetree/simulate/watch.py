@@ -17,6 +17,7 @@ from kinetree.scalars import absolute, minimum
 from kinetree.simulate.space import Space
 
 UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
+ROUNDING = 1e-9  # of a limit, or rad, m, N m where that is more
 
 
 class SimulationError(KinetreeError, ArithmeticError):
@@ -73,8 +74,14 @@ def bounds(model: Model) -> list[Bound]:
         )
         for quantity, index, low, high in rows:
             if np.isfinite(low) or np.isfinite(high):
+                low, high = low - _slack(low), high + _slack(high)
                 found.append(Bound(joint.name, quantity, index, float(low), float(high)))
     return found
+
+
+def _slack(limit: float) -> float:
+    """A joint that rests on its limit may be beyond it by rounding."""
+    return ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
 
 
 def margins(space: Space, limits: Sequence[Bound], x: Array, tau: Array) -> Array:
