@@ -11,6 +11,8 @@ def main() -> None:
     from kinetree.cli.app import app
 
     try:
+        if sys.argv[1:2] in ([], ["-h"], ["--help"]):
+            app.resolved_commands()  # the list of commands shows what each says of itself
         app()
     except KinetreeError as error:
         print(f"kinetree: {error}", file=sys.stderr)

@@ -1,9 +1,10 @@
-"""The commands and their help."""
+"""The commands of `kinetree`, each a function of the same name in a module of its own.
 
-from pathlib import Path
-from typing import Annotated
+A line names where a command lives; its module is imported when the command or the list of commands
+is asked for. Such a module imports little by itself, and what it needs to work when it works.
+"""
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from kinetree import __version__
 
@@ -12,94 +13,6 @@ app = App(
     version=__version__,
     help="Robot dynamics: the Newton-Euler equations of chains and trees.",
 )
-cache_app = App(name="cache", help="The compiled code that kinetree keeps on disk.")
-app.command(cache_app)
-
-
-@app.command
-def demo() -> None:
-    """Work the exercises of the course and print each result next to the printed one."""
-    from rich.console import Console
-
-    from kinetree.cli.demo import demonstrate
-
-    demonstrate(Console())
-
-
-@app.command(name="identify")
-def identify_robot(
-    robot: Path,
-    data: Path,
-    *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    test: Path | None = None,
-    report: Path | None = None,
-    method: str = "weighted",
-    friction: str = "symmetric",
-    armature: bool = True,
-    prior: float = 1.0,
-    cutoff: float | None = None,
-    torque_cutoff: float | None = None,
-    degrees: bool = False,
-    hold_out: float = 0.25,
-) -> None:
-    """Find a robot's parameters in a recording, and write the robot that has them.
-
-    Parameters
-    ----------
-    robot:
-        URDF or MJCF file: its geometry is trusted, its masses are a first guess.
-    data:
-        CSV file with columns t, q:JOINT, tau:JOINT, perhaps dq:JOINT and ddq:JOINT.
-    output:
-        File to write, .urdf or .xml.
-    test:
-        Another recording to try the result on; else the end of the first is held out.
-    report:
-        Folder for a report with plots.
-    method:
-        "ordinary", "weighted" or "robust" least squares.
-    friction:
-        "symmetric", "directional", or "known" (as in the file).
-    armature:
-        Whether inertias of armatures and rotors are unknown.
-    prior:
-        How far off the file may be, relative.
-    cutoff:
-        Of the low-pass that gives rates and accelerations, Hz; chosen by itself when left out.
-    torque_cutoff:
-        Compare joint forces below this frequency only, Hz.
-    degrees:
-        Angles are in degrees.
-    hold_out:
-        Share of the recording that is kept for the test.
-    """
-    from rich.console import Console
-
-    from kinetree.cli.identify import run_identify
-
-    run_identify(
-        Console(), robot, data, output, test=test, report=report, method=method,
-        friction=friction, armature=armature, prior=prior, cutoff=cutoff,
-        torque_cutoff=torque_cutoff, degrees=degrees, hold_out=hold_out,
-    )  # fmt: skip
-
-
-@cache_app.command(name="info")
-def cache_info() -> None:
-    """Where compiled code is kept, how much there is, and how much there may be."""
-    from rich.console import Console
-
-    from kinetree.cli.cache import show_cache
-
-    show_cache(Console())
-
-
-@cache_app.command(name="clear")
-def cache_clear() -> None:
-    """Remove all compiled code; it is compiled again when needed."""
-    from rich.console import Console
-
-    from kinetree.cli.cache import clear_cache
-
-    clear_cache(Console())
+app.command("kinetree.cli.demo:demo", name="demo")
+app.command("kinetree.cli.identify:identify", name="identify")
+app.command("kinetree.cli.cache:app", name="cache")

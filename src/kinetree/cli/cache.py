@@ -1,13 +1,18 @@
 """`kinetree cache`: what compiled code is kept, and how to be rid of it."""
 
-from rich.console import Console
+from cyclopts import App
 
-from kinetree.backends import cache
+app = App(name="cache", help="The compiled code that kinetree keeps on disk.")
 
 
-def show_cache(console: Console) -> None:
-    """Print folder, entries and size."""
-    found = cache.info()
+@app.command
+def info() -> None:
+    """Where compiled code is kept, how much there is, and how much there may be."""
+    from rich.console import Console
+
+    from kinetree.backends import cache
+
+    console, found = Console(), cache.info()
     state = "on" if found.enabled else "off (KINETREE_CACHE=0)"
     # a folder may be called anything, also what looks like markup
     console.print(f"folder   {found.folder}", soft_wrap=True, highlight=False, markup=False)
@@ -19,7 +24,11 @@ def show_cache(console: Console) -> None:
     )
 
 
-def clear_cache(console: Console) -> None:
-    """Remove every entry and say how many there were."""
-    removed = cache.clear()
-    console.print(f"{removed} entries removed", highlight=False)
+@app.command
+def clear() -> None:
+    """Remove all compiled code; it is compiled again when needed."""
+    from rich.console import Console
+
+    from kinetree.backends import cache
+
+    Console().print(f"{cache.clear()} entries removed", highlight=False)

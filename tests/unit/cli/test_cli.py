@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.cli.demo import exercises
+from kinetree.cli.exercises import exercises
 
 # every number that the course prints
 PRINTED = """
