@@ -16,6 +16,7 @@ from kinetree.model import Model, build_model, reshape
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives.linearize import Linearization
     from kinetree.backends.kernel import Kernel
+    from kinetree.description import Friction
     from kinetree.explain import Explanation
     from kinetree.motion.limit_report import LimitReport
     from kinetree.simulate.trajectory import Trajectory
@@ -231,6 +232,10 @@ class Robot:
     ) -> "Robot":
         """The same robot with a body fixed to a frame, the tool when None."""
         return Robot(self.model.with_payload(m, com, I_com, frame))
+
+    def with_friction(self, friction: "Mapping[str, Friction]") -> "Robot":
+        """The same robot with other friction at some joints: {name: kt.Friction(...)}."""
+        return Robot(self.model.with_friction(friction))
 
     def lock(self, values: Mapping[str, Any]) -> "Robot":
         """The robot with joints held at given positions; see `kinetree.model.reshape.lock`."""

@@ -1,12 +1,15 @@
 """New models from old ones: other gravity, a payload, another kind of number."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array, array
+from kinetree.description.records import Friction
+from kinetree.errors import NameLookupError
+from kinetree.model.drives import joint_friction
 from kinetree.model.joint import Joint, JointFriction
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.spatial.inertia import check_physical, compose, move_body
@@ -20,6 +23,23 @@ def free_fall(gravity: Any) -> Array:
 def with_gravity(model: Model, gravity: Any) -> Model:
     """See `Model.with_gravity`."""
     return model.replace(gravity=free_fall(gravity))
+
+
+def with_friction(model: Model, friction: Mapping[str, Friction]) -> Model:
+    """See `Model.with_friction`."""
+    unknown = [name for name in friction if name not in model.joint_names]
+    if unknown:
+        raise NameLookupError(
+            f"{model.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
+            f"{', '.join(model.joint_names)}."
+        )
+    joints = [
+        dataclasses.replace(joint, friction=joint_friction(friction[joint.name], joint.name))
+        if joint.name in friction
+        else joint
+        for joint in model.joints
+    ]
+    return model.replace(joints=tuple(joints))
 
 
 def with_payload(model: Model, m: Any, com: Any, I_com: Any, frame: str | None) -> Model:

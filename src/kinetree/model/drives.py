@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
-from kinetree.description.records import JointDescription, Limits
+from kinetree.description.records import Friction, JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.joint import COORDINATES, RATES, Joint, JointFriction
 from kinetree.model.model import JointRotor
@@ -41,13 +41,16 @@ def _joint(joint: JointDescription, by_name: Mapping[str, JointDescription], num
         scale=scale,
         offset=own if joint.mimic is None else offset + own,
         armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
-        friction=JointFriction(
-            joint.friction.pair("viscous", joint.name),
-            joint.friction.pair("coulomb", joint.name),
-            joint.friction.function,
-        ),
+        friction=joint_friction(joint.friction, joint.name),
         limits=joint.limits if joint.mimic is None else Limits(),
         follows=None if joint.mimic is None else source,
+    )
+
+
+def joint_friction(friction: Friction, joint: str) -> JointFriction:
+    """Friction as given, with one coefficient or two, as pairs for both directions."""
+    return JointFriction(
+        friction.pair("viscous", joint), friction.pair("coulomb", joint), friction.function
     )
 
 

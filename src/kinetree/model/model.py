@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.description.records import Note
+from kinetree.description.records import Friction, Note
 from kinetree.errors import NameLookupError
 from kinetree.model.joint import Joint, coordinate_names, rate_names
 from kinetree.spatial.inertia import spatial_inertia
@@ -170,6 +170,12 @@ class Model:
         from kinetree.model.change import with_payload
 
         return with_payload(self, m, com, I_com, frame)
+
+    def with_friction(self, friction: Mapping[str, Friction]) -> "Model":
+        """The same robot with other friction at some joints, {name: Friction(...)}."""
+        from kinetree.model.change import with_friction
+
+        return with_friction(self, friction)
 
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
         """The same robot with every number converted, e.g. `model.astype(mpmath.mpf)`."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import algorithms
+from kinetree import Friction, algorithms
 from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
 from kinetree.model import WORLD, Builder
 from kinetree.model.samples import random_body, random_model
@@ -138,3 +138,21 @@ MODEL = Builder().link("base").link("arm", 1.0).joint("elbow", "revolute", "base
 def test_a_bad_change_is_refused_by_name(change, error, words):
     with pytest.raises(error, match=words):
         change()
+
+
+def test_friction_is_given_to_the_joints_that_are_named():
+    model = random_model(3, 3)
+    name = model.joint_names[1]
+    rubbed = model.with_friction({name: Friction((2.0, 3.0), 0.5)})
+    dq = np.array([1.0, -2.0, 3.0])
+    more = algorithms.friction_forces(rubbed, dq) - algorithms.friction_forces(
+        model.with_friction({name: Friction()}), dq
+    )
+    np.testing.assert_array_equal(more, [0, -2.0 * 3.0 - 0.5, 0])
+    assert rubbed.joints[0] is model.joints[0]
+
+
+def test_friction_of_an_unknown_joint_is_refused():
+    model = random_model(3, 2)
+    with pytest.raises(NameLookupError, match="has no joint 'elbow'"):
+        model.with_friction({"elbow": Friction(1.0)})
