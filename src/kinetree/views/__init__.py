@@ -1,0 +1,7 @@
+"""Views: results for the eye. Nothing but the command line imports them."""
+
+from kinetree.views.arrows import Arrow, recursion_arrows
+from kinetree.views.scene import scene
+from kinetree.views.shapes import Scene, Shape, TriangleMesh
+
+__all__ = ["Arrow", "Scene", "Shape", "TriangleMesh", "recursion_arrows", "scene"]

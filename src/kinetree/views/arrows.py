@@ -1,0 +1,67 @@
+"""Arrows: twists, accelerations and wrenches of the recursion, link by link, seen from {s}."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms import Recursion
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.views.shapes import Colour
+
+# quantity -> (name, unit, colour) of its angular and of its linear half
+HALVES: dict[str, tuple[tuple[str, str, Colour], tuple[str, str, Colour]]] = {
+    "V": (("omega", "rad/s", (142, 68, 173)), ("v", "m/s", (41, 128, 185))),
+    "dV": (("alpha", "rad/s^2", (175, 122, 197)), ("a", "m/s^2", (52, 152, 219))),
+    "F": (("moment", "N m", (211, 84, 0)), ("force", "N", (192, 57, 43))),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """A vector at the origin of link `link`, both in {s}; `value` has the unit of its quantity.
+
+    tip - start is the value, drawn so that the longest of its kind has the length asked for.
+    """
+
+    quantity: str
+    name: str
+    unit: str
+    link: int
+    start: Array
+    tip: Array
+    value: Array
+    colour: Colour
+
+
+def recursion_arrows(
+    recursion: Recursion, quantity: str, length: float, links: range | None = None
+) -> tuple[Arrow, ...]:
+    """Two arrows a link, the angular and the linear half of V, dV or F.
+
+    Args:
+        recursion: what `robot.newton_euler` returns, with numbers.
+        quantity: "V", "dV" or "F"; dV is drawn as alpha and the acceleration of the origin.
+        length: of the longest arrow of each half, m.
+        links: all when None.
+    """
+    if quantity not in HALVES:
+        raise InputError(f"quantity is {quantity!r}; expected {', '.join(HALVES)}.")
+    T = np.asarray(recursion.T_si, float)
+    vectors = {
+        "V": (recursion.omega, recursion.v),
+        "dV": (recursion.alpha, recursion.a_e),
+        "F": (recursion.n, recursion.f),
+    }[quantity]
+    arrows: list[Arrow] = []
+    for (name, unit, colour), rows in zip(HALVES[quantity], vectors, strict=True):
+        x = np.asarray(rows, float)
+        if recursion.frame == "link":
+            x = np.einsum("kij,kj->ki", T[:, :3, :3], x)
+        longest = max(np.linalg.norm(x, axis=1), default=0.0)
+        scale = length / longest if longest > 0 else 0.0
+        for i in range(len(T)) if links is None else links:
+            start = T[i, :3, 3]
+            tip = start + scale * x[i]
+            arrows.append(Arrow(quantity, name, unit, i, start, tip, x[i], colour))
+    return tuple(arrows)

@@ -1,0 +1,156 @@
+"""Collada (.dae) -> triangles, with the hardened XML reader, where its scene puts them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.description.xml import Bounds, Element, parse_xml
+from kinetree.errors import ParseError
+from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import rotation
+
+BOUNDS = Bounds(depth=60, elements=200_000, value=32 * 2**20)
+MAX_INSTANCES, MAX_TRIANGLES = 10_000, 4_000_000
+# where +y, +z of the file point in a frame whose z is up
+UP = {
+    "X_UP": np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]),
+    "Y_UP": np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
+    "Z_UP": np.eye(3),
+}
+
+
+def read_collada(data: bytes, name: str) -> tuple[Array, Array]:
+    """Corners and triangles of all geometries in the file's scene, in metres, z up."""
+    root = parse_xml(data.decode("utf-8", "replace"), name, BOUNDS)
+    if root.tag != "COLLADA":
+        raise ParseError(f"{name} is no Collada file: its root is <{root.tag[:40]}>")
+    geometries = {
+        g.attributes.get("id", ""): geometry(g)
+        for library in root.all("library_geometries")
+        for g in library.all("geometry")
+    }
+    unit, up = asset(root)
+    T_file = pose(unit * UP.get(up, np.eye(3)), np.zeros(3))
+    vertices: list[Array] = []
+    triangles: list[Array] = []
+    for T, url in placed(root):
+        points, faces = geometries.get(url.removeprefix("#"), (np.zeros((0, 3)), np.zeros((0, 3))))
+        T_total = T_file @ T
+        offset = sum(map(len, vertices))
+        vertices.append(points @ T_total[:3, :3].T + T_total[:3, 3])
+        triangles.append(faces.astype(int) + offset)
+        if sum(map(len, triangles)) > MAX_TRIANGLES or len(vertices) > MAX_INSTANCES:
+            raise ParseError(f"{name} has more than {MAX_TRIANGLES} triangles")
+    if not vertices:
+        raise ParseError(f"{name} has no geometry in its scene")
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+def asset(root: Element) -> tuple[float, str]:
+    """Metres per unit, and the axis that points up."""
+    unit, up = 1.0, "Y_UP"
+    for element in (child for part in root.all("asset") for child in part.children):
+        if element.tag == "unit":
+            unit = float(element.attributes.get("meter", "1"))
+        elif element.tag == "up_axis":
+            up = element.text.strip()
+    return unit, up
+
+
+def placed(root: Element) -> Iterator[tuple[Array, str]]:
+    """Pose and address of every geometry that the scene shows; shared nodes are followed."""
+    library = {
+        node.attributes["id"]: node
+        for part in root.all("library_nodes")
+        for node in part.all("node")
+        if "id" in node.attributes
+    }
+    scenes = [s for part in root.all("library_visual_scenes") for s in part.all("visual_scene")]
+    pending = [(node, np.eye(4), 0) for s in scenes[:1] for node in s.all("node")]
+    steps = 0
+    while pending:
+        node, T, depth = pending.pop()
+        steps += 1
+        if steps > MAX_INSTANCES or depth > BOUNDS.depth:
+            raise ParseError("its scene has too many nodes, or nodes that hold each other")
+        T = T @ node_pose(node)
+        for child in node.children:
+            if child.tag == "instance_geometry":
+                yield T, child.attributes.get("url", "")
+            elif child.tag == "node":
+                pending.append((child, T, depth + 1))
+            elif child.tag == "instance_node":
+                shared = library.get(child.attributes.get("url", "").removeprefix("#"))
+                if shared is not None:
+                    pending.append((shared, T, depth + 1))
+
+
+def node_pose(node: Element) -> Array:
+    """Product of the matrices, translations, rotations and scales of a node, in their order."""
+    T = np.eye(4)
+    for child in node.children:
+        if child.tag == "matrix":
+            T = T @ values(child, float).reshape(4, 4)
+        elif child.tag == "translate":
+            T = T @ pose(np.eye(3), values(child, float))
+        elif child.tag == "rotate":
+            *axis, degrees = values(child, float)
+            T = T @ pose(rotation(np.array(axis), np.radians(degrees)), np.zeros(3))
+        elif child.tag == "scale":
+            T = T @ pose(np.diag(values(child, float)), np.zeros(3))
+    return T
+
+
+def geometry(element: Element) -> tuple[Array, Array]:
+    """Corners (k, 3) and triangles (m, 3) of a <geometry>, in its own frame and unit."""
+    vertices: list[Array] = []
+    triangles: list[Array] = []
+    for mesh in element.all("mesh"):
+        positions = sources(mesh)
+        for part in mesh.children:
+            if part.tag in ("triangles", "polylist", "polygons"):
+                points, faces = primitive(part, positions)
+                triangles.append(faces + sum(map(len, vertices)))
+                vertices.append(points)
+    if not vertices:
+        return np.zeros((0, 3)), np.zeros((0, 3), int)
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+def sources(mesh: Element) -> dict[str, Array]:
+    """Arrays of positions by id, also by the id of the <vertices> that name them."""
+    found = {
+        source.attributes.get("id", ""): values(array, float)
+        for source in mesh.all("source")
+        for array in source.all("float_array")
+    }
+    for vertices in mesh.all("vertices"):
+        for entry in vertices.all("input"):
+            if entry.attributes.get("semantic") == "POSITION":
+                url = entry.attributes.get("source", "").removeprefix("#")
+                found[vertices.attributes.get("id", "")] = found[url] if url in found else found[""]
+    return {key: x[: len(x) // 3 * 3].reshape(-1, 3) for key, x in found.items()}
+
+
+def primitive(part: Element, positions: dict[str, Array]) -> tuple[Array, Array]:
+    """Corners and triangles of one <triangles>, <polylist> or <polygons>; faces become fans."""
+    inputs = part.all("input")
+    stride = 1 + max(int(entry.attributes.get("offset", "0")) for entry in inputs)
+    corner = next(entry for entry in inputs if entry.attributes.get("semantic") == "VERTEX")
+    points = positions[corner.attributes.get("source", "").removeprefix("#")]
+    offset = int(corner.attributes.get("offset", "0"))
+    blocks = [values(p, int)[offset::stride] for p in part.all("p")]
+    if part.tag == "triangles":
+        index = np.concatenate([*blocks, np.zeros(0, int)])
+        return points, index[: len(index) // 3 * 3].reshape(-1, 3)
+    if part.tag == "polylist":
+        counts = values(part.all("vcount")[0], int)
+        blocks = np.split(np.concatenate(blocks), np.cumsum(counts)[:-1])
+    fans = [[(b[0], b[k], b[k + 1]) for k in range(1, len(b) - 1)] for b in blocks]
+    return points, np.array([t for face in fans for t in face], int).reshape(-1, 3)
+
+
+def values(element: Element, kind: type) -> Array:
+    """The numbers of an element's text."""
+    return np.array(element.text.split(), kind)

@@ -1,0 +1,66 @@
+"""Visuals: the look that a robot's file gives its links, read anew from the file.
+
+Dynamics do not need it, so no model keeps it. What cannot be drawn is left out with a remark.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kinetree.description.source import path_text
+from kinetree.errors import InputError
+from kinetree.model import WORLD, Model
+from kinetree.views.mesh_paths import MeshFolder
+from kinetree.views.shapes import Shape
+from kinetree.views.visual import Visual
+from kinetree.views.visuals_mjcf import mjcf_visuals
+from kinetree.views.visuals_urdf import urdf_visuals
+
+MAX_VISUALS = 5000
+
+
+def read_visuals(
+    source: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None
+) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+    """Visuals of a URDF or MJCF file with their meshes, and remarks about those left out.
+
+    Args:
+        source: the file.
+        folder: the only folder that meshes are read from; the folder of the file when None.
+    """
+    file = Path(path_text(source))
+    is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
+    found = list(mjcf_visuals(file) if is_mjcf else urdf_visuals(file))
+    meshes = MeshFolder(file.parent, file.parent if folder is None else Path(folder))
+    visuals: list[Visual] = []
+    remarks: dict[str, None] = {}  # each once, in order
+    for visual in found[:MAX_VISUALS]:
+        try:
+            visuals.append(_with_mesh(visual, meshes))
+        except InputError as error:
+            remarks[f"mesh {visual.path[:200]!r} {error}"] = None
+    if len(found) > MAX_VISUALS:
+        remarks[f"the file has {len(found)} visuals; drawn are the first {MAX_VISUALS}"] = None
+    return tuple(visuals), tuple(remarks)
+
+
+def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
+    if visual.kind != "mesh":
+        return visual
+    mesh = meshes.load(visual.path)
+    return replace(visual, mesh=replace(mesh, vertices=mesh.vertices * np.array(visual.size)))
+
+
+def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
+    """Visuals as shapes of the model's links; links merged by fixed joints are frames there."""
+    for visual in visuals:
+        frame = model.frames.get(visual.link)
+        if frame is None:  # the link was cut away from the model
+            continue
+        T = np.asarray(frame.T_if, float) @ visual.T
+        size = () if visual.kind == "mesh" else visual.size
+        link = WORLD if frame.link == WORLD else frame.link
+        yield Shape(visual.kind, "visual", link, T, size, visual.colour, visual.link, visual.mesh)
