@@ -96,7 +96,7 @@ def simulate(
             outcome, extra = adaptive.run(setup, times, tolerances, events, bar, limits == "stop")
             kept, note = np.arange(len(outcome.records["q"])), adaptive.system.note
         else:
-            steps = _fixed(model, setup, (tau, F_ext, controller), way, bound)
+            steps = fixed_steps(model, setup, (tau, F_ext, controller), way, bound)
             rows, kept = record_rows(len(times), int(every))
             stop = limits == "stop"
             outcome = steps.run(setup.x0, setup.feed, setup.batch, times, rows, bar, stop)
@@ -194,9 +194,11 @@ def explanation(first: Violation, method: str, count: int) -> str:
     return f"the simulation ended at {first}{more}. {way}"
 
 
-def _fixed(
+def fixed_steps(
     model: Model, setup: Setup, given: Any, method: Method, bound: Sequence[Bound]
 ) -> FixedSteps:
+    """The compiled loop; given: tau, F_ext and controller as the user gave them."""
+
     def make() -> FixedSteps:
         space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
         system = make_system(space, setup.actors, with_stop(setup.feed, space))
