@@ -2,11 +2,16 @@
 
 An algorithm takes `sin` and its friends from here and thereby works on floats, SymPy expressions,
 mpmath numbers and traced scalars alike. The module that defines a scalar's type decides: numbers of
-Python and NumPy go to `math`, the rest to the module that knows them.
+Python and NumPy go to `math`, the rest to the module that knows them. Arrays are taken element by
+element, so that a control law may write `clip(tau, -20, 20)`.
 """
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 HOMES = {
     "builtins": "math",
@@ -23,26 +28,45 @@ def home(x: Any) -> Any:
     return importlib.import_module(module if package == "kinetree" else HOMES.get(package, "math"))
 
 
+def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of scalars, for arrays too; they broadcast."""
+
+    @functools.wraps(function)
+    def each(*args: Any) -> Any:
+        if not any(isinstance(x, np.ndarray) for x in args):
+            return function(*args)
+        rows = np.broadcast(*(np.asarray(x, object) for x in args))
+        values = [function(*row) for row in rows]
+        return np.array(values).reshape(rows.shape) if rows.shape else values[0]
+
+    return each
+
+
+@elementwise
 def sin(x: Any) -> Any:
     """Sine of an angle in rad."""
     return home(x).sin(x)
 
 
+@elementwise
 def cos(x: Any) -> Any:
     """Cosine of an angle in rad."""
     return home(x).cos(x)
 
 
+@elementwise
 def sqrt(x: Any) -> Any:
     """Square root."""
     return home(x).sqrt(x)
 
 
+@elementwise
 def atan2(y: Any, x: Any) -> Any:
     """Angle of the point (x, y) in rad, from -pi to pi."""
     return home(y).atan2(y, x)
 
 
+@elementwise
 def where(test: Any, positive: Any, other: Any) -> Any:
     """`positive` where test > 0, `other` elsewhere and where the test is NaN.
 
@@ -59,26 +83,31 @@ def where(test: Any, positive: Any, other: Any) -> Any:
     return positive if test > 0 else other
 
 
+@elementwise
 def minimum(x: Any, y: Any) -> Any:
     """The smaller of two numbers."""
     return where(y - x, x, y)
 
 
+@elementwise
 def maximum(x: Any, y: Any) -> Any:
     """The larger of two numbers."""
     return where(x - y, x, y)
 
 
+@elementwise
 def clip(x: Any, low: Any, high: Any) -> Any:
     """The number nearest to x between two bounds."""
     return minimum(maximum(x, low), high)
 
 
+@elementwise
 def absolute(x: Any) -> Any:
     """Magnitude of x."""
     return x * sign(x)
 
 
+@elementwise
 def sign(x: Any) -> Any:
     """Sign of x: -1, 0 or 1; NaN stays NaN."""
     module = home(x)

@@ -78,3 +78,19 @@ def test_atan2_knows_the_quadrant_in_every_kind():
     assert scalars.atan2(sympy.Integer(1), -1) == 3 * sympy.pi / 4
     with mpmath.workdps(40):
         assert scalars.atan2(mpmath.mpf(1), -1) == mpmath.atan2(1, -1)
+
+
+def test_arrays_are_taken_element_by_element():
+    x = np.array([[-2.0, 0.25], [0.5, 3.0]])
+    np.testing.assert_array_equal(scalars.sin(x), [[math.sin(v) for v in row] for row in x])
+    np.testing.assert_array_equal(scalars.clip(x, -1, [1, 2]), np.clip(x, -1, [1, 2]))
+    np.testing.assert_array_equal(scalars.where(x, 1, 0), x > 0)
+    np.testing.assert_array_equal(scalars.atan2(x, 2.0), np.arctan2(x, 2.0))
+    assert scalars.sqrt(np.array(4.0)) == 2.0
+    symbols = scalars.cos(np.array([X, 2 * X]))
+    assert list(symbols) == [sympy.cos(X), sympy.cos(2 * X)]
+
+
+def test_arrays_of_traced_scalars_stay_traced():
+    graph = trace(lambda x: scalars.clip(x, -1, 1), [Port("x", (3,))])
+    assert "select" in {node.op for node in graph.nodes}
