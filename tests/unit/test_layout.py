@@ -22,6 +22,7 @@ STAGES = (
     ("backends",),
     ("free", "traced", "compilable", "quantities"),
     ("compile", "compiled", "cuda"),
+    ("tensors",),
     ("convert", "symbols", "write", "explain"),
     ("controllers", "simulate", "motion"),
     ("robot",),

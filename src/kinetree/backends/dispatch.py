@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.explain import ArgumentError, explain, usage
+from kinetree.backends.foreign import taker
 from kinetree.backends.gufunc import Loop, make_gufunc
 from kinetree.backends.split import Batch
 from kinetree.backends.threads import thread_count
@@ -54,6 +55,7 @@ class Dispatch:
         "dtypes",
         "graph",
         "name",
+        "operation",
     )
 
     def __init__(
@@ -66,6 +68,7 @@ class Dispatch:
     ) -> None:
         self.graph, self.name, self.dtypes = graph, name, dtypes
         self._doc, self._loop = doc, loop
+        self.operation: Any = None  # what `tensors` made of the graph
         self._nin = len(graph.inputs)
         self._double = self._make(("float64",)) if "float64" in dtypes else None
         self._every = self._double if dtypes == ("float64",) else None
@@ -74,10 +77,14 @@ class Dispatch:
         # an array below this size needs no closer look
         self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
 
+    def loop(self, dtype: str) -> Loop:
+        """The inner loop over states."""
+        return self._loop(dtype)
+
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
         """The gufunc with the loops of `dtypes`, the narrowest first."""
         graph = self.graph
-        loops = [self._loop(dtype) for dtype in sorted(dtypes)]
+        loops = [self.loop(dtype) for dtype in sorted(dtypes)]
         signature = core_signature(graph.inputs, graph.outputs, letters=False)
         nin, nout = len(graph.inputs), len(graph.outputs)
         return make_gufunc(loops, nin, nout, signature, self.name, self._doc)
@@ -93,14 +100,19 @@ class Dispatch:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options and len(arrays) < self._nin:
             arrays, options = self._by_name(arrays, options)
+        least, large = self._least, False
+        for array in arrays:
+            if type(array) is np.ndarray:
+                if array.size >= least:
+                    large = True
+            elif (foreign := taker(type(array))) is not None:
+                return foreign(self, arrays, options)
         try:
             gufunc = self._every or self._suited(arrays, options)
-            for array in arrays:
-                if type(array) is np.ndarray and array.size >= self._least:
-                    result = self._on_threads(gufunc, arrays, options)
-                    if result is not None:
-                        return result
-                    break
+            if large:
+                result = self._on_threads(gufunc, arrays, options)
+                if result is not None:
+                    return result
             return gufunc(*arrays, **options)
         except (ValueError, TypeError) as refused:
             taught = explain(self.name, self.graph, arrays, options)
@@ -127,9 +139,12 @@ class Dispatch:
         double = self._double
         if double is None or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc
-        usual = all([type(array) is np.ndarray and array.dtype is FLOAT64 for array in arrays])
-        if usual and arrays and arrays[0].ndim:
-            return double
+        for array in arrays:
+            if type(array) is not np.ndarray or array.dtype is not FLOAT64:
+                break
+        else:
+            if arrays and arrays[0].ndim:
+                return double
         if not all(isinstance(array, PLAIN) for array in arrays):
             return self.gufunc  # a foreign array takes the gufunc away with it
         inputs = arrays[: len(self.graph.inputs)]

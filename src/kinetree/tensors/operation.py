@@ -1,0 +1,113 @@
+"""Operation: a graph that can be differentiated again and again, each derivative a kernel.
+
+For results y = f(x): `jvp` computes dy = (d f/d x) v from x and v in one forward pass, `vjp`
+computes (d f/d x)^T w from x and w in one reverse pass. Both are operations themselves, so second
+and higher derivatives come from the same two rules. Coordinates are differentiated as they stand in
+the arrays, one number at a time: a quaternion has four slopes.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from kinetree.backends import cache, cache_folder
+from kinetree.backends.cuda import CudaKernel
+from kinetree.backends.dispatch import Dispatch
+from kinetree.backends.kernel import Kernel
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.products import jvp, vjp
+from kinetree.compiler.store import StoredGraph, encode
+from kinetree.errors import KinetreeError
+from kinetree.extras import need
+from kinetree.traced import source_hash
+
+Wrt = tuple[int, ...]  # numbers of inputs, in rising order
+
+
+class Operation:
+    """A graph, its kernels on CPU and GPU, and the operations of its derivatives.
+
+    A jvp knows its `primal` (the operation it is the derivative of) and `wrt`: it is linear in its
+    last len(wrt) inputs, and its transpose with respect to them is `primal.vjp(wrt)`.
+    """
+
+    def __init__(
+        self, dispatch: Dispatch, primal: "Operation | None" = None, wrt: Wrt = ()
+    ) -> None:
+        self.dispatch, self.primal, self.wrt = dispatch, primal, wrt
+        self.call = dispatch.call  # on NumPy arrays
+        self._derived: dict[tuple[str, Wrt], Operation] = {}
+        self.kept: dict[Any, Any] = {}  # what a package keeps for this operation
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return self.dispatch.name
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The arguments."""
+        return self.dispatch.graph.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The results."""
+        return self.dispatch.graph.outputs
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the graph: equal for equal operations, in every process."""
+        return stored(self.dispatch.graph).digest
+
+    @cached_property
+    def cuda(self) -> CudaKernel:
+        """The same on a GPU, for arrays of CuPy."""
+        need("cupy", "cuda", f"{self.name} on a GPU")
+        return CudaKernel(self.dispatch.graph, self.name)
+
+    def jvp(self, wrt: Wrt) -> "Operation":
+        """(*inputs, a tangent for each input of wrt) -> a tangent for each output."""
+        return self._derive("jvp", wrt, jvp)
+
+    def vjp(self, wrt: Wrt) -> "Operation":
+        """(*inputs, a cotangent for each output) -> a cotangent for each input of wrt."""
+        return self._derive("vjp", wrt, vjp)
+
+    def _derive(self, kind: str, wrt: Wrt, rule: Callable[..., Graph]) -> "Operation":
+        """Two threads may both make it: the first one is kept."""
+        key = (kind, wrt)
+        if key not in self._derived:
+            names = [self.inputs[k].name for k in wrt]
+            graph = self._differentiated(kind, names, rule)
+            dispatch = Kernel(graph, f"{kind}_of_{self.name}")._dispatch
+            made = Operation(dispatch, *((self, wrt) if kind == "jvp" else ()))
+            self._derived.setdefault(key, made)
+        return self._derived[key]
+
+    def _differentiated(self, kind: str, names: list[str], rule: Callable[..., Graph]) -> Graph:
+        """The graph of a derivative, from the disk where it is known."""
+        key = ""
+        if cache_folder.enabled():
+            key = cache.make_key(["graph", self.digest, kind, *names, source_hash()])
+        data = cache.load(key)
+        if data is not None:
+            try:
+                return StoredGraph(data)
+            except (ValueError, KeyError, KinetreeError):  # written by another version
+                pass
+        data = encode(optimise(rule(self.dispatch.graph, names)))
+        cache.store(key, data)
+        return StoredGraph(data)
+
+
+def operation_of(dispatch: Dispatch) -> Operation:
+    """The operation of a kernel, made when its first tensor arrives."""
+    if dispatch.operation is None:
+        dispatch.operation = Operation(dispatch)
+    return dispatch.operation
+
+
+def stored(graph: Graph) -> StoredGraph:
+    """The graph with a digest."""
+    return graph if isinstance(graph, StoredGraph) else StoredGraph(encode(graph))

@@ -1,0 +1,185 @@
+"""Tensors of PyTorch, on the CPU and on CUDA devices, with gradients of any order.
+
+A tensor is read where it lies: NumPy and CuPy see its memory. One autograd function serves all
+kernels; its backward and forward rules call it again with the kernels of the derivatives, which
+torch records like any other step, so that derivatives can be differentiated.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends.dispatch import Dispatch
+from kinetree.compiler.graph import Port
+from kinetree.errors import InputError
+from kinetree.extras import need
+from kinetree.tensors.arguments import NUMBERS, check_call, number_type, refuse_kind
+from kinetree.tensors.operation import Operation, operation_of
+
+DEVICES = ("cpu", "cuda")
+
+
+def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Evaluate a kernel on tensors; see `kinetree.backends.foreign`."""
+    operation = operation_of(dispatch)
+    tensors = prepared(operation, arrays, options)
+    if options.get("out") is not None:
+        return write(operation, tensors, options["out"])
+    return function().apply(operation, *tensors)
+
+
+@functools.cache
+def torch() -> Any:
+    """PyTorch."""
+    return need("torch", "torch", "tensors of PyTorch")
+
+
+@functools.cache
+def function() -> Any:
+    """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
+    rules = (forward, setup_context, backward, jvp, vmap)
+    members = {rule.__name__: staticmethod(rule) for rule in rules}
+    return type("KinetreeFunction", (torch().autograd.Function,), members)
+
+
+def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+    """Tensors of one type on one device; plain numbers become tensors of that kind."""
+    check_call(operation, arrays, options)
+    Tensor, ports = torch().Tensor, operation.inputs
+    given: dict[str, Any] = {}
+    for port, x in zip(ports, arrays, strict=True):
+        if isinstance(x, Tensor):
+            given[port.name] = x
+        elif not isinstance(x, NUMBERS):
+            refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
+    device = one_device(operation, given)
+    kinds = {name: str(x.dtype).removeprefix("torch.") for name, x in given.items()}
+    dtype = getattr(torch(), number_type(operation, kinds))
+    return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
+
+
+def one_device(operation: Operation, given: dict[str, Any]) -> Any:
+    """The device of all tensors."""
+    devices = {name: x.device for name, x in given.items()}
+    if len(set(devices.values())) > 1:
+        listed = ", ".join(f"{name} is on {device}" for name, device in devices.items())
+        raise InputError(
+            f"the arguments of {operation.name} lie on different devices: {listed}. Move them to "
+            "one with .to(device)."
+        )
+    for name, x in given.items():
+        if x.device.type not in DEVICES or x.layout is not torch().strided:
+            raise InputError(
+                f"{name} of {operation.name} is a {x.layout} tensor on {x.device}; kernels take "
+                f"dense tensors on {' and '.join(DEVICES)}. Use .to_dense() or .to('cpu')."
+            )
+    return next(iter(devices.values()))
+
+
+def forward(operation: Operation, *tensors: Any) -> Any:
+    """The results, as torch asks for them: outside of any record of gradients."""
+    compute = on_cuda if tensors[0].is_cuda else on_cpu
+    results = compute(operation, tensors, None)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def on_cpu(operation: Operation, tensors: Any, outs: Any) -> list[Any]:
+    """NumPy's gufunc on the memory of the tensors, by several threads where that pays."""
+    arrays = [as_numpy(x) for x in tensors]
+    if outs is not None:
+        operation.call(*arrays, out=tuple(as_numpy(x) for x in outs))
+        return list(outs)
+    found = operation.call(*arrays)
+    found = found if isinstance(found, tuple) else (found,)
+    return [torch().from_numpy(np.asarray(x)) for x in found]
+
+
+def as_numpy(x: Any) -> Any:
+    """The memory of a tensor as an array; no number is copied."""
+    return x.detach().resolve_neg().numpy()
+
+
+def on_cuda(operation: Operation, tensors: Any, outs: Any) -> list[Any]:
+    """The CUDA kernel on torch's current stream; results come from torch's own allocator."""
+    cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
+    device = tensors[0].device
+    stream = torch().cuda.current_stream(device).cuda_stream
+    ports = [*operation.inputs]
+    if outs is None:
+        shape = np.broadcast_shapes(*(lead(x, p) for x, p in zip(tensors, ports, strict=True)))
+        outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
+    with cp.cuda.Device(device.index), cp.cuda.ExternalStream(stream, device.index):
+        arrays, written = ([cp.from_dlpack(x.detach()) for x in xs] for xs in (tensors, outs))
+        operation.cuda(*arrays, out=tuple(written))
+    return list(outs)
+
+
+def write(operation: Operation, tensors: list[Any], out: Any) -> Any:
+    """Results into tensors of the caller, which no gradient can follow."""
+    outs = out if isinstance(out, tuple) else (out,)
+    recorded = torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs))
+    if recorded:
+        raise InputError(
+            f"out= was given to {operation.name} with tensors that require a gradient; gradients "
+            "do not pass through out=. Leave it away, or work under torch.no_grad()."
+        )
+    for port, x in zip(operation.outputs, outs, strict=True):
+        if not isinstance(x, torch().Tensor) or x.device != tensors[0].device:
+            raise InputError(
+                f"out for {port.name} of {operation.name} is a {type(x).__name__} on "
+                f"{getattr(x, 'device', 'the host')}; expected a tensor on {tensors[0].device}."
+            )
+    (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
+    return out
+
+
+def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """Keep what the derivatives need: the arguments."""
+    ctx.operation, *tensors = inputs
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+    ctx.set_materialize_grads(False)
+
+
+def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+    """The vjp of every argument that needs one; None stands for zero."""
+    operation, tensors = ctx.operation, ctx.saved_tensors
+    wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
+    slopes: list[Any] = [None] * (1 + len(tensors))
+    if not wrt or all(w is None for w in cotangents):
+        return tuple(slopes)
+    # zeros of one state serve all states
+    like = tensors[0].new_zeros
+    weights = [
+        like(port.shape) if w is None else w
+        for port, w in zip(operation.outputs, cotangents, strict=True)
+    ]
+    found = function().apply(operation.vjp(wrt), *tensors, *weights)
+    for k, slope in zip(wrt, found if isinstance(found, tuple) else (found,), strict=True):
+        slopes[1 + k] = slope.sum_to_size(tensors[k].shape)  # what was broadcast adds up
+    return tuple(slopes)
+
+
+def jvp(ctx: Any, *tangents: Any) -> Any:
+    """The tangent of every result, for torch's forward mode."""
+    wrt = tuple(k for k, v in enumerate(tangents[1:]) if v is not None)
+    moved = [tangents[1 + k] for k in wrt]
+    return function().apply(ctx.operation.jvp(wrt), *ctx.saved_tensors, *moved)
+
+
+def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Any) -> Any:
+    """A mapped axis becomes the first of the leading axes, over which every kernel broadcasts."""
+    ports, dims = operation.inputs, in_dims[1:]
+    own = [len(lead(x, p)) - (d is not None) for x, p, d in zip(tensors, ports, dims, strict=True)]
+    aligned = [
+        x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(own) - n))]
+        for x, d, n in zip(tensors, dims, own, strict=True)
+    ]
+    found = function().apply(operation, *aligned)
+    return found, (0,) * len(found) if isinstance(found, tuple) else 0
+
+
+def lead(x: Any, port: Port) -> tuple[int, ...]:
+    """The axes of states before those of the port."""
+    return tuple(x.shape[: x.ndim - len(port.shape)])
