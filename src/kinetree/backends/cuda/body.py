@@ -4,12 +4,14 @@ Every operation is rounded as the graph says: the compiler is told to fuse nothi
 operations of the graph are spelled out.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from kinetree.backends.cuda.constants import Constants
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
+Place = Callable[[int, int], str]
 GROUP = 4  # more would make many sines wait in registers, fewer leave less to do at a time
 
 OPERATIONS: dict[str, str] = {
@@ -27,27 +29,53 @@ OPERATIONS: dict[str, str] = {
 }
 
 
-def statements(graph: Graph, constants: Constants) -> Iterator[str]:
-    """The lines that read inputs `i0[k]`, compute, and write outputs `o0[k]` when they are known.
+def statements(
+    graph: Graph,
+    constants: Constants,
+    read: Place | None = None,
+    write: Place | None = None,
+) -> Iterator[str]:
+    """The lines that read inputs, compute, and write outputs when they are known.
 
     A row of inputs is read when first needed, so that it waits in shared memory and not in
-    registers. A sine and a cosine of the same angle are computed together.
+    registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
+    of a number that divides several.
+
+    Args:
+        graph: what to compute.
+        constants: the table of numbers, which grows.
+        read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
     """
-    names: list[str] = []
-    groups = angle_groups(graph)
-    known: set[int] = set()  # i: input i is read; ~i: the sine of node i is there
-    places = result_places(graph)
-    for i, node in enumerate(graph.nodes):
-        name = f"n{i}"
+    code = Body(graph, constants, read or "i{}[{}]".format, write or "o{}[{}]".format)
+    for i in range(len(graph.nodes)):
+        yield from code.node(i)
+
+
+class Body:
+    """Writes a graph node by node."""
+
+    def __init__(self, graph: Graph, constants: Constants, read: Place, write: Place) -> None:
+        self.graph, self.constants, self.read, self.write = graph, constants, read, write
+        self.names: list[str] = []
+        self.groups = angle_groups(graph)
+        self.shared = shared_divisors(graph)
+        self.known: set[str] = set()  # names that stand in the text already
+        self.places = result_places(graph)
+
+    def node(self, i: int) -> Iterator[str]:
+        """The lines of a node, and those that store it where it is a result."""
+        node, name = self.graph.nodes[i], f"n{i}"
         if node.op == "const":
-            name = constants(float(node.value))  # type: ignore[arg-type]
+            name = self.constants(float(node.value))  # type: ignore[arg-type]
         elif node.op == "input":
-            yield from read(graph, i, known)
+            yield from self.input(i)
         elif node.op in ("sin", "cos"):
             (angle,) = node.args
             name = f"a{angle}.{node.op[0]}"
-            if ~angle not in known:
-                yield from sines(graph, groups[angle], names, known)
+            if f"a{angle}" not in self.known:
+                yield from self.sines(self.groups[angle])
+        elif node.op == "div" and node.args[1] in self.shared:
+            yield from self.quotient(i)
         else:
             pattern = OPERATIONS.get(node.op)
             if pattern is None:
@@ -55,18 +83,45 @@ def statements(graph: Graph, constants: Constants) -> Iterator[str]:
                     f"node {i} is {node.op!r}, which the CUDA backend cannot emit; it knows "
                     f"{', '.join(['const', 'input', 'sin', 'cos', *OPERATIONS])}."
                 )
-            yield f"const real {name} = {pattern.format(*[names[arg] for arg in node.args])};"
-        names.append(name)
-        for output, element in places.get(i, ()):
-            yield f"o{output}[{element}] = {name};"
+            arguments = [self.names[arg] for arg in node.args]
+            yield f"const real {name} = {pattern.format(*arguments)};"
+        self.names.append(name)
+        for output, element in self.places.get(i, ()):
+            yield f"{self.write(output, element)} = {name};"
+
+    def input(self, i: int) -> Iterator[str]:
+        """The line that reads an input, if it was not read before."""
+        if f"n{i}" not in self.known:
+            self.known.add(f"n{i}")
+            yield f"const real n{i} = {self.read(*self.graph.nodes[i].value)};"  # type: ignore[misc]
+
+    def quotient(self, i: int) -> Iterator[str]:
+        """The line of a division by a number that divides others too."""
+        above, below = self.graph.nodes[i].args
+        name = self.names[below]
+        if f"y{below}" not in self.known:
+            self.known.add(f"y{below}")
+            yield f"const real y{below} = kt_reciprocal({name});"
+        yield f"const real n{i} = kt_quotient({self.names[above]}, {name}, y{below});"
+
+    def sines(self, group: list[int]) -> Iterator[str]:
+        """The lines that compute the sines and cosines of a group of angles."""
+        angles = [self.names[i] if i < len(self.names) else f"n{i}" for i in group]
+        for i in group:
+            if self.graph.nodes[i].op == "input":
+                yield from self.input(i)
+        self.known.update(f"a{i}" for i in group)
+        for i, angle in zip(group, angles, strict=True):
+            yield f"kt_pair a{i} = kt_near({angle});"
+        near = " & ".join(f"kt_is_near({angle})" for angle in angles)
+        far = " ".join(f"kt_far({angle}, a{i});" for i, angle in zip(group, angles, strict=True))
+        yield f"if (!({near})) {{ {far} }}"
 
 
-def read(graph: Graph, i: int, known: set[int]) -> Iterator[str]:
-    """The line that reads an input, if it was not read before."""
-    if i not in known:
-        port, element = graph.nodes[i].value  # type: ignore[misc]
-        known.add(i)
-        yield f"const real n{i} = i{port}[{element}];"
+def shared_divisors(graph: Graph) -> set[int]:
+    """Nodes that divide more than once, such as the pivots of a factorisation."""
+    times = Counter(node.args[1] for node in graph.nodes if node.op == "div")
+    return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
 
 
 def angle_groups(graph: Graph) -> dict[int, list[int]]:
@@ -82,20 +137,6 @@ def angle_groups(graph: Graph) -> dict[int, list[int]]:
         group = given[k : k + GROUP]
         groups |= dict.fromkeys(group, group)
     return groups
-
-
-def sines(graph: Graph, group: list[int], names: list[str], known: set[int]) -> Iterator[str]:
-    """The lines that compute the sines and cosines of a group of angles."""
-    angles = [names[i] if i < len(names) else f"n{i}" for i in group]
-    for i in group:
-        if graph.nodes[i].op == "input":
-            yield from read(graph, i, known)
-    known.update(~i for i in group)
-    for i, angle in zip(group, angles, strict=True):
-        yield f"kt_pair a{i} = kt_near({angle});"
-    near = " & ".join(f"kt_is_near({angle})" for angle in angles)
-    far = " ".join(f"kt_far({angle}, a{i});" for i, angle in zip(group, angles, strict=True))
-    yield f"if (!({near})) {{ {far} }}"
 
 
 def result_places(graph: Graph) -> dict[int, list[tuple[int, int]]]:

@@ -12,7 +12,7 @@ from kinetree.backends.cuda.sincos import sincos_text
 MACHINE = r"""
 #if defined(__CUDACC__)
 #define KT_FUNCTION __device__ __forceinline__
-#define KT_CONSTANT static __constant__ const
+#define KT_CONSTANT static __constant__
 #else
 #include <cmath>
 #include <cstring>
@@ -29,6 +29,14 @@ KT_FUNCTION real kt_fma(real a, real b, real c) {
     return __fma_rn(a, b, c);
 #else
     return __fmaf_rn(a, b, c);
+#endif
+}
+
+KT_FUNCTION bool kt_is_number(real a) {
+#if defined(__CUDACC__) && KT_DOUBLE  // without the unit for doubles, which has enough to do
+    return (__double2hiint(a) & 0x7ff00000) != 0x7ff00000;
+#else
+    return a == a;
 #endif
 }
 
@@ -50,6 +58,35 @@ KT_FUNCTION real kt_div(real a, real b) {
 #else
     return __fdiv_rn(a, b);
 #endif
+}
+
+// Divisions by one number share its reciprocal. This is how CUDA itself divides: a first guess of
+// 1/b and Newton's steps, then a quotient that its remainder corrects, which is the nearest number
+// for all but the largest and smallest of b. It takes no branch, so that divisions overlap.
+KT_FUNCTION real kt_reciprocal(real b) {
+#if !defined(__CUDACC__)
+    return 1 / b;
+#elif KT_DOUBLE
+    double y, e;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+    e = kt_fma(-b, y, 1.0);
+    e = kt_fma(e, e, e);
+    const double near = kt_fma(e, y, y);
+    const double better = kt_fma(kt_fma(-b, near, 1.0), near, near);
+#else
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
+    const float better = kt_fma(kt_fma(-b, y, 1.0f), y, y);
+#endif
+#if defined(__CUDACC__)
+    return kt_is_number(better) ? better : y;  // of 0 and infinity the guess is right
+#endif
+}
+
+KT_FUNCTION real kt_quotient(real a, real b, real y) {
+    const real guess = a * y;
+    const real better = kt_fma(kt_fma(-b, guess, a), y, guess);
+    return kt_is_number(better) ? better : guess;
 }
 
 KT_FUNCTION real kt_sign(real a) {  // NaN stays, zero has no sign
