@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kinetree.description import Friction
     from kinetree.explain import Explanation
     from kinetree.motion.limit_report import LimitReport
+    from kinetree.simulate.sensitivity_record import Sensitivities
     from kinetree.simulate.trajectory import Trajectory
 
 
@@ -179,6 +180,12 @@ class Robot:
         from kinetree.simulate.simulate import simulate
 
         return simulate(self.model, q0, dq0, **options)
+
+    def sensitivities(self, q0: Any, dq0: Any = None, **options: Any) -> "Sensitivities":
+        """A simulated motion with its derivatives; see `kinetree.simulate.sensitivities`."""
+        from kinetree.simulate.sensitivity import sensitivities
+
+        return sensitivities(self.model, q0, dq0, **options)
 
     def check(self, trajectory: "Trajectory", **options: Any) -> "LimitReport":
         """Loads of a trajectory against the limits; see `kinetree.motion.check_limits`."""

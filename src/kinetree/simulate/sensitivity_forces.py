@@ -1,0 +1,125 @@
+"""What acts on a robot, f = (tau, dz, F_ext), and how it changes with the state and with inputs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms import parameters, with_parameters
+from kinetree.algorithms.derivatives import tangent_map
+from kinetree.arrays import Array
+from kinetree.backends.kernel import Kernel
+from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.errors import InputError
+from kinetree.simulate.feed import Feed
+from kinetree.simulate.sensitivity_inputs import PARAMETERS, Input
+from kinetree.simulate.space import Space
+from kinetree.simulate.system import Actors
+
+
+class ForceChanges:
+    """f, (f,), of t, x, p, s, and its slopes by x, by constants and by samples."""
+
+    def __init__(
+        self,
+        space: Space,
+        actors: Actors,
+        feed: Feed,
+        constants: Sequence[Input],
+        samples: Sequence[Input],
+    ) -> None:
+        self.constants, self.samples = constants, samples
+        by_pi = actors.controller is not None and any(x.name == PARAMETERS for x in constants)
+        self.pi = [checked_parameters(space, by_pi)] if by_pi else []
+        graph = forces_graph(space, actors, feed, len(self.pi[0]) if by_pi else 0)
+        self.fed = {"p": [x for x in constants if x.place is not None], "s": list(samples)}
+        self.wrt = ["x", *(name for name, given in self.fed.items() if given)]
+        self.wrt += ["pi"] if by_pi else []
+        self.value = Kernel(graph, "forces", dtypes=("float64",))
+        self.slope = Kernel(self.differentiated(graph, space), "slopes", dtypes=("float64",))
+
+    def differentiated(self, graph: Graph, space: Space) -> Graph:
+        """d f/d(x along tangents; what is asked for of p and s; pi)."""
+        sizes = {port.name: port.size for port in graph.inputs}
+        along: dict[str, Any] = {"x": lambda x: tangents(space, x)}
+        for name in self.wrt[1:]:
+            if name in self.fed:
+                along[name] = lambda _, name=name: chosen(sizes[name], self.fed[name])
+        return optimise(jacobian(graph, self.wrt, along=along))
+
+    def values(self, t: Array, x: Array, p: Array, s: Array) -> Array:
+        """f, (S, f), of S states."""
+        return self.value(t, x, p, s, *self.pi)
+
+    def slopes(self, t: Array, x: Array, p: Array, s: Array) -> tuple[Array, Array, Array]:
+        """By x, (S, f, N), by constants, (S, f, c), and by samples, (S, f, s)."""
+        found = self.slope(t, x, p, s, *self.pi)
+        found = found if isinstance(found, tuple) else (found,)
+        by = dict(zip(self.wrt, found, strict=True))
+        lead, at = by["x"].shape[:-1], 0
+        columns = [np.zeros((*lead, 0))]
+        for given in self.constants:
+            if given.place is not None:
+                columns.append(by["p"][..., at : at + given.size])
+                at += given.size
+            else:
+                columns.append(by["pi"] if self.pi else np.zeros((*lead, given.size)))
+        return by["x"], np.concatenate(columns, -1), by.get("s", np.zeros((*lead, 0)))
+
+
+def forces_graph(space: Space, actors: Actors, feed: Feed, parameter_count: int) -> Graph:
+    """The graph of f(t, x, p, s), and of pi where the controller may look at the robot."""
+
+    def forces(t: Any, x: Array, p: Array, s: Array, *pi: Array) -> Array:
+        given = feed.given(p, s)
+        own = actors.changed(space.model, given)
+        own = with_parameters(own, pi[0]) if pi else own
+        q, dq, z = space.split(x)
+        tau, dz = actors.forces(own, t, q, dq, z, given)
+        F_ext = actors.wrenches(t, q, dq, given)
+        load = [] if F_ext is None else [np.ravel(F_ext)]
+        return np.concatenate([tau, dz, *load])
+
+    sizes = {"x": space.size, "p": feed.params_size, "s": feed.table_size}
+    sizes |= {"pi": parameter_count} if parameter_count else {}
+    ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
+    try:
+        return optimise(trace(forces, ports, [("f", ())]))
+    except Exception as problem:
+        reason = str(problem).splitlines()[0] if str(problem) else "no reason given"
+        raise InputError(
+            f"the forces on {space.model.name!r} cannot be differentiated, because they cannot be "
+            f"traced: {type(problem).__name__}: {reason} Write laws with sin, cos, where and "
+            "clip of kinetree.scalars and without `if` on q."
+        ) from problem
+
+
+def checked_parameters(space: Space, by_pi: bool) -> Array:
+    """Pi of the robot; its controller needs centres of mass, which massless links do not have."""
+    model = space.model
+    for name, m in zip(model.link_names, model.m, strict=True):
+        if m == 0:
+            raise InputError(
+                f"link {name!r} has no mass, so its centre has no slope by 'parameters', which "
+                "the controller may depend on. Give the link a mass, or ask for 'mass', 'com' and "
+                "'inertia'."
+            )
+    return np.asarray(parameters(model), float)
+
+
+def tangents(space: Space, x: Array) -> Array:
+    """Directions of the entries of x along tangent vectors, (x, N)."""
+    nq, rest = space.model.nq, space.size - space.model.nq
+    N = tangent_map(space.model, x[:nq])
+    upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
+    lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
+    return np.concatenate([upper, lower])
+
+
+def chosen(size: int, inputs: Sequence[Input]) -> Array:
+    """Columns of the identity at the places of the inputs, (size, c)."""
+    places = [k for x in inputs for k in range(size)[x.place or slice(0)]]
+    return np.eye(size, dtype=int)[:, places]

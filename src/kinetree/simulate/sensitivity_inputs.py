@@ -1,0 +1,148 @@
+"""What a trajectory can be differentiated by: where each input enters a step.
+
+Initial states are inputs of the first step alone. Constants (forces, wrenches, data of the robot)
+enter every step; the samples of a signal enter the steps near their times, by weights.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms import parameter_list
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.free import FREE, free_values
+from kinetree.model import Model
+from kinetree.simulate.feed import Feed
+from kinetree.simulate.signal import Signal, sample_signal
+
+STATE = ("q0", "dq0")
+FORCES = ("tau", "F_ext")
+PARAMETERS = "parameters"  # pi of `algorithms.parameters`
+KNOWN = (*STATE, *FORCES, PARAMETERS, *FREE)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Arguments of a simulation with a number for everything that it is differentiated by."""
+
+    tau: Any
+    F_ext: Any
+    parameters: dict[str, Any]
+
+
+def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
+    """Names that are known, each once."""
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    if not names:
+        raise InputError(f"wrt is empty; expected some of {', '.join(KNOWN)}.")
+    for k, name in enumerate(names):
+        if name not in KNOWN:
+            raise InputError(f"wrt has {name!r}; expected some of {', '.join(KNOWN)}.")
+        if name in names[:k]:
+            raise InputError(f"wrt has {name!r} twice; name it once.")
+    return names
+
+
+def complete(
+    model: Model,
+    names: Sequence[str],
+    tau: Any,
+    F_ext: Any,
+    parameters: Mapping[str, Any] | None,
+) -> Given:
+    """Zeros and the robot's own data for what is differentiated by but was not given."""
+    found = dict(parameters or {})
+    double = [name for name in FREE if name != "gravity" and name in found | dict.fromkeys(names)]
+    if PARAMETERS in names and double:
+        raise InputError(
+            f"wrt has 'parameters', all of the robot's, and {', '.join(double)} is given or asked "
+            "for as well, which is among them. Ask for one of both, and change the robot itself."
+        )
+    found |= {name: free_values(model, name) for name in names if name in FREE if name not in found}
+    for name, value in (("tau", tau), ("F_ext", F_ext)):
+        if name in names and callable(value):
+            raise InputError(
+                f"wrt has {name!r}, but {name} is a function, which has no numbers to "
+                "differentiate by. Give an array, or kinetree.simulate.signal(t, values)."
+            )
+    if tau is None and "tau" in names:
+        tau = np.zeros(model.n)
+    if F_ext is None and "F_ext" in names:
+        F_ext = np.zeros((len(model.links), 6))
+    return Given(tau, F_ext, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One input: its shape, and its place among the constants p or samples s of a step.
+
+    place: None for initial states and for pi, which no step is given. weights: of a signal.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    place: slice | None = None
+    weights: "Weights | None" = None
+
+    @property
+    def size(self) -> int:
+        """Numbers in it (of a signal: at one time)."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Samples of a signal behind the values at the stages of steps, all (E, S).
+
+    The value is (1 - share) values[first] + share values[first + 1]; `count` samples in all.
+    """
+
+    first: Array
+    share: Array
+    count: int
+
+
+def make_weights(found: Signal, stages: Array, ends: Array) -> Weights:
+    """From the signal's own rule, applied to the numbers of its samples."""
+    count = len(found.t)
+    numbers = sample_signal(replace(found, values=np.arange(count, dtype=float)), (), "")
+    (at,) = numbers.at(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
+    at = np.asarray(at, float).reshape(stages.shape)
+    first = np.clip(np.floor(at).astype(int), 0, max(0, count - 2))
+    return Weights(first, at - first, count)
+
+
+def find_inputs(
+    model: Model, names: Sequence[str], given: Given, feed: Feed, stages: Array, ends: Array
+) -> tuple[Input, ...]:
+    """Every input of `wrt`; stages, (E, S): times at which rates are evaluated."""
+    constants = _places({name: [shape] for name, (_, shape) in feed.constants.items()})
+    sampled = _places({name: source.shapes for name, source in feed.sampled.items()})
+    found = []
+    for name in names:
+        if name in STATE:
+            found.append(Input(name, (model.n,)))
+        elif name == PARAMETERS:
+            found.append(Input(name, (len(parameter_list(model)),)))
+        elif name in FORCES and name in sampled:
+            shape = feed.sampled[name].shapes[0]
+            weights = make_weights(getattr(given, name), stages, ends)
+            found.append(Input(name, shape, sampled[name], weights))
+        else:
+            key = name if name in FORCES else f"parameter {name}"
+            found.append(Input(name, feed.constants[key][1], constants[key]))
+    return tuple(found)
+
+
+def _places(shapes: Mapping[str, Sequence[tuple[int, ...]]]) -> dict[str, slice]:
+    """Where the numbers of each name stand, in the order of the feed."""
+    found, at = {}, 0
+    for name, parts in shapes.items():
+        end = at + sum(math.prod(shape) for shape in parts)
+        found[name] = slice(at, end)
+        at = end
+    return found
