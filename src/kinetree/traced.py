@@ -34,8 +34,12 @@ def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]
     """The graph that `make` would make, from the disk where it is known."""
     if not cache_folder.enabled() or not comparable(model):
         return StoredGraph(encode(make()))
-    parts = [repr(tuple(options)), source_hash()]
-    key = cache.make_key(["graph", model_hash(model), *parts])
+    return kept_graph([model_hash(model), repr(tuple(options))], make)
+
+
+def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
+    """The graph that `make` would make of what is `known`, from the disk where it is there."""
+    key = cache.make_key(["graph", *known, source_hash()]) if cache_folder.enabled() else ""
     data = cache.load(key)
     if data is not None:
         try:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from kinetree.backends import cache, cache_folder
 from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.dispatch import Dispatch
 from kinetree.backends.kernel import Kernel
@@ -18,9 +17,8 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import jvp, vjp
 from kinetree.compiler.store import StoredGraph, encode
-from kinetree.errors import KinetreeError
 from kinetree.extras import need
-from kinetree.traced import source_hash
+from kinetree.traced import kept_graph
 
 Wrt = tuple[int, ...]  # numbers of inputs, in rising order
 
@@ -79,26 +77,13 @@ class Operation:
         key = (kind, wrt)
         if key not in self._derived:
             names = [self.inputs[k].name for k in wrt]
-            graph = self._differentiated(kind, names, rule)
-            dispatch = Kernel(graph, f"{kind}_of_{self.name}")._dispatch
-            made = Operation(dispatch, *((self, wrt) if kind == "jvp" else ()))
+            graph = self.dispatch.graph
+            known = [self.digest, kind, *names]
+            found = kept_graph(known, lambda: optimise(rule(graph, names)))
+            dispatch = Kernel(found, f"{kind}_of_{self.name}")._dispatch
+            made = Operation(dispatch, self, wrt) if kind == "jvp" else Operation(dispatch)
             self._derived.setdefault(key, made)
         return self._derived[key]
-
-    def _differentiated(self, kind: str, names: list[str], rule: Callable[..., Graph]) -> Graph:
-        """The graph of a derivative, from the disk where it is known."""
-        key = ""
-        if cache_folder.enabled():
-            key = cache.make_key(["graph", self.digest, kind, *names, source_hash()])
-        data = cache.load(key)
-        if data is not None:
-            try:
-                return StoredGraph(data)
-            except (ValueError, KeyError, KinetreeError):  # written by another version
-                pass
-        data = encode(optimise(rule(self.dispatch.graph, names)))
-        cache.store(key, data)
-        return StoredGraph(data)
 
 
 def operation_of(dispatch: Dispatch) -> Operation:

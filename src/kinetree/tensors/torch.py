@@ -38,7 +38,7 @@ def torch() -> Any:
 @functools.cache
 def function() -> Any:
     """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
-    rules = (forward, setup_context, backward, jvp, vmap)
+    rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
     members = {rule.__name__: staticmethod(rule) for rule in rules}
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 

@@ -1,0 +1,56 @@
+"""Arrays of JAX, under jit, vmap and grad as well as outside of them.
+
+Inside a program that JAX compiles, a kernel is a call through XLA's foreign function interface: on
+the CPU its machine code reads and writes XLA's buffers, on a GPU it is queued on XLA's stream.
+Numbers are float32 unless the user has switched on jax_enable_x64, as everywhere in JAX.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.backends.dispatch import Dispatch
+from kinetree.errors import InputError
+from kinetree.extras import need
+from kinetree.tensors.arguments import NUMBERS, check_call, number_type, refuse_kind
+from kinetree.tensors.jax_rules import bind, lead
+from kinetree.tensors.operation import Operation, operation_of
+
+CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # which JAX itself takes as constants
+
+
+def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Evaluate a kernel on arrays of JAX; see `kinetree.backends.foreign`."""
+    jnp = need("jax", "jax", "arrays of JAX").numpy
+    operation = operation_of(dispatch)
+    if options.get("out") is not None:
+        raise InputError(
+            f"out= was given to {operation.name} with arrays of JAX, which never change; use what "
+            "it returns."
+        )
+    operands = prepared(operation, arrays, options)
+    ports = operation.inputs
+    leads = [lead(x, port) for x, port in zip(operands, ports, strict=True)]
+    common = np.broadcast_shapes(*leads)
+    ready = [
+        x if own in ((), common) else jnp.broadcast_to(x, (*common, *port.shape))
+        for x, own, port in zip(operands, leads, ports, strict=True)
+    ]
+    results = bind(operation, ready)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+    """Arrays of JAX of one type; constants become such arrays."""
+    jax = need("jax", "jax", "arrays of JAX")
+    check_call(operation, arrays, options)
+    kinds = {}
+    for port, x in zip(operation.inputs, arrays, strict=True):
+        if isinstance(x, jax.Array):
+            kinds[port.name] = x.dtype.name
+        elif not isinstance(x, CONSTANTS):
+            refuse_kind(operation, port.name, x, "jax", f"jax.numpy.asarray({port.name})")
+    dtype = number_type(operation, kinds)
+    if not jax.config.jax_enable_x64:
+        dtype = "float32"
+    return [jax.numpy.asarray(x, dtype) for x in arrays]

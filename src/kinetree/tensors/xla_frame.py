@@ -1,0 +1,178 @@
+"""The C structures through which XLA calls functions of others (its "FFI"), as far as we read them.
+
+XLA calls a handler with one pointer, to a call frame: the buffers of arguments and results, and
+the functions that XLA offers. A handler is also asked, once, for the version of the interface that
+it was written for. The fields below have kept their places since version 0.1 of the interface.
+"""
+
+import ctypes
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kinetree.errors import CompileError
+from kinetree.extras import need
+
+METADATA = 1  # the extension that asks for the version
+INTERNAL = 13  # XLA's code for an error that is nobody's input
+HEAD = (("struct_size", ctypes.c_size_t), ("extension", ctypes.c_void_p))
+
+
+class Buffer(ctypes.Structure):
+    """An array: row-major numbers at `data`."""
+
+    _fields_ = (
+        *HEAD,
+        ("dtype", ctypes.c_int),
+        ("data", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+    )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of its axes."""
+        return tuple(self.dims[: self.rank])
+
+
+class Buffers(ctypes.Structure):
+    """The arguments, or the results."""
+
+    _fields_ = (
+        *HEAD,
+        ("size", ctypes.c_int64),
+        ("types", ctypes.c_void_p),
+        ("items", ctypes.POINTER(ctypes.POINTER(Buffer))),
+    )
+
+    def __iter__(self) -> Any:
+        return (self.items[k].contents for k in range(self.size))
+
+
+class CallFrame(ctypes.Structure):
+    """What a handler is given; attributes follow, which we have none of."""
+
+    _fields_ = (
+        *HEAD,
+        ("api", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("stage", ctypes.c_int),
+        ("args", Buffers),
+        ("rets", Buffers),
+    )
+
+
+class Version(ctypes.Structure):
+    """The version of an interface."""
+
+    _fields_ = (*HEAD, ("major", ctypes.c_int), ("minor", ctypes.c_int))
+
+
+class Metadata(ctypes.Structure):
+    """What a handler says of itself."""
+
+    _fields_ = (("struct_size", ctypes.c_size_t), ("version", Version), ("traits", ctypes.c_uint32))
+
+
+class MetadataExtension(ctypes.Structure):
+    """The question for it."""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("type", ctypes.c_int),
+        ("next", ctypes.c_void_p),
+        ("metadata", ctypes.POINTER(Metadata)),
+    )
+
+
+class Api(ctypes.Structure):
+    """The beginning of the table of functions that XLA offers."""
+
+    _fields_ = (
+        *HEAD,
+        ("version", Version),
+        ("internal", ctypes.c_void_p),
+        ("error_create", ctypes.c_void_p),
+        ("error_message", ctypes.c_void_p),
+        ("error_destroy", ctypes.c_void_p),
+        ("register", ctypes.c_void_p),
+        ("stream_get", ctypes.c_void_p),
+    )
+
+
+class ErrorRequest(ctypes.Structure):
+    """The argument of `error_create`."""
+
+    _fields_ = (*HEAD, ("message", ctypes.c_char_p), ("code", ctypes.c_int))
+
+
+class StreamRequest(ctypes.Structure):
+    """The argument of `stream_get`, which fills in the stream."""
+
+    _fields_ = (*HEAD, ("context", ctypes.c_void_p), ("stream", ctypes.c_void_p))
+
+
+HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(CallFrame))
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+@functools.cache
+def version() -> tuple[int, int]:
+    """The version of the interface that the installed jaxlib has, from its own header."""
+    folder = Path(need("jax", "jax", "arrays of JAX").ffi.include_dir())
+    header = (folder / "xla" / "ffi" / "api" / "c_api.h").read_text("utf8")
+    found = [
+        re.search(rf"#define XLA_FFI_API_{part}\s+(\d+)", header) for part in ("MAJOR", "MINOR")
+    ]
+    if None in found:
+        raise CompileError(
+            f"{folder} does not say which version of XLA's foreign functions it has; expected "
+            "XLA_FFI_API_MAJOR and _MINOR. Please report the version of jaxlib."
+        )
+    major, minor = (int(x[1]) for x in found)  # type: ignore[index]
+    return major, minor
+
+
+def python_handler(run: Callable[[CallFrame], None]) -> Any:
+    """A handler that runs Python, which waits for the interpreter's lock on each call."""
+
+    def handle(frame: Any) -> int | None:
+        frame = frame.contents
+        if answered(frame):
+            return None
+        try:
+            run(frame)
+        except BaseException as problem:
+            return failure(frame, f"{type(problem).__name__}: {problem}")
+        return None
+
+    return HANDLER(handle)
+
+
+def answered(frame: CallFrame) -> bool:
+    """Say which version we were written for, if that is what the call asks."""
+    if not frame.extension:
+        return False
+    asked = MetadataExtension.from_address(frame.extension)
+    if asked.type != METADATA:
+        return False
+    asked.metadata.contents.version.major, asked.metadata.contents.version.minor = version()
+    asked.metadata.contents.traits = 0
+    return True
+
+
+def failure(frame: CallFrame, message: str) -> int | None:
+    """An error that XLA raises in the caller."""
+    request = ErrorRequest(ctypes.sizeof(ErrorRequest), None, message.encode(), INTERNAL)
+    return FUNCTION(Api.from_address(frame.api).error_create)(ctypes.addressof(request))
+
+
+def stream(frame: CallFrame) -> int:
+    """The GPU's stream on which XLA wants the work to be queued."""
+    request = StreamRequest(ctypes.sizeof(StreamRequest), None, frame.context, None)
+    problem = FUNCTION(Api.from_address(frame.api).stream_get)(ctypes.addressof(request))
+    if problem:
+        raise CompileError("XLA gave no stream for a kernel on the GPU.")
+    return request.stream or 0
