@@ -8,12 +8,13 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test lint bench fuzz clean
+.PHONY: help demo test lint docs bench fuzz clean
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
 	@echo "make test   run all tests"
 	@echo "make lint   ruff and pyright"
+	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
 
@@ -46,6 +47,14 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run

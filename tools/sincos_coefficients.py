@@ -9,7 +9,7 @@ ones. Run with `python tools/sincos_coefficients.py` (needs mpmath; takes about 
 
 from collections.abc import Callable
 
-import mpmath as mp  # noqa: TID253 (a tool, not a part of the package)
+import mpmath as mp
 
 mp.mp.dps = 60
 # a little more than pi/4: rounding may pick the multiple of pi/2 next to the nearest one

@@ -14,10 +14,15 @@ class Compiled:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """What the quantity is, looked up when asked for."""
+        """Arguments, results and what the quantity is, looked up when asked for."""
         from kinetree.quantities import find_quantity
 
-        return find_quantity(self.name).doc
+        quantity = find_quantity(self.name)
+        given = ", ".join((*quantity.inputs, *(["F_ext"] if quantity.wrenches else [])))
+        shapes = ", ".join(
+            f"{name} ({', '.join(('...', *dims))})" for name, dims in quantity.outputs("result")
+        )
+        return f"`{self.name}({given})`: {quantity.doc}; {shapes}."
 
     @overload
     def __get__(self, robot: None, kind: type) -> "Compiled": ...

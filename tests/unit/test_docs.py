@@ -1,15 +1,18 @@
-"""Every page of the documentation runs: its Python snippets, one after the other."""
+"""The documentation is true: its snippets run, its tables show the records, it builds."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
 def test_the_snippets_of_a_page_run(page, tmp_path, monkeypatch):
     mpmath = pytest.importorskip("mpmath")
     snippets = re.findall(r"```python\n(.*?)```", page.read_text("utf8"), re.DOTALL)
@@ -18,3 +21,26 @@ def test_the_snippets_of_a_page_run(page, tmp_path, monkeypatch):
     with mpmath.workdps(15):  # a snippet may set its own precision
         for code in snippets:
             exec(compile(code, str(page.name), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
+def test_the_links_of_a_page_lead_somewhere(page):
+    for link in re.findall(r"\]\((?!http|#)([^)#]+)(?:#[^)]*)?\)", page.read_text("utf8")):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_tables_show_the_newest_records():
+    command = [sys.executable, ROOT / "tools" / "record_tables.py", "--check"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+
+
+def test_the_documentation_builds_without_warnings(tmp_path):
+    pytest.importorskip("furo")
+    pytest.importorskip("myst_parser")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    where = [str(DOCS), str(tmp_path / "html"), "-d", str(tmp_path / "doctrees")]
+    found = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    pages = {path.stem for path in (tmp_path / "html").rglob("*.html")}
+    assert {page.stem for page in PAGES} <= pages

@@ -42,7 +42,7 @@ def made(monkeypatch):
 def test_every_quantity_is_an_attribute(robot):
     for name in ATTRIBUTES:
         assert getattr(robot, name).name == name
-        assert getattr(kt.Robot, name).__doc__ == QUANTITIES[name].doc
+        assert getattr(kt.Robot, name).__doc__.count(QUANTITIES[name].doc) == 1
     for name in FRAMED:
         assert callable(getattr(robot, name))
 

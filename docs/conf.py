@@ -1,0 +1,88 @@
+"""How the documentation is built: `make docs`."""
+
+import re
+
+import latex2mathml.converter
+from docutils import nodes
+
+import kinetree
+
+project = "kinetree"
+author = "the kinetree developers"
+copyright = "the kinetree developers, Apache-2.0"
+version = release = kinetree.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_math_renderer = "mathml"
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_fence_as_directive = []
+suppress_warnings = ["myst.xref_missing"]  # links to files of the repository beside docs/
+
+html_theme = "furo"
+html_title = f"kinetree {release}"
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
+templates_path = []
+exclude_patterns = ["_build"]
+default_role = "code"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+nitpicky = False
+
+
+def plain_docstring(app, what, name, obj, options, lines: list[str]) -> None:
+    """Docstrings are plain text with `code` and equations: say so to reStructuredText.
+
+    Stars, bars and trailing underscores are text; lines that are equations keep their breaks.
+    """
+    text = "\n".join(lines)
+    paragraphs = [as_block(part) for part in re.split(r"\n[ \t]*\n", text)]
+    lines[:] = "\n\n".join(paragraphs).split("\n")
+    if what in ("property", "attribute"):
+        lines[:0] = [
+            "..",
+            "",
+        ]  # a comment, else napoleon takes what stands before a colon for a type
+
+
+def as_block(paragraph: str) -> str:
+    """A paragraph with its specials escaped, as a line block when it is made of equations."""
+    lines = paragraph.split("\n")
+    if all(line.startswith("    ") or not line for line in lines):  # an example
+        return "::\n\n" + paragraph
+    escaped = [escape(line) for line in lines]
+    equations = sum(1 for line in escaped if re.search(r"\S\s+= ", line))
+    if len(escaped) > 1 and equations * 2 > len(escaped) and "Args:" not in paragraph:
+        return "\n".join(f"| {line.strip()}" for line in escaped if line.strip())
+    return "\n".join(escaped)
+
+
+def escape(line: str) -> str:
+    """Text outside of `code` with the signs of markup escaped."""
+    parts = re.split(r"(``[^`]*``|`[^`]*`)", line)
+    return "".join(
+        f"``{part.strip('`')}``" if k % 2 else re.sub(r"([*|]|_(?=\W|$))", r"\\\1", part)
+        for k, part in enumerate(parts)
+    )
+
+
+def inline_math(translator, node) -> None:
+    """Formulas become MathML here, so that the pages need no script and no network."""
+    translator.body.append(latex2mathml.converter.convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_math(translator, node) -> None:
+    """A formula on a line of its own."""
+    converted = latex2mathml.converter.convert(node.astext(), display="block")
+    translator.body.append(f'<div class="math">{converted}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app) -> None:
+    """Formulas by our own renderer; docstrings before napoleon, which reads Args and Returns."""
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
+    app.connect("autodoc-process-docstring", plain_docstring, priority=400)

@@ -1,0 +1,140 @@
+"""Put the newest records of benchmarks/results as tables into README.md and the documentation.
+
+python tools/record_tables.py            # rewrites what stands between the markers
+python tools/record_tables.py --check    # only says whether the pages are true
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "accuracy.md")
+MARKER = re.compile(r"<!-- record: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+ROBOTS = {"panda": "Panda, 7 joints", "ur5": "UR5, 6 joints", "talos": "Talos, 44 joints"}
+
+
+def newest(pattern: str) -> tuple[str, Any]:
+    """File name and content of the newest record that matches."""
+    path = max((ROOT / "benchmarks" / "results").glob(pattern), key=lambda path: path.name)
+    return path.name, json.loads(path.read_text(encoding="utf-8"))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def figure(ratio: float) -> str:
+    """A ratio with the digits that it deserves."""
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
+
+
+def speed() -> str:
+    """How many times faster than each peer, from the benchmark's record."""
+    name, record = newest("*-cores.json")
+    measured = {
+        (row["question"], row["robot"], row["quantity"], row["who"]): row for row in record["rows"]
+    }
+
+    def cell(robot: str, question: str, who: str, quantities: Sequence[str]) -> str:
+        rows = [measured.get((question, robot, quantity, who)) for quantity in quantities]
+        return " / ".join(figure(row["ratio"]) if row else "not measured" for row in rows)
+
+    both = ("inverse_dynamics", "forward_dynamics")
+    batch, slopes = "throughput", "derivatives"
+    derived = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+    asked = [
+        ("Pinocchio's own pool, ID / FD", batch, "Pinocchio, parallel pool", both),
+        ("Python loop over Pinocchio, ID / FD", batch, "Pinocchio, Python loop", both),
+        ("CasADi-generated C, ID / FD", batch, "CasADi, generated C", both),
+        ("Python loop over MuJoCo, ID / FD", batch, "MuJoCo, Python loop", both),
+        ("JAX (frax) on the CPU, ID / FD", batch, "frax, JAX on the CPU", both),
+        ("one state: `pin.rnea` / `pin.aba`", "latency", "Pinocchio", both),
+        ("derivatives: loop over Pinocchio, ID / FD", slopes, "Pinocchio, Python loop", derived),
+        ("derivatives: CasADi-generated C, ID", slopes, "CasADi, generated C", derived[:1]),
+    ]  # fmt: skip
+    rows = [[label, *(cell(robot, *rest) for robot in ROBOTS)] for label, *rest in asked]
+    head = ["kinetree is faster than", *ROBOTS.values()]
+    note = (
+        f"`make bench` of {record['date']}: {record['machine']['processor']}, float64, one thread "
+        "on one core, batches of 4096, of 256 for derivatives; ID and FD are inverse and forward "
+        f"dynamics ([record](RESULTS/{name.replace('.json', '.md')}))."
+    )
+    return f"{table(head, rows)}\n\n{note}"
+
+
+def gpu() -> str:
+    """States per second on a GPU, from its record."""
+    name, record = newest("*-h200.json")
+    kinds: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in record["rows"]:
+        kinds.setdefault((row["robot"], row["quantity"]), {})[row["dtype"]] = row
+    rows = []
+    for (robot, quantity), by in kinds.items():
+        cells = [
+            f"{by[kind]['median']:.1f} ({by[kind]['bandwidth']:.0%})" if kind in by else "-"
+            for kind in ("float32", "float64")
+        ]
+        rows.append([robot, quantity.replace("_", " "), *cells])
+    head = ["robot", "quantity", "float32, 1e9/s", "float64, 1e9/s"]
+    note = (
+        f"`python -m benchmarks.gpu` of {record['date'][:10]} on one {record['gpu']}, (N, n) "
+        "arrays, no fast-math, median; in brackets the share of the copy bandwidth measured in "
+        f"the same run ([record](RESULTS/{name.replace('.json', '.md')}))."
+    )
+    return f"{table(head, rows)}\n\n{note}"
+
+
+def accuracy() -> str:
+    """Errors against fifty digits, from their record."""
+    name, record = newest("*-accuracy.json")
+    quantities = ("tau", "M", "T", "ddq")
+    rows = [
+        [row["robot"], str(row["joints"]), *(f"{row[q]:.1f}" for q in quantities)]
+        for row in record["rows"]
+    ]
+    note = (
+        f"`python tools/accuracy.py` of {record['date']}: worst of {record['states']} states, "
+        "kernels in float64 against the same code in fifty digits, in eps = 2.2e-16 of the terms "
+        f"that add up ([record](RESULTS/{name}))."
+    )
+    return f"{table(['robot', 'joints', *quantities], rows)}\n\n{note}"
+
+
+TABLES: dict[str, Callable[[], str]] = {"speed": speed, "gpu": gpu, "accuracy": accuracy}
+
+
+def rewritten(page: Path) -> str:
+    """The page with every marked table made anew; links lead from where the page stands."""
+    up = "benchmarks/results" if page.parent == ROOT else "../benchmarks/results"
+
+    def anew(found: re.Match[str]) -> str:
+        made = TABLES[found[1]]().replace("RESULTS", up)
+        return f"<!-- record: {found[1]} -->\n{made}\n<!-- end -->"
+
+    return MARKER.sub(anew, page.read_text(encoding="utf-8"))
+
+
+def main() -> int:
+    """Rewrite the pages, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    stale = [page for page in PAGES if rewritten(page) != page.read_text(encoding="utf-8")]
+    for page in stale:
+        if check:
+            print(f"{page.relative_to(ROOT)} is not true to the newest records")
+        else:
+            page.write_text(rewritten(page), encoding="utf-8")
+            print(f"{page.relative_to(ROOT)} rewritten")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
