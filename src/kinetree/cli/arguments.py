@@ -1,0 +1,65 @@
+"""Arguments that several commands share, with their help."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kinetree.cli.choices import complete_robot
+
+RobotName = Annotated[
+    str,
+    Parameter(
+        help="URDF (.urdf, .xacro) or MJCF (.xml) file, or a built-in robot such as panda.",
+        completer=complete_robot,
+    ),
+]
+Data = Annotated[
+    str | None,
+    Parameter(
+        allow_leading_hyphen=True,
+        help="CSV file with a state in every row, or - for standard input. Columns are named "
+        "q:JOINT, dq:JOINT, ... in the first line, or have no names and stand in this order.",
+    ),
+]
+Position = Annotated[
+    list[str] | None,
+    Parameter(
+        consume_multiple=True,
+        negative=(),
+        help="Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. Zero "
+        "where left out.",
+    ),
+]
+Rate = Annotated[
+    list[str] | None,
+    Parameter(consume_multiple=True, negative=(), help="Joint rates, rad/s or m/s."),
+]
+Acceleration = Annotated[
+    list[str] | None,
+    Parameter(consume_multiple=True, negative=(), help="Joint accelerations, rad/s^2 or m/s^2."),
+]
+Force = Annotated[
+    list[str] | None,
+    Parameter(consume_multiple=True, negative=(), help="Joint forces, N m or N."),
+]
+Words = Annotated[list[str], Parameter(consume_multiple=True, negative=())]
+Output = Annotated[
+    Path | None,
+    Parameter(name=["--output", "-o"], help="File to write instead of standard output."),
+]
+Json = Annotated[
+    bool,
+    Parameter(
+        name="--json", negative=(), show_default=False, help="Write JSON, in full precision."
+    ),
+]
+Degrees = Annotated[
+    bool,
+    Parameter(
+        name="--degrees",
+        negative=(),
+        show_default=False,
+        help="Angles in and out in degrees; lengths, quaternions and forces as ever.",
+    ),
+]

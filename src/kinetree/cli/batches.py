@@ -1,0 +1,110 @@
+"""Batches: rows of states in, rows of results out, a block at a time."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.cli.rows import Block, read_rows, with_zeros
+from kinetree.cli.writing import Rows, csv_line, json_text, number_lines
+from kinetree.errors import InputError
+from kinetree.model import Model
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to compute of rows: `run(q, ...)` of `inputs`, and the names of the result's columns.
+
+    Results are arrays (rows, ...) by name, in the user's units.
+    """
+
+    inputs: tuple[str, ...]
+    run: Callable[..., Mapping[str, Array]]
+    heads: Sequence[str]
+
+
+@contextmanager
+def opened(data: str) -> Iterator[tuple[BinaryIO, str, int | None]]:
+    """The stream of a file or of standard input, its name in messages, and its size if known."""
+    if data == STDIN:
+        yield sys.stdin.buffer, "standard input", None
+        return
+    path = Path(data)
+    if path.is_dir():
+        raise InputError(f"{data} is a folder; expected a CSV file, or - for standard input.")
+    if not path.exists():
+        raise InputError(f"there is no file {data}; expected a CSV file, or - for standard input.")
+    with path.open("rb") as stream:
+        yield stream, path.name, path.stat().st_size
+
+
+def run_batch(
+    model: Model, data: str, job: Job, *, output: Path | None, json: bool, degrees: bool
+) -> None:
+    """Read, compute and write until the input ends; memory does not grow with it."""
+    with opened(data) as (stream, name, size), Rows(output, data) as rows:
+        quiet = output is None and sys.stdout.isatty()  # rows on the screen are progress enough
+        count, blocks = 0, read_rows(stream, name, model, job.inputs, degrees)
+        for block in with_progress(blocks, stream, size, quiet):
+            if count == 0:
+                _announce_missing(block, job.inputs, name)
+            found = job.run(*with_zeros(model, block, job.inputs))
+            if json:
+                rows.write(_json_rows(block, found, count))
+            else:
+                rows.write(_csv_rows(block, found, job.heads if count == 0 else None))
+            count += len(block)
+
+
+def _announce_missing(block: Block, wanted: Sequence[str], name: str) -> None:
+    missing = [x for x in wanted if x not in block.values]
+    if missing:
+        words = " and ".join(missing)
+        print(f"kinetree: {name} has no columns of {words}: taken as zero.", file=sys.stderr)
+
+
+def _csv_rows(
+    block: Block, found: Mapping[str, Array], heads: Sequence[str] | None
+) -> Iterator[str]:
+    timed = ["t"] if "t" in block.values else []
+    if heads is not None:
+        yield csv_line([*timed, *heads])
+    parts = [block.values["t"][:, None]] if timed else []
+    parts += [x.reshape(len(block), -1) for x in found.values()]
+    yield from number_lines(np.concatenate(parts, axis=1).tolist())
+
+
+def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterator[str]:
+    times = block.values.get("t")
+    for k in range(len(block)):
+        row: dict[str, Any] = {"row": before + k + 1}
+        if times is not None:
+            row["t"] = float(times[k])
+        yield json_text(row | {name: x[k] for name, x in found.items()}) + "\n"
+
+
+def with_progress(
+    blocks: Iterator[Block], stream: BinaryIO, size: int | None, quiet: bool
+) -> Iterator[Block]:
+    """The blocks, and on a terminal's error stream how much of the input is done."""
+    if quiet or not sys.stderr.isatty():
+        yield from blocks
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task, rows = bar.add_task("0 rows", total=size), 0
+        for block in blocks:
+            yield block
+            rows += len(block)
+            done = stream.tell() if size is not None else None
+            bar.update(task, completed=done, description=f"{rows:,} rows")

@@ -1,0 +1,57 @@
+"""Inverse and forward dynamics as the command line runs them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kinetree.arrays import Array
+from kinetree.cli.angles import factors
+from kinetree.cli.batches import Job, run_batch
+from kinetree.cli.choices import find_robot
+from kinetree.cli.show import print_json
+from kinetree.cli.states import Words, document, print_state, read_state, refuse_both
+from kinetree.cli.writing import Rows, csv_line, number_lines
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel of the robot by name, the arguments that it takes, and the letter of its result."""
+
+    kernel: str
+    inputs: tuple[str, ...]
+    result: str
+
+
+def run(
+    task: Task,
+    name: str,
+    data: str | None,
+    given: Mapping[str, Words],
+    output: Path | None,
+    json: bool,
+    degrees: bool,
+) -> None:
+    """Of a file where there is one, else of the state that was typed."""
+    refuse_both(data, given)
+    robot = find_robot(name)
+    model, kernel = robot.model, getattr(robot, task.kernel)
+    heads = [f"{task.result}:{x}" for x in model.dof_names]
+    if data is not None:
+        scale = factors(model, task.result, degrees)
+
+        def rows(*state: Array) -> Mapping[str, Array]:
+            return {task.result: kernel(*state) / scale}
+
+        job = Job(task.inputs, rows, heads)
+        run_batch(model, data, job, output=output, json=json, degrees=degrees)
+        return
+    state = read_state(model, given, degrees)
+    state[task.result] = kernel(*state.values())
+    if output is not None:
+        with Rows(output) as file:
+            found = state[task.result] / factors(model, task.result, degrees)
+            file.write([csv_line(heads), *number_lines([found.tolist()])])
+    elif json:
+        print_json(document(model, state, degrees))
+    else:
+        print_state(model, state, degrees)

@@ -1,0 +1,101 @@
+"""`kinetree equations`: the closed forms of a robot."""
+
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from kinetree.cli.arguments import Json, Output, RobotName, Words
+
+LETTERS = {
+    "tau": r"\tau",
+    "Lambda": r"\Lambda",
+    "christoffel": r"\Gamma",
+    "friction": r"\tau_\mathrm{friction}",
+}
+
+
+def equations(
+    robot: RobotName,
+    /,
+    *,
+    quantity: Annotated[
+        Words | None,
+        Parameter(
+            help="Some of M, C, c, g, friction, tau, T, J, J_s, K, U, Lambda, christoffel; M, C "
+            "and g where left out."
+        ),
+    ] = None,
+    format: Annotated[
+        Literal["text", "latex", "mathml"], Parameter(help="How equations are written.")
+    ] = "text",
+    symbols: Annotated[
+        Words | None,
+        Parameter(
+            help="Numbers to replace by symbols: some of inertial, lengths, gravity, friction, "
+            "drives, or all."
+        ),
+    ] = None,
+    digits: Annotated[
+        int, Parameter(help="Fractions as decimals of so many digits; 0 leaves them exact.")
+    ] = 6,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """The equations of motion in closed form, exact and simplified.
+
+    M ddq + c + g + friction = tau, angles in radians. Arms of six joints take a second; C of a
+    seven-axis arm takes long and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
+    JSON has robot, format, q, dq, ddq (the joints' symbols in order), values (the numbers that
+    symbols stand for), equations (by quantity).
+
+    For example:
+
+    ```
+    kinetree equations planar_2r --quantity M g
+    kinetree equations cart_pole --symbols inertial gravity --format latex
+    kinetree equations rp --quantity tau --format mathml --json
+    ```
+    """
+    from kinetree.cli.choices import choose, find_robot
+    from kinetree.cli.show import print_json
+    from kinetree.cli.writing import check_output
+    from kinetree.errors import InputError
+    from kinetree.symbols.front import symbolic
+    from kinetree.symbols.robot import QUANTITIES
+
+    wanted = [choose(x, QUANTITIES, "quantity") for x in split(quantity) or ["M", "C", "g"]]
+    if not 0 <= digits <= 17:
+        raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
+    if output is not None:
+        check_output(output)
+    forms = symbolic(find_robot(robot), split(symbols) or None)
+    found = {name: getattr(getattr(forms, name), format)(digits or None) for name in wanted}
+    if json:
+        print_json(document(forms, format, found))
+        return
+    text = "\n".join(named(name, format, x) for name, x in found.items())
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+
+
+def split(words: list[str] | None) -> list[str]:
+    """Words that stand apart or are joined by commas."""
+    return [x for word in words or [] for x in word.split(",") if x]
+
+
+def named(name: str, format: str, text: str) -> str:
+    """An equation with its left side; text has it already where anything is not zero."""
+    if format == "latex":
+        return f"{LETTERS.get(name, name)} = {text}"
+    return f"<!-- {name} -->\n{text}" if format == "mathml" else text or f"{name} = 0"
+
+
+def document(forms: Any, format: str, found: dict[str, str]) -> dict[str, Any]:
+    """The equations as JSON shows them."""
+    letters = {name: [str(x) for x in getattr(forms, name)] for name in ("q", "dq", "ddq")}
+    values = {str(symbol): float(x) for symbol, x in forms.values.items()}
+    return {
+        "robot": forms.name, "format": format, **letters, "values": values, "equations": found,
+    }  # fmt: skip

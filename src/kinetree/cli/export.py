@@ -1,0 +1,68 @@
+"""`kinetree export`: a quantity of a robot as source code."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from kinetree.cli.arguments import Json, Output, RobotName, Words
+
+FLAG = Parameter(negative=(), show_default=False)
+
+
+def export(
+    robot: RobotName,
+    quantity: Annotated[str, Parameter(help="Such as mass_matrix or pose.")] = "inverse_dynamics",
+    /,
+    *,
+    language: Annotated[
+        Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Parameter(help="To write.")
+    ] = "c",
+    dtype: Annotated[
+        Literal["double", "float"], Parameter(help="Numbers in C and C++.")
+    ] = "double",
+    name: Annotated[str | None, Parameter(help="Of the function; chosen where left out.")] = None,
+    frame: Annotated[str | None, Parameter(help="Of a pose or Jacobian; else the tool.")] = None,
+    free: Annotated[
+        Words | None, Parameter(help="Data that become arguments: mass, com, ...")
+    ] = None,
+    wrenches: Annotated[bool, FLAG, Parameter(help="With external wrenches F_ext.")] = False,
+    libm: Annotated[bool, FLAG, Parameter(help="Sines of the C library (C, C++).")] = False,
+    driver: Annotated[bool, FLAG, Parameter(help="With a main that tests itself (C).")] = False,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """A quantity of the robot as one self-contained function in another language.
+
+    Angles are in radians. JSON has robot, quantity, language, code.
+
+    For example:
+
+    ```
+    kinetree export ur5e inverse_dynamics -o ur5e.c
+    kinetree export planar_2r mass_matrix --language matlab
+    kinetree export scara pose --language numpy --json
+    ```
+    """
+    from kinetree.cli.choices import choose, find_robot
+    from kinetree.cli.equations import split
+    from kinetree.cli.show import print_json
+    from kinetree.cli.writing import check_output
+    from kinetree.quantities import DERIVED, QUANTITIES
+    from kinetree.write.code import export as write
+
+    choose(quantity, (QUANTITIES | DERIVED), "quantity")
+    found = find_robot(robot)
+    if frame is not None:
+        choose(frame, found.model.frames, "frame")
+    if output is not None:
+        check_output(output)
+    code = write(
+        found, quantity, language, dtype=dtype, name=name, frame=frame, free=split(free),
+        wrenches=wrenches, libm=libm, driver=driver,
+    )  # fmt: skip
+    if json:
+        print_json({"robot": found.name, "quantity": quantity, "language": language, "code": code})
+    elif output is None:
+        print(code, end="")
+    else:
+        output.write_text(code, encoding="utf-8")

@@ -1,0 +1,44 @@
+"""Ctrl-C ends the program within a second, also where it is deep in compiled code.
+
+Python raises KeyboardInterrupt between two of its own instructions; while LLVM compiles a large
+robot there are none for a while. The signal itself is noticed at once, through a socket that a
+thread listens to. Where Python has not taken notice soon, that thread ends the process.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from types import FrameType
+
+PATIENCE = 0.5  # s that Python has to notice by itself
+INTERRUPTED = 130  # exit code: 128 and the number of the signal
+
+
+def end_promptly() -> None:
+    """Watch for SIGINT from now on; in the main thread, once."""
+    noticed = threading.Event()
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        noticed.set()
+        raise KeyboardInterrupt
+
+    def listen() -> None:
+        while heard.recv(1) != bytes([signal.SIGINT]):
+            pass
+        time.sleep(PATIENCE)
+        if not noticed.is_set():
+            os.write(sys.stderr.fileno(), b"kinetree: interrupted\n")
+            os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, handler)
+    signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    keep.extend((heard, told))
+    threading.Thread(target=listen, daemon=True, name="interrupt").start()
+
+
+keep: list[socket.socket] = []  # a socket that is collected is closed

@@ -1,0 +1,214 @@
+"""Simulation as the command line runs it: what acts, the run, and where the motion goes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.cli.angles import factors, names, units
+from kinetree.cli.choices import find_robot
+from kinetree.cli.show import console, number, print_json, say, table
+from kinetree.cli.trajectories import read_trajectory, scaled, write_trajectory
+from kinetree.cli.vectors import vector
+from kinetree.cli.writing import check_output
+from kinetree.errors import InputError
+from kinetree.extras import need
+from kinetree.robot import Robot
+from kinetree.simulate.trajectory import Trajectory
+
+NEEDS = {"gravity": ("kd",), "pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
+PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+STDOUT = Path("-")
+
+
+@dataclass(frozen=True)
+class Control:
+    """A controller as typed: its name, what it leads to, its gains."""
+
+    name: str
+    to: list[str] | None
+    reference: str | None
+    kp: float | None
+    kd: float | None
+    ki: float | None
+
+    def make(self, robot: Robot, degrees: bool) -> Any:
+        """The controller, or None."""
+        from kinetree import controllers
+
+        if self.name == "none":
+            self._refuse("none", ("to", "reference", "kp", "kd", "ki"))
+            return None
+        if self.name == "gravity":
+            self._refuse(self.name, ("to", "reference", "kp", "ki"))
+            return controllers.GravityCompensation(kd=self.kd or 0)
+        goal = self._goal(robot, degrees)
+        if self.name == "computed-torque":
+            self._refuse(self.name, ("ki",))
+            kp = 100.0 if self.kp is None else self.kp
+            return controllers.ComputedTorque(goal, kp, 20.0 if self.kd is None else self.kd)
+        missing = [x for x in NEEDS[self.name.removesuffix("-gravity")] if self.gain(x) is None]
+        if missing:
+            raise InputError(
+                f"--controller {self.name} needs --{' and --'.join(missing)}: gains in N m/rad and "
+                "N m s/rad depend on the robot. computed-torque has gains of its own."
+            )
+        if self.name == "pid":
+            return controllers.PID(goal, self.kp, self.kd, self.ki, gravity=True)
+        self._refuse(self.name, ("ki",))
+        return controllers.PD(goal, self.kp, self.kd, gravity=self.name == "pd-gravity")
+
+    def gain(self, name: str) -> float | None:
+        """A gain by its name."""
+        return getattr(self, name)
+
+    def _goal(self, robot: Robot, degrees: bool) -> Any:
+        if self.reference is not None and self.to:
+            raise InputError("--to and --reference both say where to go; expected one of them.")
+        if self.reference is not None:
+            return read_trajectory(self.reference, robot, degrees)
+        return vector(robot.model, "q", self.to, degrees)
+
+    def _refuse(self, name: str, options: tuple[str, ...]) -> None:
+        given = [f"--{x}" for x in options if getattr(self, x) is not None]
+        if given:
+            raise InputError(
+                f"--controller {name} has no use for {', '.join(given)}; leave it out."
+            )
+
+
+def run_simulation(
+    name: str,
+    q: list[str] | None,
+    dq: list[str] | None,
+    control: Control,
+    *,
+    tau: list[str] | None,
+    forces: str | None,
+    output: Path | None,
+    plot: Path | None,
+    json: bool,
+    degrees: bool,
+    **options: Any,
+) -> int:
+    """Simulate, write what is asked for, and say what happened; the exit code."""
+    from kinetree.simulate.watch import SimulationError
+
+    _check_files(output, plot)
+    robot = find_robot(name)
+    model = robot.model
+    start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
+    acting = _forces(robot, tau, forces)
+    ended = ""
+    try:
+        motion = robot.simulate(
+            *start, tau=acting, controller=control.make(robot, degrees), **options
+        )
+    except SimulationError as error:
+        if error.trajectory is None or options["limits"] != "stop":
+            raise
+        motion, ended = error.trajectory, str(error)
+    _hand_out(robot, motion, output, plot, json, degrees, ended)
+    return 1 if ended else 0
+
+
+def _check_files(output: Path | None, plot: Path | None) -> None:
+    """Find out before the work what cannot be written after it."""
+    if output is not None and output != STDOUT:
+        check_output(output)
+    if plot is not None:
+        check_output(plot)
+        if plot.suffix.lower() not in PICTURES:
+            raise InputError(
+                f"--plot is {plot}; expected a name ending with {', '.join(PICTURES)}."
+            )
+        need("matplotlib", "plot", "a plot")
+
+
+def _forces(robot: Robot, tau: list[str] | None, forces: str | None) -> Any:
+    if forces is None:
+        return vector(robot.model, "tau", tau, False) if tau else None
+    if tau:
+        raise InputError("--tau and --forces both give joint forces; expected one of them.")
+    from kinetree.cli.trajectories import read_forces
+    from kinetree.simulate.signal import signal
+
+    return signal(*read_forces(forces, robot), kind="linear")
+
+
+def _hand_out(
+    robot: Robot,
+    motion: Trajectory,
+    output: Path | None,
+    plot: Path | None,
+    json: bool,
+    degrees: bool,
+    ended: str,
+) -> None:
+    shown = scaled(motion, robot, degrees, out=True)
+    if plot is not None:
+        motion.plot(robot, path=plot)
+    if json:
+        print_json(document(robot, shown, degrees, ended))
+    elif output == STDOUT:
+        write_trajectory(shown, None)
+    else:
+        print_summary(robot, shown, degrees)
+    if output is not None and output != STDOUT:
+        write_trajectory(shown, output)
+    for violation in motion.meta.get("violations", ()):
+        say(f"at {violation}")
+    if ended:
+        say(ended)
+
+
+def document(robot: Robot, shown: Trajectory, degrees: bool, ended: str) -> dict[str, Any]:
+    """The motion as JSON shows it."""
+    letters = ("q", "dq", "ddq", "tau")
+    noted = shown.meta.get("violations", ())
+    return {
+        "robot": robot.name,
+        "coordinates": list(robot.model.coordinate_names),
+        "joints": list(robot.model.dof_names),
+        "units": {x: units(robot.model, x, degrees) for x in letters},
+        "t": shown.t,
+        **{x: getattr(shown, x) for x in letters},
+        "method": shown.meta.get("method"),
+        "controller": shown.meta.get("controller") or None,
+        "violations": [
+            {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by} for v in noted
+        ],
+        "stopped": ended or None,
+    }
+
+
+def print_summary(robot: Robot, shown: Trajectory, degrees: bool) -> None:
+    """Where every coordinate began, ended and went, and what forces it took."""
+    model = robot.model
+    unit = units(model, "q", degrees)
+    rows = [
+        [name, *map(number, (x[0], x[-1], x.min(), x.max())), "" if unit[k] == "1" else unit[k]]
+        for k, (name, x) in enumerate(zip(names(model, "q"), shown.q.T, strict=True))
+    ]
+    screen = console()
+    title = f"{robot.name}: {shown.duration:g} s, {len(shown)} samples, {shown.meta['method']}"
+    screen.print(table(title, ["q", "start", "end", "lowest", "highest", "unit"], rows))
+    if shown.tau is not None and np.any(shown.tau):
+        forces = [[name, *_peak(x), y] for name, x, y in
+                  zip(model.dof_names, shown.tau.T, units(model, "tau"), strict=True)]  # fmt: skip
+        screen.print()
+        screen.print(table("", ["tau", "peak", "rms", "unit"], forces))
+    screen.print()
+    screen.print(f"energy: {_energies(robot, shown, degrees)}")
+
+
+def _peak(x: Array) -> tuple[str, str]:
+    return number(x[np.argmax(np.abs(x))]), number(float(np.sqrt((x * x).mean())))
+
+
+def _energies(robot: Robot, shown: Trajectory, degrees: bool) -> str:
+    q, dq = (getattr(shown, x)[[0, -1]] * factors(robot.model, x, degrees) for x in ("q", "dq"))
+    start, end = robot.kinetic_energy(q, dq) + robot.potential_energy(q)
+    return f"{number(start)} J at the start, {number(end)} J at the end"
