@@ -13,6 +13,8 @@ MACHINE = r"""
 #if defined(__CUDACC__)
 #define KT_FUNCTION __device__ __forceinline__
 #define KT_CONSTANT static __constant__
+#define KT_ENTRY(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
+#define KT_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #else
 #include <cmath>
 #include <cstring>
@@ -39,6 +41,8 @@ KT_FUNCTION bool kt_is_number(real a) {
     return a == a;
 #endif
 }
+
+KT_FUNCTION bool kt_is_finite(real a) { return a - a == 0; }
 
 KT_FUNCTION real kt_sqrt(real a) {
 #if !defined(__CUDACC__)
@@ -126,13 +130,27 @@ template <typename T> KT_FUNCTION void kt_fetch(real *tile, const real *rows) {
 #endif
 }
 
-KT_FUNCTION void kt_arrived() {
+// what was fetched so far is one group; wait for all groups but the last few
+KT_FUNCTION void kt_commit() {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int behind> KT_FUNCTION void kt_arrived() {
 #if defined(__CUDACC__)
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    if (behind == 0)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    else
+        asm volatile("cp.async.wait_group %0;" ::"n"(behind) : "memory");
 #endif
     __syncwarp();
 #endif
+}
+
+KT_FUNCTION int kt_count(long long states, long long first) {
+    return states - first < KT_WARP ? (int)(states - first) : KT_WARP;
 }
 
 template <int width, int pitch>

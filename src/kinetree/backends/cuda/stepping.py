@@ -1,0 +1,216 @@
+"""A stepping -> text of one CUDA C++ kernel: a thread takes a rollout through all of its steps.
+
+The kernel `kt_rollout(count, evaluations, steps, offset, ...)` has the arguments of `ARRAYS` and
+one more array for each recorded field; what they hold is said in `compiler.stepping.Run`. Threads
+beyond the last rollout repeat it, so that a warp stays together, and store nothing.
+"""
+
+from collections.abc import Iterator
+
+from kinetree.backends.cuda.body import statements
+from kinetree.backends.cuda.constants import Constants
+from kinetree.backends.cuda.emit import ITEMSIZE, bounds
+from kinetree.backends.cuda.frame import Frame, make_frame
+from kinetree.backends.cuda.prelude import prelude
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.stepping import Field, Stepping
+
+NAME = "kt_rollout"
+ARRAYS = (
+    "real *state",
+    "const real *params",
+    "long long params_step",
+    "const real *table",
+    "long long table_row",
+    "long long table_step",
+    "const real *times",
+    "const real *lengths",
+    "const int *rows",
+    "int *first",
+    "real *amount",
+)
+STEPS = "for (int e = 0; e < evaluations; e++) {"
+
+
+def emit_rollout(stepping: Stepping, dtype: str, frame: Frame | None = None) -> str:
+    """Text of the kernel; a block has whole warps, each with `frame.tile` numbers."""
+    loop = Loop(stepping, dtype, frame or make_frame(stepping, ITEMSIZE[dtype]))
+    body = "\n".join(f"    {line}" for line in loop.lines())
+    records = [f"real *record{k}" for k in range(len(stepping.fields))]
+    arrays = ",\n    ".join([*ARRAYS, *records])
+    return f"""{prelude(dtype)}
+{loop.constants.text()}
+#define KT_NOTE(j, value) \\
+    if (first[note + j] < 0) {{ first[note + j] = offset + e; amount[note + j] = value; }}
+{bounds()}
+{NAME}(
+    long long count, int evaluations, int steps, int offset,
+    {arrays}) {{
+{body}
+}}
+"""
+
+
+class Loop:
+    """Writes the body of the kernel."""
+
+    def __init__(self, stepping: Stepping, dtype: str, frame: Frame) -> None:
+        self.stepping, self.frame = stepping, frame
+        self.constants = Constants("kt_constants", dtype)
+        self.sizes, self.stages = stepping.sizes, len(stepping.stages)
+
+    def lines(self) -> Iterator[str]:
+        """All of it: the state comes in, steps, the state goes out."""
+        yield from self.begin()
+        yield "#pragma unroll 1"
+        yield STEPS
+        yield "const real h = lengths[e];"
+        if self.stages > 1:
+            yield "#pragma unroll 1"
+            yield f"for (int i = 0; i < {self.stages}; i++) {{"
+        else:
+            yield "const int i = 0;"
+        yield from self.rate()
+        if self.stages > 1:
+            yield "if (i == 0) {"
+        yield from self.look()
+        yield from self.record()
+        if self.stages > 1:
+            yield "}"
+        yield "if (e >= steps) break;"
+        yield from self.advance()
+        if self.stages > 1:
+            yield "}"
+        yield "}"
+        yield "if (lane < own) {"
+        for j in range(self.sizes["x"]):
+            yield f"state[me * {self.sizes['x']} + {j}] = {self.frame.x.at(j)};"
+        yield "}"
+
+    def begin(self) -> Iterator[str]:
+        """Who the thread is, and its state and parameters."""
+        frame, size = self.frame, self.sizes["x"]
+        yield "KT_SHARED(memory);"
+        yield "const int warp = threadIdx.x / KT_WARP, lane = threadIdx.x % KT_WARP;"
+        yield "const long long begin = "
+        yield "    ((long long)blockIdx.x * (blockDim.x / KT_WARP) + warp) * KT_WARP;"
+        yield "if (begin >= count) return;"
+        yield "const int own = count - begin < KT_WARP ? (int)(count - begin) : KT_WARP;"
+        yield "const long long me = begin + (lane < own ? lane : own - 1);"
+        yield f"const long long note = me * {self.stepping.watched};"
+        yield f"real *tile = (real *)memory + warp * {frame.tile}, *mine = tile + lane;"
+        yield f"real *staging = tile + {frame.staging};"
+        yield from filter(None, [p.declared() for p in (frame.x, frame.p, frame.k)])
+        if self.stages > 1:
+            yield from filter(None, [frame.begun.declared()])
+        for j in range(size):
+            into = {frame.x.at(j), frame.begun.at(j)}
+            yield f"{' = '.join(sorted(into))} = state[me * {size} + {j}];"
+        for j in sorted(elements(self.stepping.rate, "p")):
+            yield f"{frame.p.at(j)} = params[me * params_step + {j}];"
+
+    def rate(self) -> Iterator[str]:
+        """k and y of the state that the stage begins with."""
+        rate = self.stepping.rate
+        ports = [port.name for port in rate.inputs]
+        frame = self.frame
+        if elements(rate, "t"):
+            yield f"const real now = times[e * {self.stages} + i];"
+        if elements(rate, "s"):
+            yield f"const real *signals = table + (e * {self.stages} + i) * table_row"
+            yield "    + me * table_step;"
+        yield f"real k[{self.sizes['k']}], y[{max(1, self.sizes['y'])}];"
+
+        def read(port: int, element: int) -> str:
+            part = {"x": frame.begun, "p": frame.p}.get(ports[port])
+            if part is not None:
+                return part.at(element)
+            return "now" if ports[port] == "t" else f"signals[{element}]"
+
+        yield from self.scope(rate, read, lambda output, j: f"{'ky'[output]}[{j}]")
+        if self.stages > 1:
+            size = self.sizes["k"]
+            yield from (f"{frame.k.at(f'i * {size} + {j}')} = k[{j}];" for j in range(size))
+
+    def advance(self) -> Iterator[str]:
+        """What the stage makes of the rates so far."""
+        for i, stage in enumerate(self.stepping.stages):
+            if self.stages > 1:
+                yield f"{'else ' * (i > 0)}if (i == {i}) {{"
+            yield from self.stage(stage, i == self.stages - 1)
+            if self.stages > 1:
+                yield "}"
+
+    def stage(self, stage: Graph, last: bool) -> Iterator[str]:
+        """One of the stages; the last one leads to the state of the next step."""
+        frame, size = self.frame, self.sizes["k"]
+
+        def read(port: int, element: int) -> str:
+            if port < 2:
+                return "h" if port == 0 else frame.x.at(element)
+            if self.stages == 1:
+                return f"k[{element}]"
+            return frame.k.at((port - 2) * size + element)
+
+        yield f"real next[{self.sizes['x']}];"
+        yield from self.scope(stage, read, lambda output, j: f"next[{j}]")
+        for j in range(self.sizes["x"]):
+            into = {frame.begun.at(j)} | ({frame.x.at(j)} if last else set())
+            yield f"{' = '.join(sorted(into))} = next[{j}];"
+
+    def look(self) -> Iterator[str]:
+        """Note what is not finite and which margins are gone; both are rare."""
+        x = [self.frame.x.at(j) for j in range(self.sizes["x"])]
+        watch, count = self.stepping.watch, self.sizes["w"]
+        yield "real probe = 0;"  # becomes NaN where one of them is not finite
+        yield from (f"probe = kt_fma({value}, 0, probe);" for value in x)
+        yield "bool odd = !(probe == 0);"
+        if count:
+            yield f"real margin[{count}];"
+            yield from self.scope(watch, self.watched, lambda output, j: f"margin[{j}]")
+            yield from (f"odd |= margin[{j}] < 0;" for j in range(count))
+        yield "if (odd && lane < own) {"
+        for j, value in enumerate(x):
+            yield f"if (!kt_is_finite({value})) KT_NOTE({j}, {value})"
+        for j in range(count):
+            yield f"if (margin[{j}] < 0) KT_NOTE({len(x) + j}, margin[{j}])"
+        yield "}"
+
+    def watched(self, port: int, element: int) -> str:
+        """What margins depend on: x, k and y."""
+        return (self.frame.x.at(element), f"k[{element}]", f"y[{element}]")[port]
+
+    def record(self) -> Iterator[str]:
+        """Write the fields, where this evaluation has a row."""
+        if not self.stepping.fields:
+            return
+        yield "const int row = rows[e];"
+        yield "if (row >= 0) {"
+        for k, field in enumerate(self.stepping.fields):
+            pitch, size = self.frame.pitch, field.size
+            for j in range(size):
+                yield f"staging[lane * {pitch} + {j}] = {self.recorded(field, j)};"
+            where = f"record{k} + ((long long)row * count + begin) * {size}"
+            yield "__syncwarp();"
+            yield f"kt_write<{size}, {pitch}>(staging, {where}, own, lane);"
+            yield "__syncwarp();"
+        yield "}"
+
+    def recorded(self, field: Field, j: int) -> str:
+        """An element of a field after the first evaluation of a step."""
+        element = field.start + j
+        return self.frame.x.at(element) if field.source == "x" else f"{field.source}[{element}]"
+
+    def scope(self, graph: Graph, read: object, write: object) -> Iterator[str]:
+        """A graph between brackets, so that its names are its own."""
+        yield "{"
+        for line in statements(graph, self.constants, read, write):  # type: ignore[arg-type]
+            yield f"    {line}"
+        yield "}"
+
+
+def elements(graph: Graph, name: str) -> set[int]:
+    """Which elements of an input a graph reads."""
+    port = [p.name for p in graph.inputs].index(name)
+    inputs = [node.value for node in graph.nodes if node.op == "input"]
+    return {element for k, element in inputs if k == port}  # type: ignore[misc]
