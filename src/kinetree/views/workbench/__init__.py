@@ -1,0 +1,5 @@
+"""The workbench: a robot in the browser, with everything about its dynamics beside it."""
+
+from kinetree.views.workbench.view import view
+
+__all__ = ["view"]

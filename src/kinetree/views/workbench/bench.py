@@ -1,0 +1,86 @@
+"""Bench: the running workbench. It holds the state; panels show it and ask for changes."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kinetree.errors import KinetreeError
+from kinetree.simulate.trajectory import Trajectory
+from kinetree.views.shapes import Scene
+from kinetree.views.workbench.guard import Guard
+from kinetree.views.workbench.state import State
+
+Refresh = Callable[[State], None]
+
+
+@dataclass
+class Bench:
+    """A server, the state that it shows, and what is to be done when the state changes.
+
+    scene: the shapes of the robot. trajectory: the motion that was simulated, read or recorded
+    last. watchers: told of every new trajectory. plots: the place of the curves. closers: what ends
+    before another robot takes over. folder: private, for files that were uploaded.
+    """
+
+    server: Any
+    guard: Guard
+    state: State
+    scene: Scene
+    folder: Path
+    trajectory: Trajectory | None = None
+    plots: Any = None
+    refreshers: list[Refresh] = field(default_factory=list)
+    watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
+    closers: list[Callable[[], None]] = field(default_factory=list)
+    version: int = 0
+    changing: threading.RLock = field(default_factory=threading.RLock)
+    showing: threading.RLock = field(default_factory=threading.RLock)
+
+
+def change(bench: Bench, **changes: Any) -> None:
+    """Take a new state and show it; where changes come faster than screens, the latest is shown."""
+    with bench.changing:
+        bench.state = bench.state.replace(**changes)
+        bench.version += 1
+        version = bench.version
+    with bench.showing:
+        if version == bench.version:
+            show(bench)
+
+
+def show(bench: Bench) -> None:
+    """Bring every panel up to date, in one go for the eye."""
+    with bench.showing, bench.server.atomic():
+        for refresh in bench.refreshers:
+            refresh(bench.state)
+
+
+def take(bench: Bench, trajectory: Trajectory) -> None:
+    """A new motion: the panels that play and plot it are told."""
+    bench.trajectory = trajectory
+    for watcher in bench.watchers:
+        watcher(trajectory)
+
+
+def by_hand(function: Callable[..., None]) -> Callable[[Any], None]:
+    """A callback that acts on what people do, and not on what a panel sets by itself.
+
+    Errors that teach are shown to the person who caused them; the viewer shows them as text.
+    """
+
+    def callback(event: Any) -> None:
+        if event.client is None:
+            return
+        try:
+            function(event)
+        except KinetreeError as error:
+            tell(event.client, "That did not work", str(error))
+
+    return callback
+
+
+def tell(client: Any, title: str, text: str, colour: str = "red") -> None:
+    """A note in a corner of the page."""
+    client.add_notification(title, text[:600], color=colour, auto_close_seconds=12.0)

@@ -1,0 +1,58 @@
+"""Files that were uploaded: kept in a private folder while they are read, under names of ours."""
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from kinetree.errors import InputError, KinetreeWarning
+from kinetree.loading import load
+from kinetree.robot import Robot
+from kinetree.views.scene import scene
+from kinetree.views.shapes import Scene
+from kinetree.views.workbench.limits import UPLOAD_BYTES
+
+# .xacro is left out: it is a program, and this page may be open to more than its author
+ROBOTS = (".urdf", ".xml", ".mjcf")
+
+
+@contextlib.contextmanager
+def private_file(folder: Path, name: str, content: bytes) -> Iterator[Path]:
+    """A file with that content, gone afterwards. `name` is ours, never the browser's."""
+    path = folder / name
+    path.write_bytes(content)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def read_robot_file(name: str, content: bytes, folder: Path) -> tuple[Robot, Scene, list[str]]:
+    """The robot of an uploaded file, its shapes, and what the reader had to say.
+
+    It is read by the same reader as any other file. It came alone, so meshes and includes are not
+    there; nothing outside the private folder is opened for it.
+    """
+    ending = Path(name.replace("\\", "/")).suffix.lower()
+    if ending not in ROBOTS:
+        raise InputError(
+            f"A robot is a file that ends with {', '.join(ROBOTS)}; this one ends with "
+            f"{ending[:20]!r}. Expand xacro files first."
+        )
+    if not content or len(content) > UPLOAD_BYTES:
+        raise InputError(f"The file has {len(content)} bytes; expected 1 to {UPLOAD_BYTES}.")
+    with private_file(folder, f"robot{ending}", content) as path:
+        return read_robot(path, folder)
+
+
+def read_robot(path: Path, folder: Path | None = None) -> tuple[Robot, Scene, list[str]]:
+    """The robot of a file, its shapes, and the warnings of its reader as text.
+
+    folder: the only one that meshes are read from; that of the file when None.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", KinetreeWarning)
+        robot = load(path, folders=() if folder is None else (folder,))
+    notes = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
+    drawn = scene(robot, path, folder)
+    return robot, drawn, [*notes, *drawn.remarks]

@@ -1,0 +1,85 @@
+"""The equations, rendered: closed forms of small robots, the recursion for all."""
+
+from typing import Any
+
+from kinetree.errors import KinetreeError
+from kinetree.robot import Robot
+from kinetree.views.workbench.style import reading
+from kinetree.views.workbench.text import escape
+
+MOST_JOINTS = 3  # closed forms of more joints are no longer read by anyone
+
+
+def math(body: str) -> str:
+    """One displayed equation."""
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
+
+
+def sub(letter: str, index: str) -> str:
+    """A letter with an index."""
+    return f"<msub><mi>{letter}</mi><mi>{index}</mi></msub>"
+
+
+def dot(letter: str, index: str, dots: str = "˙") -> str:
+    """A rate with an index."""
+    return f"<msub><mover><mi>{letter}</mi><mo>{dots}</mo></mover><mi>{index}</mi></msub>"
+
+
+def _ad(index: str) -> str:
+    return f"<msub><mi>ad</mi>{sub('V', index)}</msub>"
+
+
+def _transposed(body: str) -> str:
+    return f"<msup><mrow>{body}</mrow><mi>T</mi></msup>"
+
+
+_AD_IP, _AD_CI = sub("Ad", "ip"), sub("Ad", "ci")
+_PLUS, _EQUALS, _MINUS = "<mo>+</mo>", "<mo>=</mo>", "<mo>-</mo>"
+STEPS = {
+    "V": math(
+        f"<mrow>{sub('V', 'i')}{_EQUALS}{_AD_IP}{sub('V', 'p')}{_PLUS}{sub('A', 'i')}"
+        f"{dot('q', 'i')}</mrow>"
+    ),
+    "dV": math(
+        f"<mrow>{dot('V', 'i')}{_EQUALS}{_AD_IP}{dot('V', 'p')}{_PLUS}{sub('A', 'i')}"
+        f"{dot('q', 'i', '¨')}{_PLUS}{_ad('i')}{sub('A', 'i')}{dot('q', 'i')}</mrow>"
+    ),
+    "F": math(
+        f"<mrow>{sub('F', 'i')}{_EQUALS}{sub('G', 'i')}{dot('V', 'i')}{_MINUS}"
+        f"{_transposed(_ad('i'))}{sub('G', 'i')}{sub('V', 'i')}{_MINUS}{sub('F', 'ext,i')}{_PLUS}"
+        f"<munder><mo>∑</mo><mi>c</mi></munder>{_transposed(_AD_CI)}{sub('F', 'c')}</mrow>"
+    ),
+    "tau": math(
+        f"<mrow>{sub('τ', 'i')}{_EQUALS}{_transposed(sub('A', 'i'))}{sub('F', 'i')}</mrow>"
+    ),
+}
+
+
+def equations_reading(robot: Robot) -> str:
+    """What fits the robot: M, C and g in closed form, and the recursion below."""
+    recursion = (
+        "<h4>The recursion (any robot)</h4><p>Outward, parents p before children:</p>"
+        f"{STEPS['V']}{STEPS['dV']}<p>Inward, children c before parents:</p>{STEPS['F']}"
+        f"{STEPS['tau']}<p>dV of the base is minus gravity. Twists and wrenches are angular first, "
+        "in link frames; rotors and friction add to τ.</p>"
+    )
+    return reading(closed_forms(robot) + recursion)
+
+
+def closed_forms(robot: Robot) -> str:
+    """M(q), C(q, dq) and g(q) as MathML, or why they are not shown."""
+    if robot.n > MOST_JOINTS:
+        return (
+            f"<p>Closed forms are shown for up to {MOST_JOINTS} joints; "
+            f"{escape(robot.name)} has {robot.n}. <code>kt.symbolic(robot)</code> has them all.</p>"
+        )
+    try:
+        from kinetree.symbols import symbolic
+
+        forms: Any = symbolic(robot)
+        parts = {"M(θ)": forms.M, "C(θ, θ̇)": forms.C, "g(θ)": forms.g}
+        return "".join(
+            f"<h4>{name}</h4>{form.mathml(digits=4)}" for name, form in parts.items()
+        )
+    except KinetreeError as error:
+        return f"<p>No closed forms: {escape(str(error))}</p>"

@@ -1,0 +1,50 @@
+"""Playing a motion: a clock in a thread of its own that sets the state."""
+
+import threading
+import time
+from collections.abc import Callable
+
+FRAMES = 20  # a second
+
+
+class Player:
+    """Calls `step(time)` while it plays, from a start on, at a speed, until the end.
+
+    Speed 1 is real time. Frames that would come too late are left out.
+    """
+
+    def __init__(self, step: Callable[[float], None], ended: Callable[[], None]) -> None:
+        self._step, self._ended = step, ended
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def playing(self) -> bool:
+        """Whether the clock runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def play(self, start: float, end: float, speed: float) -> None:
+        """Run the clock from `start` to `end`."""
+        self.stop()
+        stop = self._stop = threading.Event()
+        run = threading.Thread(target=self._run, args=(stop, start, end, speed), daemon=True)
+        self._thread = run
+        run.start()
+
+    def stop(self) -> None:
+        """Stop the clock, and wait for the frame under way."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self._thread = None
+
+    def _run(self, stop: threading.Event, start: float, end: float, speed: float) -> None:
+        began = time.monotonic()
+        now = start
+        while now < end and not stop.is_set():
+            now = min(start + speed * (time.monotonic() - began), end)
+            self._step(now)
+            stop.wait(1 / FRAMES)
+        if not stop.is_set():
+            self._thread = None
+            self._ended()

@@ -1,0 +1,81 @@
+"""Stepping through the recursion: arrows grow link by link, the numbers of the step beside them."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.explain.record import Explanation
+from kinetree.views.workbench.bench import Bench, by_hand
+from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
+from kinetree.views.workbench.scene_nodes import place
+from kinetree.views.workbench.state import State
+from kinetree.views.workbench.style import reading
+
+PREVIOUS, NEXT, OFF = "◀ back", "next ▶", "off"
+LONGEST = 0.3  # of an arrow, in extents
+HELP = reading(
+    "<p>Press <b>next</b> to walk outward from the base (V and dV of each link) and back inward "
+    "(F and τ). Set rates under <b>Joints</b> first: at rest only gravity is left.</p>"
+)
+
+
+def add_recursion(bench: Bench) -> None:
+    """The tab of the recursion, its arrows, and the frame of the link at hand."""
+    gui, scene, extent = bench.server.gui, bench.server.scene, bench.scene.extent
+    plan = steps(bench.state.robot.model)
+    buttons = gui.add_button_group("Step", (PREVIOUS, NEXT, OFF))
+    slider = gui.add_slider("Step", 0, max(len(plan), 1), 1, 0)
+    text = gui.add_html(HELP)
+    frame = scene.add_frame(
+        "/recursion/link", axes_length=0.12 * extent, axes_radius=0.006 * extent, visible=False
+    )
+    found: dict[int, Explanation] = {}  # of the state that is shown, computed when asked for
+
+    def refresh(state: State) -> None:
+        found.clear()
+        draw(state)
+
+    def draw(state: State) -> None:
+        k = min(max(int(slider.value), 0), len(plan)) - 1
+        frame.visible = k >= 0
+        if k < 0:
+            text.content = HELP
+            draw_arrows(bench, [])
+            return
+        if id(state) not in found:
+            found[id(state)] = explained(state)
+        explanation = found[id(state)]
+        text.content = step_reading(explanation, plan, k)
+        place(frame, np.asarray(explanation.recursion.T_si[plan[k].link], float))
+        arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
+        draw_arrows(bench, arrows, plan[k].link)
+
+    def press(event: Any) -> None:
+        by = {PREVIOUS: -1, NEXT: 1}.get(event.target.value)
+        slider.value = 0 if by is None else min(max(int(slider.value) + by, 0), len(plan))
+        with bench.showing:
+            draw(bench.state)
+
+    def slide(_: Any) -> None:
+        with bench.showing:
+            draw(bench.state)
+
+    buttons.on_click(by_hand(press))
+    slider.on_update(by_hand(slide))
+    bench.refreshers.append(refresh)
+
+
+def draw_arrows(bench: Bench, arrows: list[Any], link: int | None = None) -> None:
+    """All arrows anew: those of the link at hand thick, those before it thin."""
+    scene, extent = bench.server.scene, bench.scene.extent
+    for name, radius in (("thin", 0.003), ("thick", 0.007)):
+        own = [a for a in arrows if (a.link == link) == (name == "thick")]
+        if not own:
+            scene.remove_by_name(f"/recursion/{name}")
+            continue
+        size = radius * extent
+        scene.add_arrows(
+            f"/recursion/{name}", np.array([(a.start, a.tip) for a in own], np.float32),
+            np.array([a.colour for a in own], np.uint8), shaft_radius=size,
+            head_radius=2.6 * size, head_length=5 * size,
+        )  # fmt: skip

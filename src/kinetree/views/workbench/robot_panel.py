@@ -1,0 +1,77 @@
+"""Choosing a robot: a built-in one, or a file; and what of it is drawn."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kinetree import robots
+from kinetree.robot import Robot
+from kinetree.views.shapes import GROUPS, Scene
+from kinetree.views.workbench.bench import Bench, by_hand, change
+from kinetree.views.workbench.files import read_robot_file
+from kinetree.views.workbench.style import reading
+from kinetree.views.workbench.text import escape, number, table
+
+BUILT_IN = tuple(robots.__all__)
+CHOOSE = "built-in ..."
+LABELS = {
+    "body": "links, from the joints",
+    "joint": "joints",
+    "visual": "the file's own look",
+    "inertia": "inertia ellipsoids",
+    "frame": "frames {s} and tool",
+}
+Open = Callable[[Robot, Scene | None, list[str]], None]
+
+
+def add_robot_choice(
+    bench: Bench, nodes: dict[str, list[Any]], notes: list[str], open_robot: Open
+) -> None:
+    """The tab of the robot; `open_robot` puts another one in its place."""
+    gui, state = bench.server.gui, bench.state
+    gui.add_html(robot_reading(state.robot, notes))
+    choice = gui.add_dropdown("Robot", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
+    upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
+    degrees = gui.add_checkbox("angles in degrees", state.degrees)
+
+    def choose(_: Any) -> None:
+        if choice.value in BUILT_IN:
+            open_robot(getattr(robots, choice.value)(), None, [])
+
+    def open_file(event: Any) -> None:
+        file = event.target.value
+        open_robot(*read_robot_file(file.name, file.content, bench.folder))
+
+    def turn(_: Any) -> None:
+        change(bench, degrees=bool(degrees.value))
+        open_robot(bench.state.robot, bench.scene, notes)
+
+    choice.on_update(by_hand(choose))
+    upload.on_upload(by_hand(open_file))
+    degrees.on_update(by_hand(turn))
+    for group in GROUPS:
+        if group in nodes:
+            add_switch(bench, LABELS[group], nodes[group])
+
+
+def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:
+    """A box that shows or hides some nodes."""
+    box = bench.server.gui.add_checkbox(label, bool(nodes[0].visible))
+
+    def switch(_: Any) -> None:
+        for node in nodes:
+            node.visible = bool(box.value)
+
+    box.on_update(by_hand(switch))
+
+
+def robot_reading(robot: Robot, notes: list[str]) -> str:
+    """Name, size and mass of the robot, and what its reader had to say."""
+    model = robot.model
+    rows = [
+        ["joints", str(len(model.joints))],
+        ["degrees of freedom", str(model.n)],
+        ["mass, kg", number(sum(float(m) for m in model.m))],
+        ["tool", escape(model.tool)],
+    ]
+    remarks = "".join(f"<p>⚠ {escape(note[:400])}</p>" for note in notes[:6])
+    return reading(f"<h4>{escape(robot.name)}</h4>{table(['', ''], rows)}{remarks}")

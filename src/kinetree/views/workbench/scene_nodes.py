@@ -1,0 +1,112 @@
+"""The robot in the viewer: one node a link, its shapes hung on it, moved by the link's pose."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.model import WORLD
+from kinetree.spatial.so3 import quaternion
+from kinetree.views.shapes import Scene, Shape
+from kinetree.views.workbench.bench import Bench
+from kinetree.views.workbench.state import State, link_poses
+
+ROUND = 20  # sides of a round body
+OPACITY = {"inertia": 0.35}
+
+
+def add_robot(bench: Bench) -> dict[str, list[Any]]:
+    """Draw the robot; returns the nodes of each group, to show or hide."""
+    scene, server = bench.scene, bench.server
+    links = {i: add_link(server, i) for i in (WORLD, *bench.state.robot.model.links)}
+    groups: dict[str, list[Any]] = {}
+    for k, shape in enumerate(scene.shapes):
+        name = f"{links[shape.link].name}/{k}"
+        node = add_shape(server, name, shape, scene)
+        node.visible = shape.group in scene.shown
+        groups.setdefault(shape.group, []).append(node)
+    size = ground_size(scene)
+    server.scene.add_grid(
+        "/ground", width=size, height=size, cell_size=size / 20, section_size=size / 4,
+        cell_color=(225, 228, 232), section_color=(190, 196, 204),
+    )  # fmt: skip
+    bench.refreshers.append(mover(links))
+    return groups
+
+
+def ground_size(scene: Scene) -> float:
+    """The edge of the ground, m."""
+    return 4 * scene.extent
+
+
+def add_link(server: Any, i: int) -> Any:
+    """The node of a link. Its name is its number: names of a file could hold slashes."""
+    return server.scene.add_frame(f"/robot/{'base' if i == WORLD else i}", show_axes=False)
+
+
+def mover(links: dict[int, Any]) -> Callable[[State], None]:
+    """Moves the nodes of the links to their poses."""
+
+    def move(state: State) -> None:
+        for i, T in enumerate(link_poses(state)):
+            place(links[i], T)
+
+    return move
+
+
+def place(node: Any, T: Array) -> None:
+    """Put a node at a pose."""
+    node.wxyz = tuple(quaternion(T[:3, :3]))
+    node.position = tuple(T[:3, 3])
+
+
+def add_shape(server: Any, name: str, shape: Shape, scene: Scene) -> Any:
+    """One shape as a node under its link."""
+    where = {"wxyz": tuple(quaternion(shape.T[:3, :3])), "position": tuple(shape.T[:3, 3])}
+    if shape.kind == "frame":
+        size = shape.size[0]
+        return server.scene.add_frame(name, axes_length=size, axes_radius=0.04 * size, **where)
+    if shape.kind == "box":
+        return server.scene.add_box(name, color=shape.colour, dimensions=shape.size, **where)
+    if shape.kind == "ellipsoid" or shape.kind == "sphere":
+        scale = shape.size if len(shape.size) == 3 else shape.size * 3
+        return server.scene.add_icosphere(
+            name, radius=1.0, subdivisions=3, color=shape.colour, scale=scale,
+            opacity=OPACITY.get(shape.group), **where,
+        )  # fmt: skip
+    if shape.mesh is not None:
+        vertices, faces = shape.mesh.vertices, shape.mesh.triangles
+    else:
+        vertices, faces = lathe(profile(shape))
+    return server.scene.add_mesh_simple(
+        name, np.asarray(vertices, np.float32), np.asarray(faces, np.uint32), color=shape.colour,
+        side="double" if shape.mesh is not None else "front", flat_shading=shape.mesh is not None,
+        **where,
+    )  # fmt: skip
+
+
+def profile(shape: Shape) -> Array:
+    """Radius and height along the outline of a round body, from its lower to its upper end."""
+    radius, length = shape.size
+    half = length / 2
+    if shape.kind == "cylinder":
+        # corners twice, so that the edge stays sharp
+        edge = [(radius, -half), (radius, -half), (radius, half), (radius, half)]
+        return np.array([(0, -half), *edge, (0, half)])
+    angle = np.linspace(-np.pi / 2, 0, 7)
+    low = np.column_stack([radius * np.cos(angle), radius * np.sin(angle) - half])
+    return np.concatenate([low, low[::-1] * [1, -1]])
+
+
+def lathe(outline: Array) -> tuple[Array, Array]:
+    """Corners (k, 3) and triangles (m, 3) of a body of revolution about z, seen from outside."""
+    turn = 2 * np.pi * np.arange(ROUND) / ROUND
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    rings = [np.column_stack([r * circle, np.full(ROUND, z)]) for r, z in outline]
+    faces = []
+    for k in range(len(outline) - 1):
+        for j in range(ROUND):
+            a, b = k * ROUND + j, k * ROUND + (j + 1) % ROUND
+            faces += [(a, b, b + ROUND), (a, b + ROUND, a + ROUND)]
+    return np.concatenate(rings), np.array(faces)

@@ -1,0 +1,33 @@
+"""How the readings look; sent with each of them, so that none depends on another."""
+
+COLOURS = {
+    "inertia": "#2e86c1",
+    "Coriolis": "#8e44ad",
+    "gravity": "#27ae60",
+    "friction": "#d4ac0d",
+    "external": "#c0392b",
+}
+# of curves; they stay apart for every kind of sight
+CURVES = ("#2e86c1", "#e67e22", "#27ae60", "#c0392b", "#8e44ad", "#795548", "#d4ac0d", "#5d6d7e")
+
+STYLE = """<style>
+.kt{font:12px/1.35 system-ui,sans-serif;padding:6px 10px;overflow-x:auto}
+.kt h4{margin:8px 0 4px;font-size:12.5px}
+.kt p{margin:3px 0 6px;color:#566573}
+.kt-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+.kt-table th{font-weight:600;color:#566573;text-align:right;padding:1px 3px;font-size:11px}
+.kt-table td{text-align:right;padding:1px 3px;white-space:nowrap}
+.kt-table th:first-child,.kt-table td:first-child{text-align:left;max-width:104px;
+overflow:hidden;text-overflow:ellipsis}
+.kt-table tr.bar td{padding:0 3px 5px}
+.kt-over{color:#c0392b;font-weight:700}
+.kt-key{display:inline-block;width:9px;height:9px;border-radius:2px;margin:0 3px 0 9px}
+.kt svg{display:block;width:100%}
+.kt math{font-size:15px;margin:4px 0}
+.kt-pre{font-family:ui-monospace,monospace;font-size:11px}
+</style>"""
+
+
+def reading(body: str) -> str:
+    """A reading of the page: its markup in the common style."""
+    return f'{STYLE}<div class="kt">{body}</div>'

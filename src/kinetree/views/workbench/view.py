@@ -1,0 +1,140 @@
+"""view: open the workbench, with all its panels, on a robot."""
+
+import shutil
+import tempfile
+import webbrowser
+from pathlib import Path
+from types import TracebackType
+
+from kinetree.robot import Robot
+from kinetree.views.scene import scene
+from kinetree.views.shapes import Scene
+from kinetree.views.workbench.bench import Bench, show
+from kinetree.views.workbench.guard import address
+from kinetree.views.workbench.joint_panel import add_joints
+from kinetree.views.workbench.motion_panel import add_motion
+from kinetree.views.workbench.reading_panel import add_readings
+from kinetree.views.workbench.recursion_panel import add_recursion
+from kinetree.views.workbench.robot_panel import add_robot_choice
+from kinetree.views.workbench.scene_nodes import add_robot
+from kinetree.views.workbench.server import start_server, stop_server
+from kinetree.views.workbench.state import at_rest
+from kinetree.views.workbench.wrench_panel import add_wrench
+
+WIDTH = 360  # pixels of the controls
+
+
+class Workbench:
+    """A running workbench; `with view(robot) as bench` ends it, and so does `stop`."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser; the token in it is the key."""
+        return address(self.bench.guard)
+
+    def stop(self) -> None:
+        """End the server, its threads, and what was uploaded."""
+        close(self.bench)
+        stop_server(self.bench.server)
+        shutil.rmtree(self.bench.folder, ignore_errors=True)
+
+    def __enter__(self) -> "Workbench":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def view(
+    robot: Robot | None = None,
+    *,
+    drawn: Scene | None = None,
+    notes: list[str] | None = None,
+    port: int = 0,
+    browser: bool = True,
+    degrees: bool = False,
+) -> Workbench:
+    """The workbench in the browser, on this machine alone.
+
+    Args:
+        robot: Panda when None.
+        drawn: its shapes, where they are known already, as from `read_robot`.
+        notes: remarks to show with it.
+        port: of 127.0.0.1; 0 takes a free one.
+        browser: whether to open the page.
+        degrees: show angles in degrees.
+    """
+    if robot is None:
+        from kinetree.robots import panda
+
+        robot = panda()
+    drawn = scene(robot) if drawn is None else drawn
+    server, guard = start_server(port)
+    folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
+    bench = Bench(server, guard, at_rest(robot, degrees=degrees), drawn, folder)
+    build(bench, notes or [])
+    if browser:
+        webbrowser.open(address(guard))
+    return Workbench(bench)
+
+
+def build(bench: Bench, notes: list[str]) -> None:
+    """All panels and the scene, for the robot of the bench."""
+    gui = bench.server.gui
+    gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(46, 110, 170))
+    gui.set_panel_label("kinetree")
+    look_at(bench)
+    nodes = add_robot(bench)
+    add_readings(bench)
+    tabs = gui.add_tab_group()
+    with tabs.add_tab("Joints"):
+        add_joints(bench)
+    with tabs.add_tab("Motion"):
+        add_motion(bench)
+    with tabs.add_tab("Push"):
+        add_wrench(bench)
+    with tabs.add_tab("Recursion"):
+        add_recursion(bench)
+    with tabs.add_tab("Robot"):
+        add_robot_choice(bench, nodes, notes, lambda *new: open_robot(bench, *new))
+    gui.main_panel.dock_right()
+    gui.main_panel.set_width(WIDTH)
+    show(bench)
+
+
+def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]) -> None:
+    """Put another robot on the bench; the same one again keeps its state."""
+    same = robot is bench.state.robot
+    drawn = scene(robot) if drawn is None else drawn
+    close(bench)
+    with bench.showing, bench.changing:
+        bench.refreshers.clear()
+        bench.watchers.clear()
+        bench.server.gui.reset()
+        bench.server.scene.reset()
+        if not same:
+            bench.state = at_rest(robot, degrees=bench.state.degrees)
+            bench.trajectory = None
+        bench.scene = drawn
+        build(bench, notes)
+
+
+def close(bench: Bench) -> None:
+    """End what runs by itself."""
+    for closer in bench.closers:
+        closer()
+    bench.closers.clear()
+
+
+def look_at(bench: Bench) -> None:
+    """A first view from the front, the whole robot in it."""
+    extent, camera = bench.scene.extent, bench.server.initial_camera
+    camera.position = tuple(float(x * extent) for x in (1.35, -1.35, 0.95))
+    camera.look_at = (0.0, 0.0, 0.35 * extent)
+
+

@@ -1,0 +1,125 @@
+"""An external wrench by hand: two handles in the scene, drop the first on any link."""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.views.workbench.bench import Bench, by_hand, change
+from kinetree.views.workbench.state import Push, State, external_wrenches
+from kinetree.views.workbench.style import reading
+from kinetree.views.workbench.text import escape, vector
+from kinetree.views.workbench.wrench import (
+    dropped_on,
+    first_push,
+    metres_per_newton,
+    moved_point,
+    point_in_space,
+)
+
+HELP = reading(
+    "<p>Drag the handle at the arrow's foot onto a link: it stays where it is let go, on the "
+    "nearest one. Drag the handle at the tip to aim the force and to make it stronger.</p>"
+)
+RED = (192, 57, 43)
+
+
+def add_wrench(bench: Bench) -> None:
+    """The tab of the wrench, and its handles and arrow in the scene."""
+    gui, model = bench.server.gui, bench.state.robot.model
+    on = gui.add_checkbox("push the robot", bench.state.push is not None)
+    link = gui.add_dropdown("Link", model.link_names)
+    force = gui.add_vector3("Force in {s}, N", (0.0, 0.0, 0.0), step=0.1)
+    moment = gui.add_vector3("Moment in {s}, N m", (0.0, 0.0, 0.0), step=0.01)
+    gui.add_html(HELP)
+    text = gui.add_html("")
+    handles = Handles(bench)
+
+    def switch(_: Any) -> None:
+        change(bench, push=first_push(bench.state) if on.value else None)
+
+    def edit(_: Any) -> None:
+        push = bench.state.push
+        if push is None or not np.isfinite([*force.value, *moment.value]).all():
+            return
+        i = model.link_names.index(link.value) if link.value in model.link_names else push.link
+        point = push.point if i == push.link else np.asarray(model.com[i], float)
+        change(bench, push=Push(i, point, np.array(force.value), np.array(moment.value)))
+
+    on.on_update(by_hand(switch))
+    for element in (link, force, moment):
+        element.on_update(by_hand(edit))
+
+    def refresh(state: State) -> None:
+        push = state.push
+        on.value = push is not None
+        handles.follow(state)
+        if push is None:
+            text.content = ""
+            return
+        link.value = model.link_names[push.link]
+        force.value = tuple(np.round(push.force, 6).tolist())
+        moment.value = tuple(np.round(push.moment, 6).tolist())
+        F = external_wrenches(state)[push.link]
+        text.content = reading(
+            f"<p>on <b>{escape(model.link_names[push.link])}</b>, at {vector(push.point)} m of its "
+            f"frame<br>F<sub>ext</sub> = (moment {vector(F[:3])} N m,<br>force {vector(F[3:])} N) "
+            "in the frame of the link</p>"
+        )
+
+    bench.refreshers.append(refresh)
+
+
+class Handles:
+    """The two handles and the arrow between them."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.scale = metres_per_newton(bench.state.robot.model, bench.scene.extent)
+        self.held: set[str] = set()
+        size = 0.14 * bench.scene.extent
+        self.foot, self.tip = (self._handle(name, size) for name in ("foot", "tip"))
+        radius = 0.008 * bench.scene.extent
+        self.arrow = bench.server.scene.add_arrows(
+            "/push/arrow", np.zeros((1, 2, 3)), RED, shaft_radius=radius,
+            head_radius=2.5 * radius, head_length=5 * radius, visible=False,
+        )  # fmt: skip
+        self.foot.on_update(by_hand(lambda _: self._drag_foot(dropped=False)))
+        self.foot.on_drag_end(by_hand(lambda _: self._drag_foot(dropped=True)))
+        self.tip.on_update(by_hand(lambda _: self._drag_tip()))
+
+    def _handle(self, name: str, size: float) -> Any:
+        node = self.bench.server.scene.add_transform_controls(
+            f"/push/{name}", scale=size, disable_rotations=True, depth_test=False, visible=False
+        )
+        node.on_drag_start(lambda _: self.held.add(name))
+        node.on_drag_end(lambda _: self.held.discard(name))
+        return node
+
+    def _drag_foot(self, dropped: bool) -> None:
+        state, p = self.bench.state, np.asarray(self.foot.position, float)
+        if state.push is not None and np.isfinite(p).all():
+            move = dropped_on if dropped else moved_point
+            if dropped:
+                self.held.discard("foot")
+            change(self.bench, push=move(state, state.push, p))
+
+    def _drag_tip(self) -> None:
+        state, p = self.bench.state, np.asarray(self.tip.position, float)
+        if state.push is not None and np.isfinite(p).all():
+            force = (p - point_in_space(state, state.push)) / self.scale
+            push = Push(state.push.link, state.push.point, force, state.push.moment)
+            change(self.bench, push=push)
+
+    def follow(self, state: State) -> None:
+        """Put the handles where the push is, but not those that a hand holds."""
+        push = state.push
+        for node in (self.foot, self.tip, self.arrow):
+            node.visible = push is not None
+        if push is None:
+            return
+        foot = point_in_space(state, push)
+        tip = foot + self.scale * push.force
+        self.arrow.points = np.array([[foot, tip]], np.float32)
+        for name, node, p in (("foot", self.foot, foot), ("tip", self.tip, tip)):
+            if name not in self.held:
+                node.position = tuple(p.tolist())
