@@ -1,9 +1,12 @@
-"""The README's snippet runs, its shapes are as said, and what its tables name exists."""
+"""The README's snippets and commands print what it says, and what its tables name exists."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import kinetree as kt
@@ -11,6 +14,10 @@ import kinetree as kt
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+COMMANDS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.DOTALL)
+OUTPUTS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_first_snippet_has_the_lines_that_its_title_says():
@@ -24,18 +31,26 @@ def test_every_snippet_runs(snippet, tmp_path, monkeypatch):
     exec(compile(snippet, "README.md", "exec"), {})
 
 
-def test_the_shapes_of_the_first_are_as_said():
-    names = {}
-    exec(compile(SNIPPETS[0], "README.md", "exec"), names)
-    robot = names["robot"]
-    assert isinstance(robot, kt.Robot)
-    shape = re.search(r"tau = .*# \((\d+), (\d+)\)", SNIPPETS[0])
-    assert names["tau"].shape == tuple(map(int, shape.groups())) == (1000, 6)
-    assert names["M"].shape == names["C"].shape == (1000, 6, 6)
-    assert names["g"].shape == names["ddq"].shape == (1000, 6)
-    # the forces of rest leave the robot at rest
-    assert np.abs(names["ddq"]).max() < 1e-12
-    np.testing.assert_allclose(names["steps"].tau, names["tau"][0], atol=1e-12)
+@pytest.mark.parametrize("snippet, output", OUTPUTS)
+def test_a_snippet_prints_what_stands_beneath_it(snippet, output, capsys):
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert capsys.readouterr().out == output
+
+
+def test_the_first_snippet_shows_its_output():
+    assert OUTPUTS[0][0] == SNIPPETS[0]
+
+
+@pytest.mark.parametrize("command, output", COMMANDS)
+def test_a_command_prints_what_stands_beneath_it(command, output):
+    kinetree, *rest = shlex.split(command)
+    assert kinetree == "kinetree"
+    found = subprocess.run(
+        [sys.executable, "-m", "kinetree", *rest],
+        capture_output=True, text=True, encoding="utf-8", check=True,
+        env={**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    assert [line.rstrip() for line in found.stdout.rstrip().splitlines()] == output.splitlines()
 
 
 def test_every_name_of_the_robot_exists():
