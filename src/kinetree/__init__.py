@@ -9,7 +9,7 @@ from kinetree.model import Builder, Model
 from kinetree.robot import Robot
 
 if typing.TYPE_CHECKING:
-    from kinetree import algorithms, controllers, motion, robots, simulate, spatial
+    from kinetree import algorithms, controllers, motion, parallel, robots, simulate, spatial
     from kinetree.backends.derivative import derivative
     from kinetree.backends.kernel import Kernel
     from kinetree.backends.threads import threads
@@ -37,6 +37,7 @@ __all__ = [
     "export",
     "load",
     "motion",
+    "parallel",
     "robots",
     "simulate",
     "spatial",

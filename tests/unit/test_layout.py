@@ -30,6 +30,7 @@ STAGES = (
     ("loading",),
     ("robots",),
     ("identify",),
+    ("parallel",),
     ("views",),
     ("testing",),
     ("__init__",),

@@ -1,0 +1,93 @@
+"""Limit envelopes: what the drives of a robot can hold, carry and push, over its workspace.
+
+At rest, tau = g(q) + J_v^T f holds the robot against its weight while its tool pushes with the
+force f; with |tau_j| <= e_j, the effort limits:
+
+    holding = max_j |g_j| / e_j                    share of the drives that its own weight takes
+    payload = max m with |g - m J_v^T gravity| <= e          kg, a point mass at the frame's origin
+    force   = min_j (e_j - |g_j|) / |column j of J_v|        N, pushed in any direction
+"""
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.compile import compile_kernel
+from kinetree.errors import InputError
+from kinetree.free import free_ports, free_values
+from kinetree.model import Model
+from kinetree.motion.bounds import bounds_of, with_limits
+from kinetree.parallel.columns import AXES, argument_columns
+from kinetree.parallel.sampling import Arguments, varies
+
+
+class EnvelopeStudy:
+    """One row a sample: what was drawn, where the frame is, and the three limits there."""
+
+    rows = 1
+
+    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
+        frame, parameters = settings["frame"], settings["parameters"]
+        self.effort = with_limits(bounds_of(model), effort=settings["effort"]).effort
+        if not np.isfinite(self.effort).any():
+            raise InputError(
+                f"{model.name!r} has no effort limits, so nothing bounds what it can hold; give "
+                f"effort=, a number or ({model.n},), N m or N."
+            )
+        free = [port.name for port in free_ports(model, tuple(parameters))]
+        self.free, self.own_gravity = free, np.asarray(model.gravity[3:], float)
+        self.gravity_forces = compile_kernel(model, "gravity_forces", free=free)
+        self.pose = compile_kernel(model, "pose", frame=frame)
+        self.jacobian = compile_kernel(model, "body_jacobian", frame=frame)
+        own = {name: free_values(model, name) for name in free}
+        shapes = {"q": (model.nq,), **{name: x.shape for name, x in own.items()}}
+        values = {"q": settings["q"], **parameters}
+        self.arguments = Arguments(model, seed, repeats, values, shapes, own)
+        self.drawn = [x for x, value in self.arguments.values.items() if varies(value)]
+        drawn = [column for x in self.drawn for column in argument_columns(model, x)]
+        self.columns = (*drawn, *(f"p:{x}" for x in AXES), "holding", "payload", "force")
+        self.size = 8 * (2 * len(self.columns) + 10 * model.n + 64)
+
+    def warm(self) -> None:
+        """Compile with one sample."""
+        self.compute(np.arange(1))
+
+    def compute(self, samples: Array) -> Array:
+        """Rows of the samples, (S, 1, columns)."""
+        x = {name: self.arguments(name, samples) for name in self.arguments.values}
+        q, S = x["q"], len(samples)
+        g = self.gravity_forces(q, *(x[name] for name in self.free))
+        T_sb, J_b = self.pose(q), self.jacobian(q)
+        R, J_v = T_sb[:, :3, :3], J_b[:, 3:]
+        weight = x.get(
+            "gravity", np.broadcast_to(self.own_gravity, (S, 3))
+        )  # of a kilogram, in {s}
+        in_b = _sum(R[:, k] * weight[:, k, None] for k in range(3))
+        per_kg = -_sum(J_v[:, k] * in_b[:, k, None] for k in range(3))
+        lengths = np.sqrt(_sum(J_v[:, k] * J_v[:, k] for k in range(3)))
+        free = np.maximum(self.effort - np.abs(g), 0)
+        holding = (np.abs(g) / self.effort).max(axis=-1)
+        limits = np.stack([holding, _payload(g, per_kg, self.effort), _ratio(free, lengths)], -1)
+        drawn = [x[name].reshape(S, -1) for name in self.drawn]
+        return np.concatenate([*drawn, T_sb[:, :3, 3], limits], -1)[:, None]
+
+
+def _sum(parts: Iterable[Array]) -> Array:
+    """One after the other: the order of a sum, and so its bits, is the same in any batch."""
+    return functools.reduce(np.add, parts)
+
+
+def _payload(g: Array, per_kg: Array, effort: Array) -> Array:
+    """Largest m >= 0 with |g + m per_kg| <= effort in every joint; 0 where m = 0 is too much."""
+    room = np.where(per_kg >= 0, effort - g, effort + g)
+    found = _ratio(np.maximum(room, 0), np.abs(per_kg))
+    return np.where((np.abs(g) <= effort).all(axis=-1), found, 0.0)
+
+
+def _ratio(room: Array, need: Array) -> Array:
+    """The smallest room / need of the joints; infinite where none is needed."""
+    shares = np.divide(room, need, out=np.full(room.shape, np.inf), where=need > 0)
+    return shares.min(axis=-1)

@@ -1,0 +1,156 @@
+"""Results: the table of a study, in memory or in its file, with statistics of every column."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError, NameLookupError
+from kinetree.parallel.sinks import check_ending, read_meta
+
+SHOWN = 40  # columns in a printed table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """Samples of a study: `results["q"]` is (samples, nq), or (samples, rows, nq).
+
+    columns: the names in the table. samples, rows: how many, and rows of each. meta: what was
+    computed, as text: kinetree's version, robot, hash of its text, study, settings, seed.
+    path: the file, or None where `table`, a structured array, is in memory.
+    """
+
+    columns: tuple[str, ...]
+    samples: int
+    rows: int
+    meta: Mapping[str, str]
+    path: Path | None = None
+    table: Array | None = None
+
+    def __getitem__(self, name: str) -> Array:
+        """A column, or all columns `name:...` side by side along a last axis."""
+        shape = (self.samples,) if self.rows == 1 else (self.samples, self.rows)
+        if name in self.columns:
+            return self._read([name])[0].reshape(shape)
+        group = self.group(name)
+        return np.stack([x.reshape(shape) for x in self._read(group)], axis=-1)
+
+    def group(self, name: str) -> list[str]:
+        """The columns `name`, `name:...` and `name[...]`."""
+        found = [x for x in self.columns if x == name or x.startswith((f"{name}:", f"{name}["))]
+        if not found:
+            groups = dict.fromkeys(x.partition(":")[0].partition("[")[0] for x in self.columns)
+            raise NameLookupError(
+                f"the study has no column {name!r}; it has {', '.join(groups)}, "
+                f"such as {self.columns[-1]!r}."
+            )
+        return found
+
+    def quantiles(self, name: str, p: Any = (0.05, 0.5, 0.95)) -> Array:
+        """Values that a share p of the samples does not exceed, (len(p), ...); NaN is left out."""
+        share = np.asarray(p, float)
+        if not ((share >= 0) & (share <= 1)).all():
+            raise InputError(f"p is {p!r}; expected shares between 0 and 1.")
+        x = self[name]
+        keep = np.isfinite(x)
+        if keep.all():
+            return np.quantile(x, share, axis=0)
+        flat, kept = x.reshape(len(x), -1), keep.reshape(len(x), -1)
+        found = [
+            np.quantile(flat[kept[:, k], k], share) if kept[:, k].any() else share * np.nan
+            for k in range(flat.shape[1])
+        ]
+        return np.stack(found, axis=-1).reshape(*share.shape, *x.shape[1:])
+
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """Mean, standard deviation and quantiles of columns over all rows, as text."""
+        chosen = self.columns[1:] if names is None else [x for n in names for x in self.group(n)]
+        head = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max")
+        lines = [head, *(self._line(name) for name in chosen[:SHOWN])]
+        wide = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        text = [
+            "  ".join([line[0].ljust(wide[0]), *map(str.rjust, line[1:], wide[1:])])
+            for line in lines
+        ]
+        more = [f"... and {len(chosen) - SHOWN} more columns"] if len(chosen) > SHOWN else []
+        return "\n".join([self._headline(), *text, *more])
+
+    def _line(self, name: str) -> tuple[str, ...]:
+        x = self._read([name])[0]
+        kept = x[np.isfinite(x)]
+        if not len(kept):
+            return (name, *["-"] * 7)
+        q = np.quantile(kept, (0, 0.05, 0.5, 0.95, 1))
+        spread = kept.std(ddof=1) if len(kept) > 1 else 0.0
+        return (name, *(f"{v:.5g}" for v in (kept.mean(), spread, *q)))
+
+    def _headline(self) -> str:
+        rows = f" of {self.rows} rows" if self.rows > 1 else ""
+        place = f", in {self.path.name}" if self.path is not None else ""
+        what = f"{self.meta.get('study', 'study')} of {self.meta.get('robot', 'a robot')}"
+        return f"{what}: {self.samples} samples{rows}, seed {self.meta.get('seed', '?')}{place}"
+
+    def _read(self, names: Sequence[str]) -> list[Array]:
+        if self.table is not None:
+            return [self.table[name] for name in names]
+        assert self.path is not None
+        return read_columns(self.path, list(names))
+
+    def __repr__(self) -> str:
+        return f"Results({self._headline()}; columns: {', '.join(self.columns[:8])}, ...)"
+
+
+def read(path: Any) -> Results:
+    """The results of a study from its file: .parquet, .npy or .csv."""
+    path = Path(path)
+    ending = check_ending(path)
+    if not path.is_file():
+        raise InputError(f"{path} is no file; a study that was not finished ends in .partial.")
+    if ending == ".parquet":
+        from kinetree.parallel.parquet import read_head
+
+        columns, total, meta = read_head(path)
+    elif ending == ".npy":
+        table, meta = _mapped(path), read_meta(path)
+        columns, total = tuple(table.dtype.names or ()), len(table)
+    else:
+        with path.open("rb") as file:
+            total = sum(1 for _ in file) - 1
+        columns, meta = tuple(_csv_names(path)), read_meta(path)
+    rows = int(meta.get("rows", 1))
+    return Results(columns, total // rows, rows, meta, path)
+
+
+def read_columns(path: Path, names: list[str]) -> list[Array]:
+    """Columns of a file."""
+    if path.suffix == ".parquet":
+        from kinetree.parallel.parquet import read_columns
+
+        return read_columns(path, names)
+    if path.suffix == ".npy":
+        table = _mapped(path)
+        return [np.array(table[name]) for name in names]
+    every = _csv_names(path)
+    places = [every.index(name) for name in names]
+    with path.open(encoding="utf-8", newline="") as file:
+        found = np.loadtxt(file, delimiter=",", skiprows=1, usecols=places, ndmin=2)
+    return list(found.T)
+
+
+def _mapped(path: Path) -> Array:
+    with path.open("rb") as file:
+        version = npy.read_magic(file)
+    if version != (2, 0):
+        raise InputError(f"{path.name} is a NumPy file of version {version}; expected a study's.")
+    return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _csv_names(path: Path) -> list[str]:
+    import csv
+
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))

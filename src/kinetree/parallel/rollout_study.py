@@ -1,0 +1,138 @@
+"""Rollouts: what a robot does from random states, with random data, under random forces."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.free import free_ports, free_values
+from kinetree.model import Model
+from kinetree.parallel.columns import argument_columns
+from kinetree.parallel.draws import Noise
+from kinetree.parallel.philox import normals
+from kinetree.parallel.sampling import Arguments, varies
+from kinetree.simulate import Trajectory, signal, simulate
+from kinetree.simulate.inputs import grid, positive
+from kinetree.simulate.integrators import METHODS
+from kinetree.simulate.simulate import record_rows
+
+FORCES = ("tau", "F_ext")
+
+
+class RolloutStudy:
+    """Simulations of any samples, each of them with the same bits in any company.
+
+    One row a rollout (every=None): what was drawn, the last state, peaks, and when a limit was
+    left or a number lost. Otherwise one row for every recorded time.
+    """
+
+    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
+        self.model, self.seed = model, seed
+        self.method, self.every = settings["method"], settings["every"]
+        self.controller = settings["controller"]
+        self.dt = settings["dt"]
+        self.times = grid(settings["duration"], self.dt)
+        if self.method not in METHODS:
+            raise InputError(
+                f"method is {self.method!r}; expected one of fixed steps: {', '.join(METHODS)}."
+            )
+        given = {"q0": settings["q0"], "dq0": settings["dq0"]}
+        given |= {name: settings[name] for name in FORCES if settings[name] is not None}
+        self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
+        self.parameters = tuple(settings["parameters"])
+        own = {
+            port.name: free_values(model, port.name) for port in free_ports(model, self.parameters)
+        }
+        shapes = {"q0": (model.nq,), "dq0": (model.n,), "tau": (model.n,)}
+        shapes |= {"F_ext": (len(model.links), 6), **{name: x.shape for name, x in own.items()}}
+        self.shapes = shapes
+        values = {name: x for name, x in given.items() if name not in self.noise}
+        values |= settings["parameters"]
+        self.arguments = Arguments(model, seed, repeats, values, shapes, own)
+        for name, noise in self.noise.items():
+            self._check_noise(name, noise)
+        self.drawn = [name for name, x in self.arguments.values.items() if varies(x)]
+        self.kept = record_rows(len(self.times), self.every or len(self.times))[1]
+        self.columns = tuple(self._columns())
+        self.rows = 1 if self.every is None else len(self.kept)
+        recorded = len(self.times) if self.every is None else len(self.kept)
+        numbers = recorded * (model.nq + 3 * model.n) + self.rows * len(self.columns)
+        noise = sum(self._holds(x) * math.prod(shapes[name]) for name, x in self.noise.items())
+        self.size = 8 * (numbers + 4 * noise)  # as Python floats on the way
+
+    def _columns(self) -> list[str]:
+        q, dq, tau = (argument_columns(self.model, name) for name in ("q", "dq", "tau"))
+        if self.every is not None:
+            return ["t", *q, *dq, *tau]
+        drawn = [x for name in self.drawn for x in argument_columns(self.model, name)]
+        peaks = [f"peak_{x}" for x in (*dq, *tau)]
+        return [*drawn, *q, *dq, *peaks, "violated_at", "lost_at"]
+
+    def warm(self) -> None:
+        """Compile, and complain about what cannot be simulated, with one rollout of one step."""
+        self._simulate(np.arange(1), float(self.times[1]))
+
+    def compute(self, samples: Array) -> Array:
+        """Rows of the samples, (S, rows, columns)."""
+        motion = self._simulate(samples, float(self.times[-1]))
+        tau = motion.tau
+        assert tau is not None
+        if self.every is None:
+            return self._summary(samples, motion, tau)[:, None]
+        t = np.broadcast_to(motion.t[:, None, None], (*motion.q.shape[:2], 1))
+        return np.concatenate([t, motion.q, motion.dq, tau], -1).transpose(1, 0, 2)
+
+    def _simulate(self, samples: Array, duration: float) -> Trajectory:
+        x = {name: self.arguments(name, samples) for name in self.arguments.values}
+        x |= {name: self._noise(name, noise, samples) for name, noise in self.noise.items()}
+        return simulate(
+            self.model,
+            x["q0"],
+            x["dq0"],
+            duration=duration,
+            dt=min(self.dt, duration),
+            method=self.method,
+            tau=x.get("tau"),
+            F_ext=x.get("F_ext"),
+            controller=self.controller,
+            parameters={name: x[name] for name in self.parameters},
+            every=1 if self.every is None else self.every,
+            limits="record",
+            progress=False,
+        )
+
+    def _summary(self, samples: Array, motion: Trajectory, tau: Array) -> Array:
+        S = len(samples)
+        drawn = [self.arguments(name, samples).reshape(S, -1) for name in self.drawn]
+        noted = np.full((S, 2), np.nan)
+        for v in reversed(motion.meta["violations"]):  # the earliest is written last
+            noted[v.rollout[0], 0 if v.by is not None else 1] = v.t
+        peaks = [np.abs(x).max(axis=0) for x in (motion.dq, tau)]
+        return np.concatenate([*drawn, motion.q[-1], motion.dq[-1], *peaks, noted], -1)
+
+    def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
+        """Random forces over time, held."""
+        count, shape = self._holds(noise), self.shapes[name]
+        z = normals(self.seed, name, samples, count * math.prod(shape))
+        values = noise.std * z.reshape(len(samples), count, *shape)
+        return signal(np.arange(count) * noise.hold, values.swapaxes(0, 1), "hold")
+
+    def _holds(self, noise: Noise) -> int:
+        return max(1, math.ceil(float(self.times[-1]) / noise.hold * (1 - 1e-12)))
+
+    def _check_noise(self, name: str, noise: Noise) -> None:
+        if name not in FORCES:
+            raise InputError(f"{name} is Noise, which is for tau and F_ext; use Normal.")
+        positive(noise.hold, f"hold of the noise of {name}", "s")
+        try:
+            std = np.broadcast_to(np.asarray(noise.std, float), self.shapes[name])
+        except (TypeError, ValueError):
+            std = np.array(np.nan)
+        if not (np.isfinite(std).all() and (std >= 0).all()):
+            raise InputError(
+                f"std of the noise of {name} is {noise.std!r}; expected 0 or more, a number or "
+                f"shape {self.shapes[name]}."
+            )

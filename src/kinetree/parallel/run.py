@@ -1,0 +1,138 @@
+"""run_study: from a description of a study to its results, wherever they are computed."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+
+from kinetree.errors import InputError
+from kinetree.parallel.engines import make_engine
+from kinetree.parallel.model_text import model_text
+from kinetree.parallel.plain import settings_text
+from kinetree.parallel.progress import Progress
+from kinetree.parallel.results import Results, read
+from kinetree.parallel.schedule import results
+from kinetree.parallel.sinks import MemorySink, Sink, make_sink, row_dtype
+from kinetree.parallel.work import Study, prepare, study_text
+from kinetree.robot import Robot
+
+CHUNK = 16 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
+LONG = 20_000  # characters of settings that are still written out in the metadata
+
+
+class Options(TypedDict, total=False):
+    """How a study is run; none of it changes a bit of the results.
+
+    seed: of the random numbers, 0 by default; the one option that does.
+    output: a file to write, .parquet, .npy or .csv; None keeps the results in memory.
+    executor: "threads" (default), "processes", "ray", "dask", any concurrent.futures.Executor, or
+        a Dask client. workers: how many; all cores by default.
+    chunk: samples that are computed together.
+    resume: go on with a study that was interrupted.
+    progress: a bar on the error stream; None shows one on a terminal where the study takes long.
+    """
+
+    seed: int
+    output: Any
+    executor: Any
+    workers: int | None
+    chunk: int | None
+    resume: bool
+    progress: bool | None
+
+
+def run_study(
+    kind: str, robot: Robot, n: int, settings: Mapping[str, Any], options: Options
+) -> Results:
+    """All samples of a study, n for every point of its grids."""
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        known = ", ".join(Options.__annotations__)
+        raise InputError(f"{kind} has no option {', '.join(sorted(unknown))}; it has {known}.")
+    seed, repeats = _whole(options.get("seed", 0), "seed", 0), _whole(n, "n", 1)
+    text = study_text(kind, robot.model, settings, seed, repeats)
+    study = prepare(text)
+    arguments = getattr(study, "arguments", None)
+    samples = repeats * (1 if arguments is None else arguments.points)
+    dtype = row_dtype(study.columns)
+    meta = _meta(kind, robot, settings, seed, samples, study)
+    output = options.get("output")
+    path = None if output is None else Path(output)
+    engine = make_engine(options.get("executor"), options.get("workers"), text)
+    try:
+        chunk = _chunk(options.get("chunk"), study, samples, engine.workers)
+        sink = make_sink(path, dtype, samples * study.rows, meta, options.get("resume", False))
+        with Progress(f"{kind} of {robot.name}", samples, options.get("progress")) as bar:
+            _stream(engine, study, sink, samples, chunk, bar)
+    finally:
+        engine.close()
+    if isinstance(sink, MemorySink):
+        return Results(dtype.names or (), samples, study.rows, meta, None, sink.table)
+    assert path is not None
+    return read(path)
+
+
+def _stream(engine: Any, study: Study, sink: Sink, samples: int, chunk: int, bar: Progress) -> None:
+    """Rows into the sink, in order; what was written stays when it is interrupted."""
+    dtype = row_dtype(study.columns)
+    first, skip = divmod(sink.done, study.rows)
+    at, complete = first, False
+    try:
+        for count, data in results(engine, first, samples, chunk):
+            numbers = np.frombuffer(data, "<f8").reshape(count * study.rows, len(study.columns))
+            rows = np.empty(len(numbers), dtype)
+            rows["sample"] = np.repeat(np.arange(at, at + count), study.rows)
+            for k, name in enumerate(study.columns):
+                rows[name] = numbers[:, k]
+            sink.write(rows[skip:])
+            at, skip = at + count, 0
+            bar.update(at)
+        complete = True
+    finally:
+        sink.finish(complete)
+
+
+def _meta(
+    kind: str, robot: Robot, settings: Mapping[str, Any], seed: int, samples: int, study: Study
+) -> dict[str, str]:
+    """What the results are, without where, when and how fast they were computed."""
+    said = settings_text(settings)
+    return {
+        "kinetree": _version(),
+        "study": kind,
+        "robot": robot.name,
+        "robot_sha256": _hash(model_text(robot.model)),
+        "settings": said if len(said) <= LONG else f"{len(said)} characters",
+        "settings_sha256": _hash(said),
+        "seed": str(seed),
+        "samples": str(samples),
+        "rows": str(study.rows),
+    }
+
+
+def _version() -> str:
+    try:
+        return version("kinetree")
+    except PackageNotFoundError:  # run from its source
+        return "unknown"
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
+    """Samples in a chunk: as many as memory allows, and enough chunks for all workers."""
+    if chosen is not None:
+        return _whole(chosen, "chunk", 1)
+    fair = -(-samples // (4 * workers))
+    return max(1, min(CHUNK // study.size, fair))
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 2**63:
+        raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more.")
+    return int(value)

@@ -1,0 +1,108 @@
+"""Chunks of a study: computed in any order, handed out in theirs, a few at a time."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+
+from kinetree.errors import KinetreeError
+from kinetree.parallel.engines import Engine
+
+RETRIES = 3
+AHEAD = 2  # chunks for each worker that are computed or wait to be written
+
+
+class StudyError(KinetreeError, RuntimeError):
+    """A study that could not be finished; what was written before can be resumed from."""
+
+
+@dataclass
+class Chunk:
+    """Samples first, first + 1, ..., first + count - 1."""
+
+    number: int
+    first: int
+    count: int
+    future: "Future[bytes] | None" = None
+    losses: int = 0
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} (samples {self.first} to {self.first + self.count - 1})"
+
+
+def results(engine: Engine, first: int, total: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """The samples from `first` on, in order: how many, and their bytes.
+
+    At most AHEAD chunks a worker are under way. A chunk whose worker died is computed again,
+    RETRIES times at most: nothing in it depends on where or when it is computed.
+    """
+    waiting: deque[Chunk] = deque()
+    number, at = 0, first
+    try:
+        while waiting or at < total:
+            while at < total and len(waiting) < AHEAD * engine.workers:
+                chunk = Chunk(number, at, min(size, total - at))
+                waiting.append(chunk)
+                _begin(engine, chunk)
+                number, at = number + 1, at + chunk.count
+            yield waiting[0].count, _result(engine, waiting)
+            waiting.popleft()
+    finally:
+        for chunk in waiting:
+            if chunk.future is not None:
+                chunk.future.cancel()
+
+
+def _begin(engine: Engine, chunk: Chunk) -> None:
+    """Submit a chunk; where workers were lost, it is taken up again when its turn comes."""
+    try:
+        chunk.future = engine.submit(chunk.first, chunk.count)
+    except Exception as error:
+        if not _is_lost(engine, error):
+            raise
+
+
+def _result(engine: Engine, waiting: deque[Chunk]) -> bytes:
+    """The bytes of the first chunk, after as many attempts as it takes."""
+    chunk = waiting[0]
+    while True:
+        try:
+            if chunk.future is None:
+                chunk.future = engine.submit(chunk.first, chunk.count)
+            return chunk.future.result()
+        except Exception as error:
+            if not _is_lost(engine, error):
+                raise
+            _mend(engine, chunk, error)
+            for other in waiting:
+                if other.future is not None and _was_lost(engine, other.future):
+                    other.future = None  # alone, when its turn comes: so the culprit is found
+
+
+def _mend(engine: Engine, chunk: Chunk, error: Exception) -> None:
+    """Be ready for another attempt at a chunk that was lost, or say why there is none."""
+    chunk.losses += 1
+    cause = f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}"
+    if chunk.losses > RETRIES:
+        raise StudyError(
+            f"{chunk} lost its worker {chunk.losses} times; the last time {cause}. Look whether "
+            "its samples need more memory than a worker has; chunk= makes chunks smaller. A "
+            "script that starts processes needs `if __name__ == '__main__':` around its work."
+        ) from error
+    if not engine.renew():
+        raise StudyError(
+            f"{chunk} lost its worker ({cause}), and the given pool cannot be mended; "
+            "executor='processes' lets kinetree start pools of its own, and new ones."
+        ) from error
+    chunk.future = None
+
+
+def _was_lost(engine: Engine, future: "Future[bytes]") -> bool:
+    if future.cancelled():
+        return True
+    error = future.exception() if future.done() else None
+    return error is not None and _is_lost(engine, error)
+
+
+def _is_lost(engine: Engine, error: BaseException) -> bool:
+    return isinstance(error, CancelledError) or engine.lost(error)

@@ -1,0 +1,67 @@
+"""Sweeps: any quantity of a robot over random or systematic arguments and data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.compile import compile_kernel
+from kinetree.errors import InputError
+from kinetree.free import free_ports, free_values
+from kinetree.model import Model
+from kinetree.parallel.columns import argument_columns, result_columns
+from kinetree.parallel.sampling import Arguments, varies
+from kinetree.quantities import find_quantity
+
+
+class SweepStudy:
+    """One row a sample: what was drawn, and the quantity there."""
+
+    rows = 1
+
+    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
+        name, given, parameters = (settings[k] for k in ("quantity", "arguments", "parameters"))
+        find_quantity(name)  # an unknown one is named before anything is compiled
+        free = [port.name for port in free_ports(model, tuple(parameters))]
+        self.kernel = compile_kernel(
+            model, name, frame=settings["frame"], wrenches="F_ext" in given, free=free
+        )
+        ports = self.kernel.graph.inputs
+        self.names = [port.name for port in ports]
+        _check_names(name, given, [x for x in self.names if x not in free])
+        own = {x: free_values(model, x) for x in free}
+        shapes = {port.name: port.shape for port in ports}
+        self.arguments = Arguments(model, seed, repeats, {**given, **parameters}, shapes, own)
+        self.drawn = [x for x in self.names if varies(self.arguments.values[x])]
+        drawn = [column for x in self.drawn for column in argument_columns(model, x)]
+        found = []
+        for port in self.kernel.graph.outputs:
+            dims = port.dims or tuple("?" for _ in port.shape)
+            found += result_columns(model, _result(port.name, name), dims, port.shape)
+        self.columns = (*drawn, *found)
+        self.size = 8 * (2 * len(self.columns) + sum(port.size for port in ports))
+
+    def warm(self) -> None:
+        """Compile with one sample."""
+        self.compute(np.arange(1))
+
+    def compute(self, samples: Array) -> Array:
+        """Rows of the samples, (S, 1, columns)."""
+        S = len(samples)
+        values = {name: self.arguments(name, samples) for name in self.names}
+        found = self.kernel(*values.values())
+        results = found if isinstance(found, tuple) else (found,)
+        drawn = [values[name].reshape(S, -1) for name in self.drawn]
+        return np.concatenate([*drawn, *(x.reshape(S, -1) for x in results)], -1)[:, None]
+
+
+def _result(own: str, quantity: str) -> str:
+    return own if own not in ("", "out") else quantity
+
+
+def _check_names(quantity: str, given: Mapping[str, Any], expected: list[str]) -> None:
+    if set(given) != set(expected):
+        raise InputError(
+            f"{quantity} was given {', '.join(given) or 'nothing'}; expected {', '.join(expected)}."
+        )

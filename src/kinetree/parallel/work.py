@@ -1,0 +1,83 @@
+"""What a worker does: some samples of a study, from the study's text."""
+
+import functools
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.backends.threads import threads
+from kinetree.model import Model
+from kinetree.parallel.bootstrap_study import BootstrapStudy
+from kinetree.parallel.envelope_study import EnvelopeStudy
+from kinetree.parallel.model_text import model_text, read_model_text
+from kinetree.parallel.plain import read_settings, settings_text
+from kinetree.parallel.reader import Reader
+from kinetree.parallel.rollout_study import RolloutStudy
+from kinetree.parallel.sweep_study import SweepStudy
+
+STUDIES = {
+    "rollouts": RolloutStudy,
+    "sweep": SweepStudy,
+    "envelope": EnvelopeStudy,
+    "bootstrap": BootstrapStudy,
+}
+MOST = 2**63 - 1
+_lock = threading.RLock()
+
+
+class Study(Protocol):
+    """A study, ready to compute; size: bytes that a sample takes while it is computed."""
+
+    columns: tuple[str, ...]
+    rows: int
+    size: int
+
+    def warm(self) -> None:
+        """Compile, and complain about what cannot be computed."""
+        ...
+
+    def compute(self, samples: Array) -> Array:
+        """Rows of the samples, (S, rows, columns)."""
+        ...
+
+
+def study_text(
+    kind: str, model: Model, settings: Mapping[str, Any], seed: int, repeats: int
+) -> str:
+    """Everything that a worker needs to know, as text; `repeats` samples a point of the grids."""
+    data = {"study": kind, "seed": seed, "repeats": repeats}
+    data |= {"model": model_text(model), "settings": settings_text(settings)}
+    return json.dumps(data, ensure_ascii=False)
+
+
+@functools.lru_cache(maxsize=4)
+def _prepare(text: str) -> Study:
+    x = Reader(json.loads(text), "study")
+    make = STUDIES[x.one_of("study", tuple(STUDIES))]
+    seed, repeats = x.whole("seed", 0, 2**64 - 1), x.whole("repeats", 1, MOST)
+    model, settings = read_model_text(x.text("model")), read_settings(x.text("settings"))
+    study = make(model, seed, repeats, settings)
+    study.warm()
+    return study
+
+
+def prepare(text: str) -> Study:
+    """The study of a text, compiled once in a process."""
+    with _lock:
+        return _prepare(text)
+
+
+def run_chunk(text: str, first: int, count: int) -> bytes:
+    """Rows of the samples first, first + 1, ...: float64, (count, rows, columns), as bytes."""
+    study = prepare(text)
+    with _lock:  # making it sets, for an instant, the number of the whole process
+        block = threads(1).__enter__()
+    try:  # cores are shared out among workers, not within a chunk
+        found = study.compute(np.arange(first, first + count))
+    finally:
+        block.__exit__(None, None, None)
+    return np.ascontiguousarray(found, "<f8").tobytes()
