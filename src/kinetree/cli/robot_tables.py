@@ -128,6 +128,8 @@ def joint_table(model: Model, degrees: bool, parents: bool) -> Any:
         )  # fmt: skip
     on = ["on"] if parents else []
     heads = ["joint", "type", *on, "moves", "range", "", "speed", "force", "drive"]
+    if all(row[-1] == "-" for row in rows):  # no friction, no armature: no column
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     text = [k for k, head in enumerate(heads) if head not in ("range", "speed", "force")]
     return table("joints", heads, rows, left=text)
 
