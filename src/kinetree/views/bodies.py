@@ -11,7 +11,8 @@ from kinetree.model import WORLD, Model
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import BASE, BODY, JOINT, Shape
 
-THICK, THIN = 0.032, 0.008  # radius of the largest and of the smallest link, in extents
+THICK, THIN = 0.032, 0.008  # radius of the thickest and of the thinnest link, in extents
+SLENDER = 0.16  # radius of a link over its length
 
 
 def joint_point(model: Model, i: int) -> Array:
@@ -41,24 +42,35 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     return start, far
 
 
-def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """Capsules from every joint to the joints that hang on its link."""
+def segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
+    """Link, start and end of every stretch of body, in the link's frame."""
     for i in (WORLD, *model.links):
         start, ends = link_points(model, i)
-        label = model.base_name if i == WORLD else model.link_names[i]
         for end in ends:
-            length = float(np.linalg.norm(end - start))
-            if length < 1e-9:
-                continue
-            radius = float(np.clip(0.16 * length, THIN * extent, THICK * extent))
-            T = along(start, end)
-            colour = BASE if i == WORLD else BODY
-            yield Shape("capsule", "body", i, T, (radius, length), colour, label)
+            if np.linalg.norm(end - start) > 1e-9:
+                yield i, start, end
+
+
+def girth(model: Model, extent: float) -> float:
+    """Radius of the thickest link: slender as most links are, so that dense joints stay apart."""
+    lengths = [float(np.linalg.norm(end - start)) for _, start, end in segments(model)]
+    usual = float(np.median(lengths)) if lengths else extent
+    return float(np.clip(SLENDER * usual, THIN * extent, THICK * extent))
+
+
+def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
+    """Capsules from every joint to the joints that hang on its link."""
+    thick = girth(model, extent)
+    for i, start, end in segments(model):
+        length = float(np.linalg.norm(end - start))
+        radius = float(np.clip(SLENDER * length, min(THIN * extent, thick), thick))
+        label, colour = (model.base_name, BASE) if i == WORLD else (model.link_names[i], BODY)
+        yield Shape("capsule", "body", i, along(start, end), (radius, length), colour, label)
 
 
 def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
     """A cylinder along a hinge or screw, a block and its rail for a slide, a ball for a ball."""
-    radius = THICK * extent
+    radius = girth(model, extent)
     for i in model.links:
         joint = model.joints[i]
         if joint.type in (FREE, PLANAR):
@@ -66,27 +78,27 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
         p = joint_point(model, i)
         if joint.type == SPHERICAL:
             T = pose(np.eye(3), p)
-            yield Shape("sphere", "joint", i, T, (1.5 * radius,), JOINT, joint.name)
+            yield Shape("sphere", "joint", i, T, (1.4 * radius,), JOINT, joint.name)
         elif joint.type == PRISMATIC:
             axis = np.asarray(joint.screw, float)[3:]
             edges = (2.6 * radius, 2.6 * radius, 3.2 * radius)
             yield Shape("box", "joint", i, along(p, p + axis, 0.0), edges, JOINT, joint.name)
-            yield rail(model, i, axis, extent)
+            yield rail(model, i, axis, extent, 0.25 * radius)
         else:
             axis = np.asarray(joint.screw, float)[:3]
-            size = (1.3 * radius, 3.2 * radius)
+            size = (1.15 * radius, 2.8 * radius)
             yield Shape("cylinder", "joint", i, along(p, p + axis, 0.0), size, JOINT, joint.name)
 
 
-def rail(model: Model, i: int, axis: Array, extent: float) -> Shape:
+def rail(model: Model, i: int, axis: Array, extent: float, radius: float) -> Shape:
     """The way of a slide, fixed in the parent: between its limits, or a stretch of it."""
     limits, M = model.joints[i].limits, np.asarray(model.M_pi[i], float)
     low = limits.lower if isfinite(limits.lower) else -extent / 2
     high = limits.upper if isfinite(limits.upper) else extent / 2
-    ends = [M[:3, :3] @ (axis * x) + M[:3, 3] for x in (low, max(high, low + 1e-6))]
-    length = float(np.linalg.norm(ends[1] - ends[0]))
-    size, name = (0.25 * THICK * extent, length), model.joints[i].name
-    return Shape("cylinder", "joint", model.parent[i], along(*ends), size, JOINT, name)
+    start, end = (M[:3, :3] @ (axis * x) + M[:3, 3] for x in (low, max(high, low + 1e-6)))
+    length = float(np.linalg.norm(end - start))
+    size, name = (radius, length), model.joints[i].name
+    return Shape("cylinder", "joint", model.parent[i], along(start, end), size, JOINT, name)
 
 
 def along(start: Array, end: Array, middle: float = 0.5) -> Array:

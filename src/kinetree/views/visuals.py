@@ -12,9 +12,9 @@ import numpy as np
 
 from kinetree.description.source import path_text
 from kinetree.errors import InputError
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.views.mesh_paths import MeshFolder
-from kinetree.views.shapes import Shape
+from kinetree.views.shapes import Shape, TriangleMesh
 from kinetree.views.visual import Visual
 from kinetree.views.visuals_mjcf import mjcf_visuals
 from kinetree.views.visuals_urdf import urdf_visuals
@@ -50,8 +50,11 @@ def read_visuals(
 def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
     if visual.kind != "mesh":
         return visual
-    mesh = meshes.load(visual.path)
-    return replace(visual, mesh=replace(mesh, vertices=mesh.vertices * np.array(visual.size)))
+    mesh, scale = meshes.load(visual.path), np.array(visual.size)
+    if np.any(scale != 1):  # a mirrored mesh would be inside out
+        triangles = mesh.triangles if scale.prod() > 0 else mesh.triangles[:, ::-1]
+        mesh = TriangleMesh(mesh.vertices * scale, triangles)
+    return replace(visual, mesh=mesh)
 
 
 def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
@@ -62,5 +65,6 @@ def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
             continue
         T = np.asarray(frame.T_if, float) @ visual.T
         size = () if visual.kind == "mesh" else visual.size
-        link = WORLD if frame.link == WORLD else frame.link
-        yield Shape(visual.kind, "visual", link, T, size, visual.colour, visual.link, visual.mesh)
+        yield Shape(
+            visual.kind, "visual", frame.link, T, size, visual.colour, visual.link, visual.mesh
+        )

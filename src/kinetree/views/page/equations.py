@@ -1,0 +1,45 @@
+"""Closed forms for a page: MathML, where the robot is small enough that someone may read them."""
+
+from html import escape
+
+from kinetree.errors import KinetreeError
+from kinetree.robot import Robot
+
+MOST_OPERATIONS = 220  # of the compiled Coriolis matrix: a count that is quick and grows with it
+MOST_MARKUP = 40_000  # characters of one equation
+# SymPy's product is without any space, so that 7.6 cos reads as one word
+TIMES, THIN_SPACE = "<mo>&InvisibleTimes;</mo>", '<mspace width="0.17em"></mspace>'
+TITLES = {
+    "M": "Mass matrix",
+    "C": "Coriolis matrix (of Christoffel symbols)",
+    "g": "Gravity",
+}
+
+
+def equations(robot: Robot, digits: int = 4) -> str:
+    """Markup of M, C and g, or a sentence that says why they are not shown."""
+    count = robot.coriolis_matrix.operations
+    if count > MOST_OPERATIONS:
+        return (
+            f"<p>The closed forms of this robot are too long to read ({count} operations for C "
+            "alone). <code>kt.symbolic(robot)</code> gives them, and <code>robot.explain(q, dq, "
+            "ddq)</code> shows every step of the recursion instead.</p>"
+        )
+    try:
+        from kinetree.symbols.front import symbolic
+
+        closed = symbolic(robot)
+        found = {name: getattr(closed, name).mathml(digits) for name in TITLES}
+        found = {name: text.replace(TIMES, THIN_SPACE) for name, text in found.items()}
+    except KinetreeError as error:  # sympy is not installed, or finds no exact form
+        return f"<p>{escape(str(error))}</p>"
+    lines = [
+        f"<p>M(θ) θ̈ + C(θ, θ̇) θ̇ + g(θ) + friction = τ, numbers rounded to {digits} digits; "
+        "θ in rad or m, in the order of the table of joints.</p>"
+    ]
+    for name, markup in found.items():
+        if len(markup) > MOST_MARKUP:
+            lines.append(f"<p>{TITLES[name]} is too long to print here.</p>")
+            continue
+        lines.append(f'<h3>{TITLES[name]} {name}</h3><div class="equation">{markup}</div>')
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""Parts: every shape as meshes that are stretched and placed, which is all a drawer must know."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.spatial.se3 import pose
+from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
+from kinetree.views.simplify import simplify
+
+ROUND = 20  # corners of a circle
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A mesh by its name, stretched and placed by A (4, 4) in the frame of link `link`."""
+
+    mesh: str
+    link: int
+    A: Array
+    colour: Colour
+    group: str
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The meshes, by name, and what is drawn with them."""
+
+    meshes: dict[str, TriangleMesh]
+    parts: tuple[Part, ...]
+
+
+def parts_of(shapes: tuple[Shape, ...], triangles: int = 40_000) -> Parts:
+    """The parts of shapes; meshes of files share `triangles` and are coarsened to fit."""
+    files = {id(s.mesh): s.mesh for s in shapes if s.mesh is not None}
+    total = sum(len(mesh.triangles) for mesh in files.values())
+    names: dict[int, str] = {}
+    meshes: dict[str, TriangleMesh] = {}
+    for k, (key, mesh) in enumerate(files.items()):
+        share = int(triangles * len(mesh.triangles) / total)
+        names[key], meshes[f"file{k}"] = f"file{k}", simplify(mesh, max(share, 60))
+    parts = tuple(part for shape in shapes for part in _parts(shape, names))
+    used = {part.mesh for part in parts}
+    return Parts(meshes | {name: UNITS[name]() for name in UNITS if name in used}, parts)
+
+
+def _parts(shape: Shape, names: dict[int, str]) -> Iterator[Part]:
+    for mesh, A, colour in _pieces(shape, names):
+        yield Part(mesh, shape.link, shape.T @ A, colour, shape.group)
+
+
+def _pieces(shape: Shape, names: dict[int, str]) -> Iterator[tuple[str, Array, Colour]]:
+    size, colour = shape.size, shape.colour
+    if shape.mesh is not None:
+        yield names[id(shape.mesh)], np.eye(4), colour
+    elif shape.kind == "box":
+        yield "box", stretch(*size), colour
+    elif shape.kind == "sphere":
+        yield "sphere", stretch(size[0], size[0], size[0]), colour
+    elif shape.kind == "ellipsoid":
+        yield "sphere", stretch(*size), colour
+    elif shape.kind in ("cylinder", "capsule"):
+        radius, length = size
+        yield "cylinder", stretch(radius, radius, length), colour
+        if shape.kind == "capsule":
+            for z in (-length / 2, length / 2):
+                yield "sphere", stretch(radius, radius, radius, z), colour
+    elif shape.kind == "frame":
+        for k, axis in enumerate(AXES):
+            turn = np.roll(np.eye(3), 2 - k, axis=1)  # z of the cylinder becomes axis k
+            yield "cylinder", pose(turn, np.zeros(3)) @ _rod(size[0]), axis
+
+
+def _rod(length: float) -> Array:
+    return stretch(0.035 * length, 0.035 * length, length, length / 2)
+
+
+def stretch(x: float, y: float, z: float, along: float = 0.0) -> Array:
+    """Affine map that stretches the axes and moves along z."""
+    return pose(np.diag([x, y, z]), np.array([0, 0, along]))
+
+
+@cache
+def unit_sphere() -> TriangleMesh:
+    """Sphere of radius 1."""
+    rings = ROUND // 2
+    theta = np.pi * np.arange(1, rings) / rings
+    phi = 2 * np.pi * np.arange(ROUND) / ROUND
+    t, p = (x.ravel() for x in np.meshgrid(theta, phi, indexing="ij"))
+    middle = np.column_stack([np.sin(t) * np.cos(p), np.sin(t) * np.sin(p), np.cos(t)])
+    top, bottom, last = len(middle), len(middle) + 1, (rings - 2) * ROUND
+    faces = []
+    for k in range(ROUND):
+        n = (k + 1) % ROUND
+        faces += [(top, k, n), (bottom, last + n, last + k)]
+        for ring in range(0, last, ROUND):
+            a, b, c, d = ring + k, ring + n, ring + ROUND + k, ring + ROUND + n
+            faces += [(a, c, b), (b, c, d)]
+    return TriangleMesh(np.concatenate([middle, [[0, 0, 1], [0, 0, -1]]]), np.array(faces))
+
+
+@cache
+def unit_cylinder() -> TriangleMesh:
+    """Cylinder of radius 1 and length 1 along z, closed."""
+    phi = 2 * np.pi * np.arange(ROUND) / ROUND
+    ring = np.column_stack([np.cos(phi), np.sin(phi), np.full(ROUND, -0.5)])
+    ends = [[0, 0, -0.5], [0, 0, 0.5]]
+    faces = []
+    for k in range(ROUND):
+        n, up = (k + 1) % ROUND, ROUND
+        faces += [(k, n, up + k), (n, up + n, up + k), (2 * up, n, k), (2 * up + 1, up + k, up + n)]
+    return TriangleMesh(np.concatenate([ring, ring + np.array([0, 0, 1]), ends]), np.array(faces))
+
+
+@cache
+def unit_box() -> TriangleMesh:
+    """Box with edges of length 1."""
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))]
+    return TriangleMesh(corners, np.array(faces))
+
+
+UNITS = {"sphere": unit_sphere, "cylinder": unit_cylinder, "box": unit_box}

@@ -1,0 +1,169 @@
+"""session_page: a motion on one self-contained HTML page, with the robot and plots that play."""
+
+import os
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.errors import InputError
+from kinetree.motion.dynamics import check_single
+from kinetree.robot import Robot
+from kinetree.simulate.trajectory import Trajectory
+from kinetree.views.page.document import document, number
+from kinetree.views.page.plots import line_plot
+from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
+
+SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
+MOST_SAMPLES = 1500  # kept in the page; longer motions are thinned out
+SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
+TITLES = {"q": "positions", "dq": "rates", "tau": "joint forces"}
+
+
+def session_page(
+    robot: Robot,
+    trajectory: Trajectory,
+    *,
+    notes: str = "",
+    source: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> str:
+    """The page of a motion: the robot drawn, a time slider, play and pause, plots that follow.
+
+    The page holds all it needs; it can be mailed and opened without a network.
+
+    Args:
+        robot: the robot, of numbers.
+        trajectory: one motion of it; joint forces are computed where it has none.
+        notes: plain text to show under the title.
+        source, folder: as of `report_page`.
+    """
+    check_single(trajectory, "a page of a motion")
+    names = robot.model.coordinate_names
+    if trajectory.coordinate_names != names:
+        raise InputError(
+            f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
+            f"has {', '.join(names)}. Give the robot that moved."
+        )
+    stage = stage_of(robot, source, folder, np.asarray(trajectory.q[0], float))
+    keep = thinned(len(trajectory))
+    tracks = tracks_of(robot, trajectory, keep)
+    t = np.asarray(trajectory.t, float)[keep]
+    body = "".join(
+        [
+            f"<main><header><h1>{escape(robot.name)}: {escape(trajectory.name)}</h1>",
+            f'<p class="lead">{escape(summary(trajectory, keep))}</p>',
+            f"<p>{escape(notes)}</p>" if notes else "",
+            f'</header><section class="stage"><div>{picture_frame(stage)}{player(t)}</div>',
+            f'<div class="controls">{switches(stage)}{tool_line(stage)}',
+            f"{values_table(robot)}</div></section>",
+            f'<section><h2>Over time</h2><div class="plots">{plots(robot, trajectory, t, tracks)}',
+            "</div></section><footer>Written by kinetree. Click a plot to go to that time.",
+            "</footer></main>",
+        ]
+    )
+    data = stage.data() | {"motion": motion_data(stage, t, tracks)}
+    return document(f"{robot.name}: {trajectory.name}", body, data, SCRIPTS)
+
+
+def thinned(count: int) -> Array:
+    """Indices of the samples that are kept: all, or evenly spread with both ends."""
+    if count <= MOST_SAMPLES:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, MOST_SAMPLES).round().astype(int))
+
+
+def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:
+    """Columns over time by quantity: q of one-number coordinates, dq and tau."""
+    q, dq, ddq = (np.asarray(x, float)[keep] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
+    if trajectory.tau is None:
+        tau = robot.inverse_dynamics(q, dq, ddq)
+    else:
+        tau = np.asarray(trajectory.tau, float)[keep]
+    return {"q": q, "dq": dq, "tau": tau}
+
+
+def summary(trajectory: Trajectory, keep: Array) -> str:
+    """How long, how many samples, and how many of them are here."""
+    count = len(trajectory)
+    shown = "" if len(keep) == count else f", {len(keep)} of them here"
+    return f"{number(trajectory.duration)} s, {count} samples{shown}"
+
+
+def player(t: Array) -> str:
+    """Play, the time slider, the clock and the speed."""
+    speeds = "".join(
+        f'<option value="{x}"{" selected" if x == 1 else ""}>× {x}</option>' for x in SPEEDS
+    )
+    return (
+        '<div class="player"><button type="button" id="play">Play</button>'
+        f'<input id="time" type="range" aria-label="time" min="{float(t[0])!r}" '
+        f'max="{float(t[-1])!r}" step="any" value="{float(t[0])!r}"><span id="clock"></span>'
+        f'<select id="speed" aria-label="speed">{speeds}</select></div>'
+    )
+
+
+def values_table(robot: Robot) -> str:
+    """A row a degree of freedom; the script fills in the numbers of the time."""
+    rows = []
+    for k, name in enumerate(robot.model.dof_names):
+        coord = _coordinate(robot, k)
+        cells = [("q", coord), ("dq", k), ("tau", k)]
+        tds = "".join(
+            '<td class="n">–</td>'
+            if j is None
+            else f'<td class="n" data-track="{track}" data-k="{j}"></td>'
+            for track, j in cells
+        )
+        rows.append(f"<tr><td>{escape(name)}</td>{tds}</tr>")
+    head = "".join(f'<th class="n">{name}</th>' for name in ("q", "dq", "tau"))
+    return (
+        '<div class="handles"><table><thead><tr><th>joint</th>'
+        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _coordinate(robot: Robot, dof: int) -> int | None:
+    """The entry of q that a degree of freedom moves; None where it is part of a quaternion."""
+    for joint in robot.model.joints:
+        if joint.follows is None and dof in joint.dofs:
+            k = joint.dofs.index(dof)
+            if joint.type == SPHERICAL or (joint.type == FREE and k < 3):
+                return None
+            return joint.coords[k + 1] if joint.type == FREE else joint.coords[k]
+    return None
+
+
+def plots(robot: Robot, trajectory: Trajectory, t: Array, tracks: dict[str, Array]) -> str:
+    """Positions, rates and joint forces over time."""
+    names = {
+        "q": robot.model.coordinate_names,
+        "dq": robot.model.dof_names,
+        "tau": robot.model.dof_names,
+    }
+    units = trajectory.units
+    return "".join(
+        line_plot(TITLES[key], units[key], t, x, names[key]) for key, x in tracks.items()
+    )
+
+
+def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:
+    """What session.js plays."""
+    quaternions = [
+        joint.coords[0] for joint in stage.model.joints if joint.type in (SPHERICAL, FREE)
+    ]
+    return {
+        "t": _short(t, 9),
+        "q": [_short(row, 9) for row in tracks["q"]],
+        "quaternions": quaternions,
+        "columns": {
+            name: [_short(row, 6) for row in x] for name, x in tracks.items() if name != "q"
+        },
+    }
+
+
+def _short(row: Array, digits: int) -> list[float]:
+    """Numbers with few digits, so that the page stays small."""
+    return [float(f"{x:.{digits}g}") for x in row]
