@@ -77,6 +77,11 @@ class Dispatch:
         # an array below this size needs no closer look
         self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
 
+    @property
+    def large(self) -> int:
+        """The number of states from which several threads pay."""
+        return self._states
+
     def loop(self, dtype: str) -> Loop:
         """The inner loop over states."""
         return self._loop(dtype)

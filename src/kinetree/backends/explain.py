@@ -34,7 +34,7 @@ def explain(
     shapes = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:
-            shape = np.shape(array)
+            shape = tuple(np.shape(array))
         except ValueError as ragged:
             return ShapeError(
                 f"{port.name} of {usage(name, graph)} is not a regular array: {ragged}. "
@@ -73,7 +73,7 @@ def explain_batch(
         expected = batch + port.shape
         if array is not None and np.shape(array) != expected:
             return ShapeError(
-                f"out for {port.name} of {usage(name, graph)} has shape {np.shape(array)}; "
+                f"out for {port.name} of {usage(name, graph)} has shape {tuple(np.shape(array))}; "
                 f"expected {expected}."
             )
     return None

@@ -118,18 +118,17 @@ def on_cuda(operation: Operation, tensors: Any, outs: Any) -> list[Any]:
 def write(operation: Operation, tensors: list[Any], out: Any) -> Any:
     """Results into tensors of the caller, which no gradient can follow."""
     outs = out if isinstance(out, tuple) else (out,)
-    recorded = torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs))
-    if recorded:
-        raise InputError(
-            f"out= was given to {operation.name} with tensors that require a gradient; gradients "
-            "do not pass through out=. Leave it away, or work under torch.no_grad()."
-        )
     for port, x in zip(operation.outputs, outs, strict=True):
         if not isinstance(x, torch().Tensor) or x.device != tensors[0].device:
             raise InputError(
                 f"out for {port.name} of {operation.name} is a {type(x).__name__} on "
-                f"{getattr(x, 'device', 'the host')}; expected a tensor on {tensors[0].device}."
+                f"{getattr(x, 'device', 'cpu')}; expected a tensor on {tensors[0].device}."
             )
+    if torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs)):
+        raise InputError(
+            f"out= was given to {operation.name} with tensors that require a gradient; gradients "
+            "do not pass through out=. Leave it away, or work under torch.no_grad()."
+        )
     (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
     return out
 

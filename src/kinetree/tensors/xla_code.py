@@ -1,8 +1,14 @@
 """A handler for XLA in machine code: from its call frame straight into a kernel's loop.
 
-Buffers are read and written where XLA has them, without Python and its lock. Arguments either have
-the leading axes of the results or none at all; the latter serve all states.
+Buffers are read and written where XLA has them, without Python and its lock; only batches for which
+several threads pay are handed on to a handler in Python. Arguments either have the leading axes of
+the results or none at all; the latter serve all states.
+
+XLA lets its processors take the smallest numbers for zero. A kernel does not, so that it gives the
+same bits as everywhere else: the processor's mode is set for the call and put back after it.
 """
+
+from dataclasses import dataclass
 
 from kinetree.backends import engine
 from kinetree.backends.gufunc import Loop
@@ -19,6 +25,27 @@ from kinetree.tensors.xla_frame import (
 
 SYMBOL = "kernel_xla"
 BYTES = {"float32": 4, "float64": 8}
+
+# architecture -> (declarations, save the mode and set the usual one, put the mode back)
+MODES = {
+    "x86_64": (
+        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+        [
+            "%mode = alloca i32",
+            "%usual = alloca i32",
+            "store i32 8064, ptr %usual",  # 0x1f80: no exceptions, round to nearest
+            "call void @llvm.x86.sse.stmxcsr(ptr %mode)",
+            "call void @llvm.x86.sse.ldmxcsr(ptr %usual)",
+        ],
+        ["call void @llvm.x86.sse.ldmxcsr(ptr %mode)"],
+    ),
+    "aarch64": (
+        "declare i64 @llvm.aarch64.get.fpcr()\ndeclare void @llvm.aarch64.set.fpcr(i64)\n",
+        ["%mode = call i64 @llvm.aarch64.get.fpcr()", "call void @llvm.aarch64.set.fpcr(i64 0)"],
+        ["call void @llvm.aarch64.set.fpcr(i64 %mode)"],
+    ),
+}
+MODES["arm64"] = MODES["aarch64"]
 
 # the number of states: the product of the lengths of all axes before the last `core`
 COUNT = """define internal i64 @states(ptr %buffer, i64 %core) {
@@ -46,47 +73,81 @@ done:
 """.replace("RANK", str(Buffer.rank.offset)).replace("DIMS", str(Buffer.dims.offset))
 
 
-def code_handler(graph: Graph, loop: Loop, version: tuple[int, int]) -> tuple[int, engine.Code]:
-    """The address of the handler, and what must be kept for as long as it may be called."""
-    from kinetree.backends.llvm import host_target
+@dataclass(frozen=True)
+class Handler:
+    """What a handler is made of.
 
-    target = host_target()
-    text = emit_handler(graph, loop.dtype, loop.address, version)
-    code = engine.load(engine.assemble(text, target), target, [SYMBOL])
-    return code.address(SYMBOL), code
+    graph, loop: the kernel; version: of XLA's interface; large: the number of states from which
+    another handler, the one at the address `other`, takes over.
+    """
 
+    graph: Graph
+    loop: Loop
+    version: tuple[int, int]
+    large: int
+    other: int
 
-def emit_handler(graph: Graph, dtype: str, address: int, version: tuple[int, int]) -> str:
-    """LLVM IR of `ptr @kernel_xla(ptr frame)`, which calls the inner loop at `address`."""
-    lines = [*answer(version), "run:"]
-    for word, group in (("args", CallFrame.args), ("rets", CallFrame.rets)):
-        lines += field(f"%{word}", "ptr", "%frame", group.offset + Buffers.items.offset)
-    ports = [("args", k, port) for k, port in enumerate(graph.inputs)]
-    ports += [("rets", k, port) for k, port in enumerate(graph.outputs)]
-    core = [stride for _, _, port in ports for stride in strides(port.shape, BYTES[dtype])]
-    lines += [
-        f"%places = alloca [{len(ports)} x ptr]",
-        f"%steps = alloca [{len(ports) + len(core)} x i64]",
-        "%count = alloca i64",
-    ]
-    for i, (word, k, port) in enumerate(ports):
-        lines += [
-            *field(f"%buffer{i}", "ptr", f"%{word}", 8 * k),
-            *field(f"%data{i}", "ptr", f"%buffer{i}", Buffer.data.offset),
-            *put(f"%places.{i}", "ptr", f"%data{i}", "%places", i),
-            f"%states{i} = call i64 @states(ptr %buffer{i}, i64 {len(port.shape)})",
-            f"%single{i} = icmp eq i64 %states{i}, 1",
-            f"%step{i} = select i1 %single{i}, i64 0, i64 {port.size * BYTES[dtype]}",
-            *put(f"%steps.{i}", "i64", f"%step{i}", "%steps", i),
+    def load(self) -> tuple[int, engine.Code]:
+        """The address of the handler, and what must be kept for as long as it may be called."""
+        from kinetree.backends.llvm import host_target
+
+        target = host_target()
+        code = engine.load(engine.assemble(self.emit(target.triple), target), target, [SYMBOL])
+        return code.address(SYMBOL), code
+
+    def emit(self, triple: str) -> str:
+        """LLVM IR of `ptr @kernel_xla(ptr frame)`."""
+        declared, enter, leave = MODES.get(triple.partition("-")[0], ("", [], []))
+        last = f"%states{len(self.graph.inputs)}"
+        lines = [
+            *answer(self.version),
+            "run:",
+            *self.read(),
+            *enter,
+            f"store i64 {last}, ptr %count",
+            f"%large = icmp sge i64 {last}, {self.large}",
+            "br i1 %large, label %shared, label %alone",
+            "alone:",
+            f"call void inttoptr (i64 {self.loop.address} to ptr)"
+            "(ptr %places, ptr %count, ptr %steps, ptr null)",
+            "br label %done",
+            "shared:",
+            f"%problem = call ptr inttoptr (i64 {self.other} to ptr)(ptr %frame)",
+            "br label %done",
+            "done:",
+            "%said = phi ptr [ null, %alone ], [ %problem, %shared ]",
+            *leave,
+            "ret ptr %said",
         ]
-    for k, stride in enumerate(core, start=len(ports)):
-        lines += put(f"%steps.{k}", "i64", str(stride), "%steps", k)
-    lines += [
-        f"store i64 %states{len(graph.inputs)}, ptr %count",
-        f"call void inttoptr (i64 {address} to ptr)(ptr %places, ptr %count, ptr %steps, ptr null)",
-        "ret ptr null",
-    ]
-    return f"{COUNT}define ptr @{SYMBOL}(ptr %frame) {{\nentry:\n" + "\n".join(lines) + "\n}\n"
+        body = "\n".join(lines)
+        return f"{declared}{COUNT}define ptr @{SYMBOL}(ptr %frame) {{\nentry:\n{body}\n}}\n"
+
+    def read(self) -> list[str]:
+        """Places, steps and numbers of states of all arrays, from the frame."""
+        size = BYTES[self.loop.dtype]
+        ports = [("args", k, port) for k, port in enumerate(self.graph.inputs)]
+        ports += [("rets", k, port) for k, port in enumerate(self.graph.outputs)]
+        core = [stride for _, _, port in ports for stride in strides(port.shape, size)]
+        lines = [
+            *field("%args", "ptr", "%frame", CallFrame.args.offset + Buffers.items.offset),
+            *field("%rets", "ptr", "%frame", CallFrame.rets.offset + Buffers.items.offset),
+            f"%places = alloca [{len(ports)} x ptr]",
+            f"%steps = alloca [{len(ports) + len(core)} x i64]",
+            "%count = alloca i64",
+        ]
+        for i, (word, k, port) in enumerate(ports):
+            lines += [
+                *field(f"%buffer{i}", "ptr", f"%{word}", 8 * k),
+                *field(f"%data{i}", "ptr", f"%buffer{i}", Buffer.data.offset),
+                *put(f"%places.{i}", "ptr", f"%data{i}", "%places", i),
+                f"%states{i} = call i64 @states(ptr %buffer{i}, i64 {len(port.shape)})",
+                f"%single{i} = icmp eq i64 %states{i}, 1",
+                f"%step{i} = select i1 %single{i}, i64 0, i64 {port.size * size}",
+                *put(f"%steps.{i}", "i64", f"%step{i}", "%steps", i),
+            ]
+        for k, stride in enumerate(core, start=len(ports)):
+            lines += put(f"%steps.{k}", "i64", str(stride), "%steps", k)
+        return lines
 
 
 def answer(version: tuple[int, int]) -> list[str]:

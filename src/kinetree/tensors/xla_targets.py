@@ -14,7 +14,7 @@ from kinetree.backends.kernel import has_llvm
 from kinetree.extras import need
 from kinetree.tensors import xla_frame
 from kinetree.tensors.operation import Operation
-from kinetree.tensors.xla_code import code_handler
+from kinetree.tensors.xla_code import Handler
 from kinetree.tensors.xla_frame import HANDLER, Buffer, CallFrame, python_handler
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}  # JAX's names of lowerings, and of targets
@@ -39,17 +39,19 @@ def target(operation: Operation, dtype: str, platform: str) -> str:
 
 
 def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, Any]:
-    """The kernel's loop, entered in machine code; through Python where LLVM is missing."""
-    if has_llvm():
-        loop = operation.dispatch.loop(dtype)
-        address, code = code_handler(operation.dispatch.graph, loop, xla_frame.version())
-        return HANDLER(address), (loop, code)
+    """Machine code around the kernel's loop; Python for large batches, or where LLVM is missing."""
 
     def run(frame: CallFrame) -> None:
         outs = tuple(on_host(buffer, dtype) for buffer in frame.rets)
         operation.call(*(on_host(buffer, dtype) for buffer in frame.args), out=outs)
 
-    return python_handler(run), None
+    slow = python_handler(run)
+    if not has_llvm():
+        return slow, None
+    dispatch, version = operation.dispatch, xla_frame.version()
+    loop, other = dispatch.loop(dtype), ctypes.cast(slow, ctypes.c_void_p).value or 0
+    address, code = Handler(dispatch.graph, loop, version, dispatch.large, other).load()
+    return HANDLER(address), (slow, loop, code)
 
 
 def on_host(buffer: Buffer, dtype: str) -> Any:
