@@ -54,7 +54,7 @@ def segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
 def girth(model: Model, extent: float) -> float:
     """Radius of the thickest link: slender as most links are, so that dense joints stay apart."""
     lengths = [float(np.linalg.norm(end - start)) for _, start, end in segments(model)]
-    usual = float(np.median(lengths)) if lengths else extent
+    usual = float(np.percentile(lengths, 70)) if lengths else extent
     return float(np.clip(SLENDER * usual, THIN * extent, THICK * extent))
 
 

@@ -41,11 +41,11 @@ def link_poses(model: Model, q: Array) -> dict[int, Array]:
 
 
 def camera(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Camera:
-    """The camera for a robot standing at q, of which `groups` are drawn."""
-    poses = link_poses(model, q)
+    """The camera that sees a robot at all positions q, (k, nq), of which `groups` are drawn."""
     points = [np.zeros((1, 3))]
-    for part in parts.parts:
-        if part.group in groups:
+    drawn = [part for part in parts.parts if part.group in groups]
+    for poses in (link_poses(model, row) for row in q):
+        for part in drawn:
             A = poses[part.link] @ part.A
             points.append(parts.meshes[part.mesh].vertices @ A[:3, :3].T + A[:3, 3])
     cloud = np.concatenate(points)
@@ -54,7 +54,8 @@ def camera(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Cam
     radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
     distance = 1.1 * radius / np.sin(OPENING / 2)
     floor = float((cloud @ up).min())
-    return Camera((low + high) / 2, direction(model, poses, up), up, distance, floor)
+    eye = direction(model, link_poses(model, q[0]), up)
+    return Camera((low + high) / 2, eye, up, distance, floor)
 
 
 def upward(model: Model) -> Array:
@@ -74,9 +75,9 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
     turning = [a for a in axes if np.linalg.norm(a) > 0]
     parallel = turning and all(abs(abs(a @ turning[0]) - 1) < 1e-6 for a in turning)
     if parallel and abs(turning[0] @ up) < 0.1:
-        front = turning[0] * (1 if turning[0].sum() >= 0 else -1)
-        side, height = np.cross(up, front), 0.25
-        eye = front + 0.2 * side + height * up
+        side = np.cross(up, turning[0])
+        sign = 1 if side.sum() >= 0 else -1  # x or y to the right, as in a book
+        eye = sign * turning[0] + 0.2 * sign * side + 0.25 * up
     else:
         helper = np.eye(3)[int(np.argmin(np.abs(up)))]
         front = helper - (helper @ up) * up

@@ -18,6 +18,7 @@ from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, 
 
 SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
 MOST_SAMPLES = 1500  # kept in the page; longer motions are thinned out
+MOST_SEEN = 24  # positions that the camera is chosen for
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
 TITLES = {"q": "positions", "dq": "rates", "tau": "joint forces"}
 
@@ -47,13 +48,16 @@ def session_page(
             f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
             f"has {', '.join(names)}. Give the robot that moved."
         )
-    stage = stage_of(robot, source, folder, np.asarray(trajectory.q[0], float))
     keep = thinned(len(trajectory))
+    seen = keep[:: max(1, len(keep) // MOST_SEEN)]
+    stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen])
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
+    same = trajectory.name == robot.name
+    title = robot.name if same else f"{robot.name}: {trajectory.name}"
     body = "".join(
         [
-            f"<main><header><h1>{escape(robot.name)}: {escape(trajectory.name)}</h1>",
+            f"<main><header><h1>{escape(title)}</h1>",
             f'<p class="lead">{escape(summary(trajectory, keep))}</p>',
             f"<p>{escape(notes)}</p>" if notes else "",
             f'</header><section class="stage"><div>{picture_frame(stage)}{player(t)}</div>',
@@ -65,7 +69,7 @@ def session_page(
         ]
     )
     data = stage.data() | {"motion": motion_data(stage, t, tracks)}
-    return document(f"{robot.name}: {trajectory.name}", body, data, SCRIPTS)
+    return document(title, body, data, SCRIPTS)
 
 
 def thinned(count: int) -> Array:

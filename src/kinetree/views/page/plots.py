@@ -132,8 +132,8 @@ def workspace_map(radius: Array, height: Array, load: Array, words: str) -> str:
 
     load: 1 is full; cells beyond it have the colour of a warning.
     """
-    cells, pixel, left, bottom, top = 26, 14, 56, 40, 10
-    size = left + cells * pixel + top
+    cells, pixel, left, bottom, top = 20, 18, 56, 40, 24
+    size = left + cells * pixel + 10
     span = max(float(np.ptp(height)), float(radius.max()), 1e-9)
     step = span / cells
     low = float(height.min()) - (span - float(np.ptp(height))) / 2
@@ -158,8 +158,8 @@ def workspace_map(radius: Array, height: Array, load: Array, words: str) -> str:
     for z in ticks(low, low + span):
         lines.append(f'<text x="{left - 6}" y="{base - (z - low) / step * pixel + 4:.1f}" '
                      f'text-anchor="end">{label(z)}</text>')  # fmt: skip
-    lines.append(f'<path class="axis" d="M{left} {top}V{base}H{size - top}"/>')
-    lines.append(f'<text x="{size - top}" y="{base + 34}" text-anchor="end">'
+    lines.append(f'<path class="axis" d="M{left} {top}V{base}H{size - 10}"/>')
+    lines.append(f'<text x="{size - 10}" y="{base + 34}" text-anchor="end">'
                  "distance from the base's upward axis, m</text>")  # fmt: skip
-    lines.append(f'<text x="{left + 6}" y="{top + 10}">height, m</text>')
+    lines.append(f'<text x="{left}" y="14" text-anchor="middle">height, m</text>')
     return "".join([*lines, "</svg>"])

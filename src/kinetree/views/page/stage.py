@@ -52,11 +52,14 @@ class Stage:
 
 
 def stage_of(robot: Robot, source: Any = None, folder: Any = None, q: Any = None) -> Stage:
-    """The stage of a robot standing at q, at rest when None."""
+    """The stage of a robot at the first of positions q, (k, nq), with room for all of them.
+
+    None is the position of rest.
+    """
     drawn = scene(robot, source, folder)
-    q = rest_position(robot.model) if q is None else q
+    q = rest_position(robot.model)[None] if q is None else q
     parts = parts_of(drawn.shapes)
-    return Stage(robot, drawn, parts, camera(robot.model, parts, q, drawn.shown), q)
+    return Stage(robot, drawn, parts, camera(robot.model, parts, q, drawn.shown), q[0])
 
 
 def picture_frame(stage: Stage) -> str:
