@@ -9,7 +9,7 @@ from kinetree.model import Builder, Model
 from kinetree.robot import Robot
 
 if typing.TYPE_CHECKING:
-    from kinetree import algorithms, controllers, motion, parallel, robots, simulate, spatial
+    from kinetree import algorithms, controllers, motion, parallel, robots, simulate, spatial, views
     from kinetree.backends.derivative import derivative
     from kinetree.backends.kernel import Kernel
     from kinetree.backends.threads import threads
@@ -43,6 +43,7 @@ __all__ = [
     "spatial",
     "symbolic",
     "threads",
+    "views",
 ]
 
 # where the names live that are imported when first used, so that `import kinetree` stays quick

@@ -29,6 +29,7 @@ def report_page(
     source: str | os.PathLike[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
     samples: int = 2000,
+    degrees: bool = False,
 ) -> str:
     """The page of a robot: drawn, its tables, findings, equations and torque envelopes.
 
@@ -39,13 +40,19 @@ def report_page(
         source: the file with its visuals; that which it was loaded from when None.
         folder: the only folder that meshes are read from; that of the file when None.
         samples: random positions that the envelopes are taken over.
+        degrees: angles of tables and sliders in degrees.
     """
-    stage = stage_of(robot, source, folder)
+    return page_of(stage_of(robot, source, folder), samples=samples, degrees=degrees)
+
+
+def page_of(stage: Stage, *, samples: int = 2000, degrees: bool = False) -> str:
+    """The page of a robot that is on its stage."""
+    robot = stage.robot
     sections = [
         f"<header><h1>{escape(robot.name)}</h1>{summary(robot)}</header>",
-        stage_section(stage),
+        stage_section(stage, degrees),
         findings_section(stage),
-        f"<section><h2>Joints</h2>{joint_table(robot.model)}</section>",
+        f"<section><h2>Joints</h2>{joint_table(robot.model, degrees)}</section>",
         f"<section><h2>Links</h2>{link_table(robot.model)}</section>",
     ]
     if robot.n:
@@ -75,7 +82,7 @@ def summary(robot: Robot) -> str:
     return f'<p class="lead">{escape(" · ".join(part for part in parts if part))}</p>'
 
 
-def stage_section(stage: Stage) -> str:
+def stage_section(stage: Stage, degrees: bool) -> str:
     """The robot and its sliders."""
     note = (
         "Forces beside the sliders hold the robot still against gravity; bars show their share of "
@@ -84,7 +91,8 @@ def stage_section(stage: Stage) -> str:
     return (
         f'<section class="stage"><div>{picture_frame(stage)}</div><div class="controls">'
         f"{switches(stage)}{sliders(stage)}"
-        '<div class="switches"><label><input type="checkbox" id="degrees" checked> degrees</label>'
+        '<div class="switches"><label><input type="checkbox" id="degrees"'
+        f"{' checked' if degrees else ''}> degrees</label>"
         f"</div>{tool_line(stage)}<small>{note}</small></div></section>"
     )
 

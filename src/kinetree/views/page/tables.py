@@ -11,7 +11,7 @@ from kinetree.model import WORLD, Joint, Model
 from kinetree.views.page.document import number, table
 
 
-def joint_table(model: Model) -> str:
+def joint_table(model: Model, degrees: bool = False) -> str:
     """Type, child, limits, friction and drive of every joint, in the order of q."""
     head = ("joint", "type", "moves", "axis in its link", "lower", "upper", "speed", "effort",
             "viscous", "Coulomb", "armature")  # fmt: skip
@@ -21,14 +21,17 @@ def joint_table(model: Model) -> str:
             joint.type,
             link,
             _axis(joint),
-            *_limits(joint),
+            *_limits(joint, degrees),
             _pair(joint.friction.viscous),
             _pair(joint.friction.coulomb),
             number(joint.armature),
         )
         for joint, link in zip(model.joints, model.link_names, strict=True)
     ]
-    words = "rad, rad/s and N m; m, m/s and N where a joint slides; friction per rad/s or m/s."
+    unit = "°" if degrees else "rad"
+    words = (
+        f"{unit}, {unit}/s and N m; m, m/s and N where a joint slides; friction per rad/s or m/s."
+    )
     return table(words, head, rows, text_columns=4)
 
 
@@ -40,15 +43,15 @@ def _axis(joint: Joint) -> str:
     return " ".join(number(x, 3) for x in np.where(np.abs(axis) < 1e-9, 0, axis))
 
 
-def _limits(joint: Joint) -> tuple[str, str, str, str]:
+def _limits(joint: Joint, degrees: bool) -> tuple[str, str, str, str]:
     if joint.follows is not None:
         text = f"{joint.scale:.4g} × {joint.follows} {joint.offset:+.4g}"
         return text, "", "", ""
-    limits = joint.limits
-    low, high = number(limits.lower), number(limits.upper)
+    limits, angle = joint.limits, 180 / np.pi if degrees and joint.type != PRISMATIC else 1.0
+    low, high = number(limits.lower * angle), number(limits.upper * angle)
     if joint.type not in SCREW_TYPES:
         low, high = "–", "–"
-    return low, high, number(limits.velocity), number(limits.effort)
+    return low, high, number(limits.velocity * angle), number(limits.effort)
 
 
 def _pair(pair: tuple[object, object]) -> str:

@@ -1,0 +1,72 @@
+"""`kinetree report`: all about a robot on one HTML page."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kinetree.cli.arguments import Degrees, Json, Output, RobotName
+
+
+def report(
+    robot: RobotName,
+    /,
+    *,
+    output: Output = None,
+    folder: Annotated[
+        Path | None,
+        Parameter(help="The only folder that meshes are read from; that of the file if left out."),
+    ] = None,
+    samples: Annotated[
+        int, Parameter(help="Random positions that the torque envelopes are taken over.")
+    ] = 2000,
+    json: Json = False,
+    degrees: Degrees = False,
+) -> None:
+    """Write a page: the robot drawn, its tables, warnings, equations and torque envelopes.
+
+    The page holds all that it needs: it opens without a network, moves by its sliders, prints, and
+    can be sent on. JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn
+    (visuals of the file that could not be drawn, and why).
+
+    For example:
+
+    ```
+    kinetree report panda -o panda.html
+    kinetree report cart_pole -o cart_pole.html --degrees --json
+    ```
+    """
+    from kinetree.cli.choices import find_robot
+    from kinetree.cli.show import print_json, say
+    from kinetree.cli.writing import check_output
+    from kinetree.errors import InputError
+    from kinetree.views.page.stage import stage_of
+    from kinetree.views.report_page import page_of
+
+    if json and output is None:
+        raise InputError("--json says what was written, so it needs a file: add -o robot.html.")
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--folder is {folder}, which is no folder.")
+    if not 10 <= samples <= 1_000_000:
+        raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
+    if output is not None:
+        check_output(output, robot)
+    found = find_robot(robot)
+    stage = stage_of(found, folder=folder)
+    text = page_of(stage, samples=samples, degrees=degrees)
+    if output is None:
+        print(text, end="")
+        return
+    size = output.write_bytes(text.encode())
+    if json:
+        print_json(
+            {
+                "robot": found.name,
+                "file": str(output),
+                "bytes": size,
+                "warnings": len(found.model.warnings),
+                "not_drawn": list(stage.scene.remarks),
+            }
+        )
+    else:
+        say(f"wrote {output}, {size / 1e6:.2f} MB")
