@@ -7,8 +7,13 @@ from kinetree.tensors.arguments import check_call
 from kinetree.tensors.operation import operation_of
 
 
+def taker() -> Any:
+    """See `kinetree.backends.foreign`."""
+    return call
+
+
 def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Evaluate a kernel on arrays of CuPy, on its current stream; see `backends.foreign`."""
+    """Evaluate a kernel on arrays of CuPy, on its current stream."""
     operation = operation_of(dispatch)
     check_call(operation, arrays, options)
     return operation.cuda(*arrays, out=options.get("out"))

@@ -19,8 +19,13 @@ from kinetree.tensors.operation import Operation, operation_of
 CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # which JAX itself takes as constants
 
 
+def taker() -> Any:
+    """See `kinetree.backends.foreign`."""
+    return call
+
+
 def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Evaluate a kernel on arrays of JAX; see `kinetree.backends.foreign`."""
+    """Evaluate a kernel on arrays of JAX."""
     jnp = need("jax", "jax", "arrays of JAX").numpy
     operation = operation_of(dispatch)
     if options.get("out") is not None:

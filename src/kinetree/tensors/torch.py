@@ -20,8 +20,13 @@ from kinetree.tensors.operation import Operation, operation_of
 DEVICES = ("cpu", "cuda")
 
 
+def taker() -> Any:
+    """See `kinetree.backends.foreign`; torch.compile leaves the call as it is."""
+    return torch().compiler.disable(call)
+
+
 def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Evaluate a kernel on tensors; see `kinetree.backends.foreign`."""
+    """Evaluate a kernel on tensors."""
     operation = operation_of(dispatch)
     tensors = prepared(operation, arrays, options)
     if options.get("out") is not None:
