@@ -8,10 +8,19 @@ from cyclopts import App
 
 from kinetree import __version__
 
+ENDS = """ROBOT is a file (.urdf, .xacro, .xml) or a built-in robot: cart_pole, double_pendulum,
+hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped, rp, scara, spatial_3r, ur5e.
+
+Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate --limits stop: a
+joint left its limits); 2 wrong usage, input or file, said in one paragraph on stderr; 130
+interrupted; 141 the reader of the output went away."""
+
 app = App(
     name="kinetree",
     version=__version__,
     help="Robot dynamics: the Newton-Euler equations of chains and trees.",
+    help_epilogue=ENDS,
+    suppress_keyboard_interrupt=False,
 )
 app.command("kinetree.cli.demo:demo", name="demo")
 app.command("kinetree.cli.info:info", name="info")
@@ -24,4 +33,8 @@ app.command("kinetree.cli.export:export", name="export")
 app.command("kinetree.cli.simulate:simulate", name="simulate")
 app.command("kinetree.cli.check:check", name="check")
 app.command("kinetree.cli.identify:identify", name="identify")
+app.command("kinetree.cli.bench:bench", name="bench")
+app.command("kinetree.cli.report:report", name="report")
+app.command("kinetree.cli.view:view", name="view")
 app.command("kinetree.cli.cache:app", name="cache")
+app.command("kinetree.cli.completion:completion", name="completion")

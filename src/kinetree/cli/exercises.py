@@ -1,12 +1,14 @@
-"""`kinetree demo`: the course's exercises, computed next to the printed results."""
+"""The course's exercises, computed next to the printed results."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from kinetree import algorithms, robots
+from kinetree.cli.angles import factors, units
 from kinetree.robot import Robot
 
 
@@ -76,8 +78,26 @@ def demonstrate(console: Console) -> None:
         "Each result comes from the kernel compiled for the robot. The four textbook formulations "
         f"({', '.join(algorithms.FORMULATIONS)}) differ from it by at most {agreement:.1e}, "
         "relative to the largest joint force.",
-        highlight=False,
     )
+    console.print("Next: kinetree info panda, kinetree id panda --help, kinetree --help.")
+
+
+def document(degrees: bool) -> dict[str, Any]:
+    """The exercises as JSON shows them; results in full precision."""
+    found = []
+    for x in exercises():
+        model, state = x.robot.model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
+        shown = {name: np.array(y) / factors(model, name, degrees) for name, y in state.items()}
+        still = x.robot.with_gravity((0, 0, 0))
+        found.append(
+            {"label": x.label, "robot": model.name, "joints": list(model.dof_names)}
+            | shown
+            | {"units": {name: units(model, name, degrees) for name in (*state, "tau")}}
+            | {"tau_no_gravity": still.inverse_dynamics(*state.values())}
+            | {"tau": x.robot.inverse_dynamics(*state.values())}
+            | {"printed_no_gravity": x.printed, "printed": x.printed_gravity}
+        )
+    return {"exercises": found, "disagreement": max(map(disagreement, exercises()))}
 
 
 def disagreement(exercise: Exercise) -> float:
@@ -92,4 +112,4 @@ def disagreement(exercise: Exercise) -> float:
 
 
 def _printed(values: tuple[str, ...] | None, i: int) -> str:
-    return "not printed" if values is None else values[i]
+    return "-" if values is None else values[i]

@@ -5,31 +5,50 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from kinetree.cli.arguments import Degrees, Json, RobotName
+
 
 def identify(
-    robot: Path,
-    data: Path,
+    robot: RobotName,
+    data: Annotated[
+        str,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="CSV file with columns t, q:JOINT, tau:JOINT, perhaps dq:JOINT and ddq:JOINT; or "
+            "- for standard input.",
+        ),
+    ],
+    /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     test: Path | None = None,
     report: Path | None = None,
     method: str = "weighted",
     friction: str = "symmetric",
-    armature: bool = True,
+    armature: Annotated[bool, Parameter(negative="--no-armature")] = True,
     prior: float = 1.0,
     cutoff: float | None = None,
     torque_cutoff: float | None = None,
-    degrees: bool = False,
     hold_out: float = 0.25,
+    json: Json = False,
+    degrees: Degrees = False,
 ) -> None:
     """Find a robot's parameters in a recording, and write the robot that has them.
 
+    The geometry of the robot is trusted, its masses are a first guess. JSON has robot, output,
+    report, joints, units, rms (of the joint forces held out), described and found (rms error of
+    the robot as described and as found), noise, base_parameters, unknowns, condition, samples,
+    notes.
+
+    For example, from a motion that excites the arm and was recorded (`kinetree.motion.excitation`
+    plans one):
+
+    ```
+    kinetree identify arm.urdf data.csv -o found.urdf --report findings
+    ```
+
     Parameters
     ----------
-    robot:
-        URDF or MJCF file: its geometry is trusted, its masses are a first guess.
-    data:
-        CSV file with columns t, q:JOINT, tau:JOINT, perhaps dq:JOINT and ddq:JOINT.
     output:
         File to write, .urdf or .xml.
     test:
@@ -48,17 +67,13 @@ def identify(
         Of the low-pass that gives rates and accelerations, Hz; chosen by itself when left out.
     torque_cutoff:
         Compare joint forces below this frequency only, Hz.
-    degrees:
-        Angles are in degrees.
     hold_out:
         Share of the recording that is kept for the test.
     """
-    from rich.console import Console
-
-    from kinetree.cli.identifying import run_identify
+    from kinetree.cli.identifying import Files, run_identify
 
     run_identify(
-        Console(), robot, data, output, test=test, report=report, method=method,
-        friction=friction, armature=armature, prior=prior, cutoff=cutoff,
-        torque_cutoff=torque_cutoff, degrees=degrees, hold_out=hold_out,
+        Files(robot, data, test, output, report), json=json, degrees=degrees, cutoff=cutoff,
+        method=method, friction=friction, armature=armature, prior=prior,
+        torque_cutoff=torque_cutoff, hold_out=hold_out,
     )  # fmt: skip

@@ -1,88 +1,103 @@
 """Identification as the command line runs it: read, identify, write, and say how well it went."""
 
-import sys
-import warnings
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from kinetree.errors import InputError, KinetreeWarning
+from kinetree.cli.angles import units
+from kinetree.cli.choices import find_robot
+from kinetree.cli.show import console, print_json, table
+from kinetree.cli.trajectories import as_file
+from kinetree.cli.writing import check_output
+from kinetree.errors import InputError
 from kinetree.identify import Identification, identify, read_recording
-from kinetree.loading import load
+
+WRITERS = {".urdf": "to_urdf", ".xml": "to_mjcf", ".mjcf": "to_mjcf"}
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is read and written: a robot by name or file, recordings, results."""
+
+    robot: str
+    data: str
+    test: Path | None
+    output: Path
+    report: Path | None
 
 
 def run_identify(
-    console: Console,
-    robot: Path,
-    data: Path,
-    output: Path,
-    *,
-    test: Path | None,
-    report: Path | None,
-    method: str,
-    friction: str,
-    armature: bool,
-    prior: float,
-    cutoff: float | None,
-    torque_cutoff: float | None,
-    degrees: bool,
-    hold_out: float,
+    files: Files, *, json: bool, degrees: bool, cutoff: float | None, **options: Any
 ) -> None:
     """Read, identify, write, and say how well it went; progress goes to stderr."""
-    writer = {".urdf": "to_urdf", ".xml": "to_mjcf", ".mjcf": "to_mjcf"}.get(output.suffix.lower())
+    writer = WRITERS.get(files.output.suffix.lower())
     if writer is None:
-        raise InputError(f"-o is {output}; expected a name that ends with .urdf, .xml or .mjcf.")
-    for path in (robot, data, *([] if test is None else [test])):
-        if not path.is_file():
-            raise InputError(f"{path} is no file; expected a robot and a recording.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", KinetreeWarning)
-        described = load(robot)
-        recording = read_recording(data, described, cutoff=cutoff, degrees=degrees)
-        other = None
-        if test is not None:
-            other = read_recording(test, described, cutoff=cutoff, degrees=degrees)
-        found = _with_progress(
-            described, recording, test=other, hold_out=hold_out, method=method, friction=friction,
-            armature=armature, prior=prior, torque_cutoff=torque_cutoff,
-        )  # fmt: skip
-        text = getattr(found.robot, writer)()
-    for warning in caught:
-        print(f"kinetree: {warning.message}", file=sys.stderr)
-    output.write_text(text, encoding="utf-8")
-    show(console, found)
-    console.print(f"robot   {output}", soft_wrap=True, highlight=False, markup=False)
+        raise InputError(
+            f"-o is {files.output}; expected a name that ends with .urdf, .xml or .mjcf."
+        )
+    check_output(files.output, files.robot)
+    for path in (files.data, files.test):
+        if path not in (None, "-") and not Path(path).is_file():
+            raise InputError(f"{path} is no file; expected a recording.")
+    robot = find_robot(files.robot)
+    with as_file(files.data) as path:
+        recording = read_recording(path, robot, cutoff=cutoff, degrees=degrees)
+    other = None
+    if files.test is not None:
+        other = read_recording(files.test, robot, cutoff=cutoff, degrees=degrees)
+    found = _with_progress(robot, recording, test=other, **options)
+    files.output.write_text(getattr(found.robot, writer)(), encoding="utf-8")
+    report = None if files.report is None else str(found.save_report(files.report))
+    if json:
+        print_json(document(found) | {"output": str(files.output), "report": report})
+        return
+    show(found)
+    console().print(f"robot   {files.output}", soft_wrap=True)
     if report is not None:
-        path = found.save_report(report)
-        console.print(f"report  {path}", soft_wrap=True, highlight=False, markup=False)
+        console().print(f"report  {report}", soft_wrap=True)
 
 
-def _with_progress(robot, recording, **options) -> Identification:  # type: ignore[no-untyped-def]
+def _with_progress(robot: Any, recording: Any, **options: Any) -> Identification:
     """`identify` with a line that says what is being done, where stderr is a terminal."""
     progress = Console(stderr=True)
     with progress.status("reading") as status:
         return identify(robot, recording, watch=lambda text: status.update(escape(text)), **options)
 
 
-def show(console: Console, found: Identification) -> None:
-    """Errors of every joint, and the notes."""
-    table = Table(title=f"{escape(found.robot.name)}: joint forces on held-out motion, N m or N")
-    for column in ("joint", "rms", "error as described", "error now", "noise of the fit"):
-        table.add_column(column, justify="left" if column == "joint" else "right", overflow="fold")
-    test = found.test
+def document(found: Identification) -> dict[str, Any]:
+    """How well it went, as JSON shows it."""
+    test, model = found.test, found.robot.model
     before = test.tau - found.prior.inverse_dynamics(test.q, test.dq, test.ddq)
-    now = found.error()
-    for k, name in enumerate(found.robot.model.dof_names):
-        rms = [float((x[:, k] ** 2).mean() ** 0.5) for x in (test.tau, before)]
-        numbers = (*rms, now[k], found.fit.sigma[k])
-        table.add_row(escape(name), *(f"{x:.4g}" for x in numbers))
-    console.print(table)
-    console.print(
-        f"{found.base.r} base parameters of {len(found.sought.names)} unknowns, condition "
-        f"{found.fit.condition:.3g}, {len(found.train)} samples.",
-        highlight=False,
+    return {
+        "robot": found.robot.name,
+        "joints": list(model.dof_names),
+        "units": {"tau": units(model, "tau")},
+        "rms": (test.tau**2).mean(axis=0) ** 0.5,
+        "described": (before**2).mean(axis=0) ** 0.5,
+        "found": found.error(),
+        "noise": found.fit.sigma,
+        "base_parameters": found.base.r,
+        "unknowns": len(found.sought.names),
+        "condition": found.fit.condition,
+        "samples": len(found.train),
+        "notes": list(found.notes),
+    }
+
+
+def show(found: Identification) -> None:
+    """Errors of every joint, and the notes."""
+    data, screen = document(found), console()
+    columns = [data[x] for x in ("rms", "described", "found", "noise")]
+    rows = [[name, *(f"{x[k]:.4g}" for x in columns)] for k, name in enumerate(data["joints"])]
+    heads = ["joint", "rms", "error as\ndescribed", "error now", "noise of\nthe fit"]
+    title = f"{found.robot.name}: joint forces on held-out motion, N m or N"
+    screen.print(table(title, heads, rows))
+    screen.print(
+        f"{data['base_parameters']} base parameters of {data['unknowns']} unknowns, condition "
+        f"{data['condition']:.3g}, {data['samples']} samples."
     )
     for note in found.notes:
-        console.print(f"note: {note}", highlight=False, markup=False)
+        screen.print(f"note: {note}")

@@ -27,7 +27,8 @@ def end_promptly() -> None:
         noticed.set()
         raise KeyboardInterrupt
 
-    def listen() -> None:
+    def listen(heard: socket.socket, told: socket.socket) -> None:
+        # `told` is an argument so that it stays open while the thread lives
         while heard.recv(1) != bytes([signal.SIGINT]):
             pass
         time.sleep(PATIENCE)
@@ -37,8 +38,4 @@ def end_promptly() -> None:
 
     signal.signal(signal.SIGINT, handler)
     signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-    keep.extend((heard, told))
-    threading.Thread(target=listen, daemon=True, name="interrupt").start()
-
-
-keep: list[socket.socket] = []  # a socket that is collected is closed
+    threading.Thread(target=listen, args=(heard, told), daemon=True, name="interrupt").start()

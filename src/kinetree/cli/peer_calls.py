@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -61,7 +62,7 @@ def _columns(robot: Robot, theirs: list[str]) -> list[int]:
 
 
 def _pinocchio(robot: Robot) -> Calls:
-    import pinocchio as pin  # type: ignore[import-not-found]
+    pin: Any = import_module("pinocchio")
 
     model = pin.buildModelFromXML(written(robot, "to_urdf", infinity=1e9))
     model.gravity.linear = np.asarray(robot.model.gravity[3:], float)
@@ -86,7 +87,7 @@ def _pinocchio(robot: Robot) -> Calls:
 
 
 def _mujoco(robot: Robot) -> Calls:
-    import mujoco  # type: ignore[import-not-found]
+    mujoco: Any = import_module("mujoco")
 
     model = mujoco.MjModel.from_xml_string(written(robot, "to_mjcf"))
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT

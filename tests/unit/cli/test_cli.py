@@ -149,9 +149,9 @@ def test_a_reader_that_goes_away_is_no_fault(argument, tmp_path, nobody):
 
 # what stands in for the program: a command that prints, then meets its end
 ENDING = (
-    "import kinetree.cli as cli, kinetree.cli.app as app\n"
-    "def command(): print('x' * 100_000); raise {error}\n"
-    "app.app = command; cli.main()"
+    "import sys, kinetree.cli as cli, kinetree.cli.app as app\n"
+    "def command(*_, **__): print('x' * 100_000); raise {error}\n"
+    "app.app = command; sys.argv = ['kinetree', 'x']; cli.main()"
 )
 
 
