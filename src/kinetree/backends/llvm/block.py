@@ -3,6 +3,7 @@
 from itertools import accumulate
 
 from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.parts import Head, assemble
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import vector
 from kinetree.compiler.graph import Graph, Port
@@ -54,6 +55,14 @@ class Block:
         buffer = "%sines" if node.op == "sin" else "%cosines"
         return self._load(i, buffer, self.angle_slot[node.args[0]])
 
+    def load_kept(self, i: int, slot: int) -> str:
+        """A value of an earlier part."""
+        return self._load(i, "%kept", slot)
+
+    def keep(self, i: int, slot: int) -> str:
+        """A value that later parts need."""
+        return self._store(f"%n{i}", "%kept", slot)
+
     def store_result(self, value: str, output: int, element: int) -> str:
         """An element of an output array."""
         return self._store(value, "%out", self.outputs[output] + element)
@@ -81,16 +90,13 @@ class Block:
 
     def text(self) -> str:
         """The whole function."""
-        kind = vector(self.body.scalar.word, self.body.lanes)
-        angles = len(self.angle_slot)
-        lines = [
-            f"define internal void @{self.name}_block"
-            '(ptr noalias readonly %in, ptr noalias writeonly %out) noinline "stackrealign" {'
-        ]
-        for buffer in ("%angles", "%sines", "%cosines") if angles else ():
-            lines.append(f"  {buffer} = alloca [{angles} x {kind}], align {self.bytes}")
-        lines.extend(
-            self.body.lines(self.load_input, self.load_angle, self.store_result, self.angles)
-        )
-        lines.append("  ret void\n}\n")
-        return "\n".join(lines)
+        kind, angles = vector(self.body.scalar.word, self.body.lanes), len(self.angle_slot)
+        sizes = {"%angles": angles, "%sines": angles, "%cosines": angles, "%kept": self.body.kept}
+        buffers = {
+            pointer: f"[{size} x {kind}], align {self.bytes}"
+            for pointer, size in sizes.items()
+            if size
+        }
+        pointers = ["ptr noalias readonly %in", "ptr noalias writeonly %out"]
+        head = Head(pointers, "internal ", ' noinline "stackrealign"')
+        return assemble(f"{self.name}_block", head, buffers, self.body.lines(self))

@@ -4,8 +4,10 @@ Sines and cosines are taken out and computed together, as early as their angles 
 function of `sincos.py`; the other nodes keep the order of the graph.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
+from kinetree.backends.llvm.parts import IN_MEMORY, Item, kept_slots, needed, split
 from kinetree.backends.llvm.text import SCALARS, number, splat, vector
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
@@ -35,10 +37,6 @@ STATEMENTS: dict[str, str] = {
     "  %n{i} = select {B} %z{i}, {T} {b}, {T} {c}",
 }
 
-# nodes after which a new basic block begins: what LLVM does within a block takes a time that grows
-# with the square of its length, and the code is the same
-PART = 1000
-
 
 def angle_stages(graph: Graph) -> list[list[int]]:
     """Nodes whose sine or cosine is taken: stage k needs sines and cosines of stages before k."""
@@ -55,18 +53,18 @@ def angle_stages(graph: Graph) -> list[list[int]]:
     return [list(stage) for stage in stages]
 
 
-def order(graph: Graph, stages: list[list[int]]) -> Iterator[int | list[int]]:
+def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
     """The nodes in an order of evaluation, and each stage of angles as soon as it is possible."""
     done = [False] * len(graph.nodes)
     for stage in stages:
-        needed: set[int] = set()
+        before: set[int] = set()
         stack = [i for i in stage if not done[i]]
         while stack:
             i = stack.pop()
-            if i not in needed and not done[i]:
-                needed.add(i)
+            if i not in before and not done[i]:
+                before.add(i)
                 stack.extend(graph.nodes[i].args)
-        for i in sorted(needed):
+        for i in sorted(before):
             done[i] = True
             yield i
         yield stage
@@ -84,11 +82,38 @@ def uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
     return places
 
 
-class Body:
-    """Writes the nodes of a graph.
+class Moves(Protocol):
+    """How numbers come into a body and leave it: statements that load %n{i}, or that store."""
 
-    `load` and `store` give the statements that move an input, an output, a sine or a cosine;
-    `angles` those that evaluate one stage of angles.
+    def load_input(self, i: int) -> str:
+        """An element of an input array."""
+        ...
+
+    def load_angle(self, i: int) -> str:
+        """A sine or cosine that is known."""
+        ...
+
+    def load_kept(self, i: int, slot: int) -> str:
+        """A value that an earlier part kept."""
+        ...
+
+    def keep(self, i: int, slot: int) -> str:
+        """Keep a value for later parts."""
+        ...
+
+    def store_result(self, value: str, output: int, element: int) -> str:
+        """Store an element of an output array."""
+        ...
+
+    def angles(self, stage: list[int]) -> str:
+        """Evaluate one stage of angles."""
+        ...
+
+
+class Body:
+    """Writes the nodes of a graph, part by part (see `parts.py`).
+
+    `slots` are the places of the values that go from part to part, `kept` is their number.
     """
 
     def __init__(self, graph: Graph, dtype: str, lanes: int) -> None:
@@ -96,6 +121,9 @@ class Body:
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph)
+        self.parts = split(list(order(graph, self.stages)), lanes)
+        self.slots, self.kept = kept_slots(graph, self.parts)
+        self.places = uses(graph)
         self.words = {
             "T": self.type,
             "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
@@ -126,30 +154,46 @@ class Body:
         arguments = dict(zip("abc", map(self.operand, node.args), strict=False))
         return pattern.format(i=i, **arguments, **self.words)
 
-    def lines(
-        self,
-        load_input: Callable[[int], str],
-        load_angle: Callable[[int], str],
-        store: Callable[[str, int, int], str],
-        angles: Callable[[list[int]], str],
-    ) -> Iterable[str]:
-        """All statements. A result is stored as soon as it is known."""
-        places = uses(self.graph)
-        for count, item in enumerate(order(self.graph, self.stages), 1):
-            if count % PART == 0:
-                yield f"  br label %part{count}\npart{count}:"
+    def lines(self, moves: Moves) -> list[list[str]]:
+        """The statements of each part."""
+        return [list(self.part(moves, items)) for items in self.parts]
+
+    def part(self, moves: Moves, items: Sequence[Item]) -> Iterator[str]:
+        """The statements of one part. A result is stored as soon as it is known."""
+        known: set[int] = set()
+        for item in items:
+            for i in needed(self.graph, item):
+                if i not in known:
+                    known.add(i)
+                    yield from self.load(moves, i)
             if isinstance(item, list):
-                yield angles(item)
+                yield moves.angles(item)
                 continue
-            op = self.graph.nodes[item].op
-            if op == "input":
-                yield load_input(item)
-            elif op in ("sin", "cos"):
-                yield load_angle(item)
-            elif op != "const":
-                yield self.statement(item)
-            for output, element in places.get(item, ()):
-                yield store(self.operand(item), output, element)
+            if item not in known:
+                known.add(item)
+                yield from self.evaluate(moves, item)
+            for output, element in self.places.get(item, ()):
+                yield moves.store_result(self.operand(item), output, element)
+
+    def load(self, moves: Moves, i: int) -> Iterator[str]:
+        """A value of an earlier part."""
+        op = self.graph.nodes[i].op
+        if op in IN_MEMORY:
+            yield from self.evaluate(moves, i)
+        elif op != "const":
+            yield moves.load_kept(i, self.slots[i])
+
+    def evaluate(self, moves: Moves, i: int) -> Iterator[str]:
+        """One node."""
+        op = self.graph.nodes[i].op
+        if op == "input":
+            yield moves.load_input(i)
+        elif op in ("sin", "cos"):
+            yield moves.load_angle(i)
+        elif op != "const":
+            yield self.statement(i)
+            if i in self.slots:
+                yield moves.keep(i, self.slots[i])
 
 
 def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
 
 from kinetree.backends.llvm.body import Body, consecutive_inputs
+from kinetree.backends.llvm.parts import Head, assemble
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import Writer, vector
 from kinetree.backends.llvm.transpose import join
@@ -63,6 +64,14 @@ class One:
         buffer = "%sines" if node.op == "sin" else "%cosines"
         return self._load(i, buffer, self.position[node.args[0]])
 
+    def load_kept(self, i: int, slot: int) -> str:
+        """A value of an earlier part."""
+        return self._load(i, "%kept", slot)
+
+    def keep(self, i: int, slot: int) -> str:
+        """A value that later parts need."""
+        return self._store(f"%n{i}", "%kept", slot)
+
     def store_result(self, value: str, output: int, element: int) -> str:
         """An element of an output array."""
         return self._store(value, f"%out{output}", element)
@@ -113,18 +122,18 @@ class One:
 
     def text(self) -> str:
         """The whole function."""
-        body = list(
-            self.body.lines(self.load_input, self.load_angle, self.store_result, self.angles)
-        )
-        ports = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
-        ports += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
-        lines = [f"define void @{self.name}_one({', '.join(ports)}) {{"]
+        parts = self.body.lines(self)
+        pointers = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
+        pointers += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
+        sizes = {"%angles": self.used, "%sines": self.used, "%cosines": self.used}
+        sizes |= {"%loose": self.copied, "%kept": self.body.kept}
         align = self.lanes * self.scalar.size
-        for buffer in ("%angles", "%sines", "%cosines") if self.used else ():
-            lines.append(f"  {buffer} = alloca [{self.used} x {self.scalar.word}], align {align}")
-        if self.copied:
-            lines.append(f"  %loose = alloca [{self.copied} x {self.scalar.word}], align {align}")
-        return "\n".join([*lines, *body, "  ret void\n}\n"])
+        buffers = {
+            pointer: f"[{size} x {self.scalar.word}], align {align}"
+            for pointer, size in sizes.items()
+            if size
+        }
+        return assemble(f"{self.name}_one", Head(pointers), buffers, parts)
 
 
 def join_runs(w: Writer, word: str, runs: list[str], width: int) -> str:
