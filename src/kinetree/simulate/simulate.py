@@ -47,7 +47,8 @@ def simulate(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     progress: bool | None = None,
-) -> Trajectory:
+    target: str = "cpu",
+) -> Any:
     """The motion from q0 and dq0 over `duration` seconds.
 
     Args:
@@ -69,6 +70,8 @@ def simulate(
         events: functions g(t, q, dq) whose zeros are found ("dop853" alone); see `events.py`.
         rtol, atol: relative and absolute error allowed in a step of "dop853".
         progress: a bar on the error stream; None shows it on a terminal where the run takes long.
+        target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU: arrays may be CuPy's, numbers
+            are of the type of q0, and the result is a `GpuTrajectory`.
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` says how: method, steps, note (why
@@ -87,8 +90,16 @@ def simulate(
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
     if way is not None and events:
         raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method!r}.")
-    setup = read_setup(model, q0, dq0, tau, F_ext, controller, parameters)
     bound = () if limits == "ignore" else tuple(bounds(model))
+    if target != "cpu":
+        from kinetree.simulate.gpu import simulate_on_gpu
+
+        acting = (tau, F_ext, controller)
+        fixed = on_target(target, way)
+        return simulate_on_gpu(
+            model, q0, dq0, acting, parameters, fixed, times, int(every), bound, limits, progress
+        )
+    setup = read_setup(model, q0, dq0, tau, F_ext, controller, parameters)
     with Progress(float(times[-1]), progress) as bar:
         if way is None:
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
@@ -104,6 +115,18 @@ def simulate(
     meta = {"method": method, "controller": known_controller(setup.actors.controller), **extra}
     meta |= {"note": note, "compiled": note is None}
     return finish(model, setup, outcome, times, kept, bound, limits, meta)
+
+
+def on_target(target: str, method: Method | None) -> Method:
+    """The method for a GPU, where it can be had there."""
+    if target != "cuda":
+        raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
+    if method is None:
+        raise InputError(
+            f"method {ADAPTIVE!r} chooses its steps one by one, which target 'cuda' does not; take "
+            "method='rk4', 'semi_implicit_euler' or 'euler'."
+        )
+    return method
 
 
 def record_rows(count: int, every: int) -> tuple[Array, Array]:
@@ -223,6 +246,11 @@ def _key(model: Model, setup: Setup, given: Any, rest: tuple[Any, ...]) -> tuple
     tau, F_ext, controller = (x if callable(x) else type(x) for x in given)
     own = given[2] if setup.actors.controller is not None else controller
     return model, tau, F_ext, own, tuple(shapes), setup.actors.parameters, rest
+
+
+def remembered(model: Model, setup: Setup, given: Any, rest: tuple[Any, ...], make: Any) -> Any:
+    """What was made before for the same robot, code and shapes, or is made now."""
+    return _once(_key(model, setup, given, rest), make)
 
 
 def _once(key: tuple[Any, ...], make: Any) -> Any:

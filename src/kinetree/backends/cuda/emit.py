@@ -18,7 +18,6 @@ def emit(
     name: str = "kernel",
     *,
     layout: Layout | None = None,
-    ahead: bool = False,
 ) -> str:
     """Text of the kernel `kt_{name}(count, *inputs, *outputs)`.
 
@@ -27,7 +26,6 @@ def emit(
         dtype: "float64" or "float32", of all arrays and of the arithmetic.
         name: end of the kernel's name; letters, digits and underscores.
         layout: where rows lie meanwhile, by default `plan(graph, ...)`.
-        ahead: a warp goes on to other states and fetches their rows ahead, into tiles of their own.
 
     Returns:
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
@@ -38,7 +36,7 @@ def emit(
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
-    parts = [prelude(dtype), state(graph, dtype), tiles(layout), kernel(layout, name, ahead)]
+    parts = [prelude(dtype), state(graph, dtype), tiles(layout), kernel(layout, name)]
     return "\n".join(parts)
 
 
@@ -103,56 +101,28 @@ def parameters(layout: Layout) -> str:
     return ", ".join(given + [f"real *r{k}" for k in range(len(layout.outputs))])
 
 
-def kernel(layout: Layout, name: str, ahead: bool) -> str:
-    """The entry point: 32 states at a time for each warp."""
+def kernel(layout: Layout, name: str) -> str:
+    """The entry point: 32 states for each warp."""
     arrays = [f"p{k}" for k in range(len(layout.inputs))]
     arrays += [f"r{k}" for k in range(len(layout.outputs))]
-    body = AHEAD if ahead else ONCE
+    given = f"tile, first, count, lane, {', '.join(arrays)}"
     return f"""\
 #if defined(__CUDACC__)
 {bounds()}
 kt_{name}(long long states, {parameters(layout)}) {{
     KT_SHARED(memory);
     const int warp = threadIdx.x / KT_WARP, lane = threadIdx.x % KT_WARP;
-    long long first = ((long long)blockIdx.x * (blockDim.x / KT_WARP) + warp) * KT_WARP;
+    const long long first = ((long long)blockIdx.x * (blockDim.x / KT_WARP) + warp) * KT_WARP;
     if (first >= states) return;
-{body.format(tile=layout.tile, arrays=", ".join(arrays))}}}
-#endif
-"""
-
-
-ONCE = """\
-    const int count = kt_count(states, first);
-    real *tile = (real *)memory + warp * {tile};
-    kt_enter(tile, first, count, lane, {arrays});
-    kt_arrived<0>();
-    kt_compute(tile, first, count, lane, {arrays});
+    const int count = states - first < KT_WARP ? (int)(states - first) : KT_WARP;
+    real *tile = (real *)memory + warp * {layout.tile};
+    kt_enter({given});
+    kt_arrived();
+    kt_compute({given});
     __syncwarp();
-    kt_leave(tile, first, count, lane, {arrays});
-"""
-
-# while the states of one tile are computed, the rows of the next are on their way
-AHEAD = """\
-    const long long stride = (long long)gridDim.x * blockDim.x;
-    real *tile = (real *)memory + warp * 2 * {tile}, *other = tile + {tile};
-    kt_enter(tile, first, kt_count(states, first), lane, {arrays});
-    kt_commit();
-    for (;;) {{
-        const long long next = first + stride;
-        if (next < states) kt_enter(other, next, kt_count(states, next), lane, {arrays});
-        kt_commit();
-        kt_arrived<1>();
-        const int count = kt_count(states, first);
-        kt_compute(tile, first, count, lane, {arrays});
-        __syncwarp();
-        kt_leave(tile, first, count, lane, {arrays});
-        if (next >= states) break;
-        __syncwarp();
-        real *done = tile;
-        tile = other;
-        other = done;
-        first = next;
-    }}
+    kt_leave({given});
+}}
+#endif
 """
 
 

@@ -35,14 +35,14 @@ class Frame:
     """The parts of a rollout.
 
     x: the state that a step begins with; begun: the one that a stage begins with, the same part
-    where there is one stage; p: what stays; k: the rates of all stages, where there are several.
+    where there is one stage; p: what stays; rates: those of all stages, where there are several.
     pitch: distance of the rows in which results are put together, `staging` where these begin.
     """
 
     x: Part
     begun: Part
     p: Part
-    k: Part
+    rates: Part
     staging: int
     pitch: int
 
@@ -61,7 +61,8 @@ def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> 
     left = budget // itemsize - pitch
     parts: dict[str, Part] = {}
     used = 0
-    sizes = {"x": n["x"], "begun": n["x"] * several, "p": n["p"], "k": n["k"] * stages * several}
+    sizes = {"x": n["x"], "begun": n["x"] * several, "p": n["p"]}
+    sizes["rates"] = n["k"] * stages * several
     for name, size in sizes.items():
         start = used if size and used + size <= left else None
         used += 0 if start is None else size

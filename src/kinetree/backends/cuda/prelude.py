@@ -34,14 +34,6 @@ KT_FUNCTION real kt_fma(real a, real b, real c) {
 #endif
 }
 
-KT_FUNCTION bool kt_is_number(real a) {
-#if defined(__CUDACC__) && KT_DOUBLE  // without the unit for doubles, which has enough to do
-    return (__double2hiint(a) & 0x7ff00000) != 0x7ff00000;
-#else
-    return a == a;
-#endif
-}
-
 KT_FUNCTION bool kt_is_finite(real a) { return a - a == 0; }
 
 KT_FUNCTION real kt_sqrt(real a) {
@@ -65,8 +57,9 @@ KT_FUNCTION real kt_div(real a, real b) {
 }
 
 // Divisions by one number share its reciprocal. This is how CUDA itself divides: a first guess of
-// 1/b and Newton's steps, then a quotient that its remainder corrects, which is the nearest number
-// for all but the largest and smallest of b. It takes no branch, so that divisions overlap.
+// 1/b and Newton's steps, then a quotient that its remainder corrects, which is the nearest number.
+// What CUDA adds is a branch for numbers near the ends of their range; without it divisions
+// overlap. A quotient by zero or infinity is NaN here.
 KT_FUNCTION real kt_reciprocal(real b) {
 #if !defined(__CUDACC__)
     return 1 / b;
@@ -76,21 +69,17 @@ KT_FUNCTION real kt_reciprocal(real b) {
     e = kt_fma(-b, y, 1.0);
     e = kt_fma(e, e, e);
     const double near = kt_fma(e, y, y);
-    const double better = kt_fma(kt_fma(-b, near, 1.0), near, near);
+    return kt_fma(kt_fma(-b, near, 1.0), near, near);
 #else
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
-    const float better = kt_fma(kt_fma(-b, y, 1.0f), y, y);
-#endif
-#if defined(__CUDACC__)
-    return kt_is_number(better) ? better : y;  // of 0 and infinity the guess is right
+    return kt_fma(kt_fma(-b, y, 1.0f), y, y);
 #endif
 }
 
 KT_FUNCTION real kt_quotient(real a, real b, real y) {
     const real guess = a * y;
-    const real better = kt_fma(kt_fma(-b, guess, a), y, guess);
-    return kt_is_number(better) ? better : guess;
+    return kt_fma(kt_fma(-b, guess, a), y, guess);
 }
 
 KT_FUNCTION real kt_sign(real a) {  // NaN stays, zero has no sign
@@ -130,27 +119,13 @@ template <typename T> KT_FUNCTION void kt_fetch(real *tile, const real *rows) {
 #endif
 }
 
-// what was fetched so far is one group; wait for all groups but the last few
-KT_FUNCTION void kt_commit() {
-#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-template <int behind> KT_FUNCTION void kt_arrived() {
+KT_FUNCTION void kt_arrived() {
 #if defined(__CUDACC__)
 #if __CUDA_ARCH__ >= 800
-    if (behind == 0)
-        asm volatile("cp.async.wait_all;" ::: "memory");
-    else
-        asm volatile("cp.async.wait_group %0;" ::"n"(behind) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
     __syncwarp();
 #endif
-}
-
-KT_FUNCTION int kt_count(long long states, long long first) {
-    return states - first < KT_WARP ? (int)(states - first) : KT_WARP;
 }
 
 template <int width, int pitch>

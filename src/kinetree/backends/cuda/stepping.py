@@ -100,7 +100,7 @@ class Loop:
         yield f"const long long note = me * {self.stepping.watched};"
         yield f"real *tile = (real *)memory + warp * {frame.tile}, *mine = tile + lane;"
         yield f"real *staging = tile + {frame.staging};"
-        yield from filter(None, [p.declared() for p in (frame.x, frame.p, frame.k)])
+        yield from filter(None, [p.declared() for p in (frame.x, frame.p, frame.rates)])
         if self.stages > 1:
             yield from filter(None, [frame.begun.declared()])
         for j in range(size):
@@ -130,7 +130,7 @@ class Loop:
         yield from self.scope(rate, read, lambda output, j: f"{'ky'[output]}[{j}]")
         if self.stages > 1:
             size = self.sizes["k"]
-            yield from (f"{frame.k.at(f'i * {size} + {j}')} = k[{j}];" for j in range(size))
+            yield from (f"{frame.rates.at(f'i * {size} + {j}')} = k[{j}];" for j in range(size))
 
     def advance(self) -> Iterator[str]:
         """What the stage makes of the rates so far."""
@@ -150,7 +150,7 @@ class Loop:
                 return "h" if port == 0 else frame.x.at(element)
             if self.stages == 1:
                 return f"k[{element}]"
-            return frame.k.at((port - 2) * size + element)
+            return frame.rates.at((port - 2) * size + element)
 
         yield f"real next[{self.sizes['x']}];"
         yield from self.scope(stage, read, lambda output, j: f"next[{j}]")

@@ -1,0 +1,128 @@
+"""GpuTrajectory: what a simulation on a GPU leaves there, and what is said where it failed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.backends.cuda.toolkit import require_device
+from kinetree.model import Model
+from kinetree.simulate.gpu_inputs import Given
+from kinetree.simulate.loop import Outcome
+from kinetree.simulate.simulate import explanation, finite_rows, hold_lost
+from kinetree.simulate.space import Space
+from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.watch import Bound, SimulationError, Violation, violations
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GpuTrajectory:
+    """A motion whose arrays are CuPy's: q, (T, ..., nq); dq, ddq, tau, (T, ..., n); t is NumPy's.
+
+    What the fields mean is said in `Trajectory`; `cpu()` is one.
+    """
+
+    t: Array
+    q: Any
+    dq: Any
+    ddq: Any
+    tau: Any
+    model: Model
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Axes between time and joint; () for a single motion."""
+        return self.q.shape[1:-1]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def cpu(self) -> Trajectory:
+        """The same motion in memory of the CPU."""
+        q, dq, ddq, tau = (
+            np.asarray(x.get(), float) for x in (self.q, self.dq, self.ddq, self.tau)
+        )
+        meta = {key: x.get() if hasattr(x, "get") else x for key, x in self.meta.items()}
+        model = self.model
+        return Trajectory(
+            t=self.t, q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
+        )
+
+
+def finish(
+    space: Space,
+    given: Given,
+    outcome: Outcome,
+    times: Array,
+    kept: Array,
+    bound: Sequence[Bound],
+    limits: str,
+    meta: dict[str, Any],
+) -> GpuTrajectory:
+    """The record, or the error that says when, where and why it ended; as on the CPU."""
+    rows, noted = noted_rows(space, given, outcome, times, bound)
+    lost = [v for v in noted if v.by is None]
+    wrong = noted if limits == "stop" else lost
+    if wrong and (limits == "stop" or not given.batch):
+        error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
+        before = finite_rows(outcome, int(np.searchsorted(times[kept], wrong[0].t, "left")))
+        if before:
+            error.trajectory = trajectory(space, given, outcome, times[kept], meta, before)
+        raise error
+    if lost:
+        hold_rows(given, outcome, len(kept), rows, lost)
+    if limits == "record":
+        meta["violations"] = tuple(noted)
+    return trajectory(space, given, outcome, times[kept], meta, len(kept))
+
+
+def noted_rows(
+    space: Space, given: Given, outcome: Outcome, times: Array, bound: Sequence[Bound]
+) -> tuple[Array, list[Violation]]:
+    """The rollouts of which something was noted, and all of that; only they leave the GPU."""
+    cp = require_device()
+    chosen = cp.flatnonzero((outcome.first >= 0).any(axis=1))
+    rows = cp.asnumpy(chosen)
+    first, amount = cp.asnumpy(outcome.first[chosen]), cp.asnumpy(outcome.amount[chosen])
+    found = violations(space, bound, times, first, amount, (len(rows),))
+
+    def named(violation: Violation) -> Violation:
+        number = rows[violation.rollout[0]]
+        at = np.unravel_index(number, given.batch) if given.batch else ()
+        return replace(violation, rollout=tuple(int(k) for k in at))
+
+    return rows, [named(v) for v in found]
+
+
+def hold_rows(
+    given: Given, outcome: Outcome, count: int, rows: Array, lost: Sequence[Violation]
+) -> None:
+    """Rollouts of a batch that ran away stand still where they were last finite."""
+    cp = require_device()
+    place = {int(row): k for k, row in enumerate(rows)}
+    own = [place[int(np.ravel_multi_index(v.rollout, given.batch))] for v in lost]
+    few = {name: cp.asnumpy(x[:, cp.asarray(rows)]) for name, x in outcome.records.items()}
+    part = Outcome(few, outcome.first, outcome.amount)
+    found = [replace(v, rollout=(k,)) for v, k in zip(lost, own, strict=True)]
+    hold_lost(part, count, found, (len(rows),))
+    for name, x in few.items():
+        outcome.records[name][:, cp.asarray(rows)] = cp.asarray(x)
+
+
+def trajectory(
+    space: Space, given: Given, outcome: Outcome, t: Array, meta: dict[str, Any], count: int
+) -> GpuTrajectory:
+    """The first `count` rows as a record."""
+    cp, n = require_device(), space.model.n
+    shape = (count, *given.batch)
+    found = {name: x[:count].reshape(*shape, x.shape[-1]) for name, x in outcome.records.items()}
+    if "z" in found:
+        meta = {**meta, "controller_state": found.pop("z")}
+    if "tau" not in found:
+        own = given.feed.constants.get("tau")
+        constant = cp.zeros(n) if own is None else cp.asarray(own[0])
+        found["tau"] = cp.broadcast_to(constant.astype(given.x0.dtype), (*shape, n))
+    return GpuTrajectory(t=t[:count], model=space.model, meta=meta, **found)
