@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from kinetree.algorithms import total_mass
+from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, number
 from kinetree.views.page.equations import equations
@@ -24,7 +25,7 @@ SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "report.js")
 
 
 def report_page(
-    robot: Robot,
+    robot: Robot | Model,
     *,
     source: str | os.PathLike[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -36,7 +37,7 @@ def report_page(
     The page holds all it needs; it can be mailed, printed and opened without a network.
 
     Args:
-        robot: the robot, of numbers.
+        robot: the robot or its model, of numbers.
         source: the file with its visuals; that which it was loaded from when None.
         folder: the only folder that meshes are read from; that of the file when None.
         samples: random positions that the envelopes are taken over.

@@ -45,7 +45,9 @@ def scene(
 
 def numeric_model(robot: Any) -> Model:
     """The model of a robot, refused where it holds symbols: they have no place on a screen."""
-    model: Model = robot if isinstance(robot, Model) else robot.model
+    model = robot if isinstance(robot, Model) else getattr(robot, "model", None)
+    if not isinstance(model, Model):
+        raise InputError(f"robot is {robot!r}; expected a Robot or a Model.")
     for name in ("M_pi", "m", "com", "I_com"):
         if known(np.asarray(getattr(model, name))) is None:
             raise InputError(

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.model import Model
 from kinetree.motion.dynamics import check_single
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
@@ -24,7 +25,7 @@ TITLES = {"q": "positions", "dq": "rates", "tau": "joint forces"}
 
 
 def session_page(
-    robot: Robot,
+    robot: Robot | Model,
     trajectory: Trajectory,
     *,
     notes: str = "",
@@ -36,11 +37,12 @@ def session_page(
     The page holds all it needs; it can be mailed and opened without a network.
 
     Args:
-        robot: the robot, of numbers.
+        robot: the robot or its model, of numbers.
         trajectory: one motion of it; joint forces are computed where it has none.
         notes: plain text to show under the title.
         source, folder: as of `report_page`.
     """
+    robot = Robot(robot) if isinstance(robot, Model) else robot
     check_single(trajectory, "a page of a motion")
     names = robot.model.coordinate_names
     if trajectory.coordinate_names != names:

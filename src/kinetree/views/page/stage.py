@@ -51,11 +51,12 @@ class Stage:
         return handle_data(self.model, self.scene.extent)
 
 
-def stage_of(robot: Robot, source: Any = None, folder: Any = None, q: Any = None) -> Stage:
+def stage_of(robot: Robot | Model, source: Any = None, folder: Any = None, q: Any = None) -> Stage:
     """The stage of a robot at the first of positions q, (k, nq), with room for all of them.
 
     None is the position of rest.
     """
+    robot = Robot(robot) if isinstance(robot, Model) else robot
     drawn = scene(robot, source, folder)
     q = rest_position(robot.model)[None] if q is None else q
     parts = parts_of(drawn.shapes)
