@@ -14,6 +14,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.description.joints import SCREW_TYPES
+from kinetree.errors import InputError
 from kinetree.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.quantities import DERIVED, QUANTITIES, Quantity, check_inertia, find_quantity
@@ -111,6 +112,7 @@ def compile_kernel(
     frame: str | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
+    target: str = "cpu",
 ) -> Kernel:
     """The kernel of a quantity, specialised to the robot.
 
@@ -122,14 +124,27 @@ def compile_kernel(
         free: data that become further arguments instead of constants: some of
             "mass" (l,), "com" (l, 3), "inertia" (l, 3, 3) about the centre, "gravity" (3,),
             "friction" (l, 4): viscous and Coulomb coefficients, each for dq > 0 and dq < 0.
+        target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
     """
     quantity = find_quantity(name)
+    kind = kernel_type(target)
     graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
     doc = f"{name} of {model.name}: {quantity.doc}"
     if quantity.wrenches and not wrenches and not free:
-        more = partial(compile_kernel, model, name, wrenches=True)
-        return Kernel(graph, name, doc, more=("F_ext", more))
-    return Kernel(graph, name, doc)
+        more = partial(compile_kernel, model, name, wrenches=True, target=target)
+        return kind(graph, name, doc, more=("F_ext", more))
+    return kind(graph, name, doc)
+
+
+def kernel_type(target: str) -> Any:
+    """The class of kernels for a target."""
+    if target == "cuda":
+        from kinetree.backends.cuda import CudaKernel
+
+        return CudaKernel
+    if target != "cpu":
+        raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
+    return Kernel
 
 
 def compile_derivative(
@@ -140,6 +155,7 @@ def compile_derivative(
     frame: str | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
+    target: str = "cpu",
 ) -> Kernel:
     """The kernel of d quantity/d arguments, by differentiating the graph.
 
@@ -148,11 +164,12 @@ def compile_derivative(
         name: one of `QUANTITIES` or `DERIVED`; of the latter it gives second derivatives.
         wrt: arguments of the quantity, free data included. Positions are moved along tangent
             vectors of `integrate`, so d/d q has n entries for joints of any type.
-        frame, wrenches, free: as in `compile_kernel`.
+        frame, wrenches, free, target: as in `compile_kernel`.
 
     Returns:
         A kernel with a result for each pair, shape (*quantity, *argument).
     """
+    kind = kernel_type(target)
     function, ports = _prepared(model, name, frame, wrenches, free)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
 
@@ -162,7 +179,7 @@ def compile_derivative(
 
     options = ("derivative", name, names, frame, wrenches, tuple(free))
     doc = f"d {name}/d {', '.join(names)} of {model.name}"
-    return Kernel(stored_graph(model, options, make), f"derivative_of_{name}", doc)
+    return kind(stored_graph(model, options, make), f"derivative_of_{name}", doc)
 
 
 def _port(model: Model, name: str) -> Port:

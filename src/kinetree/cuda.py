@@ -1,11 +1,11 @@
 """Quantities of a robot as CUDA kernels: where algorithms meet the GPU."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from kinetree.backends.cuda import CudaKernel
-from kinetree.compile import trace_quantity
+from kinetree.compile import compile_kernel
 from kinetree.model import Model
-from kinetree.quantities import find_quantity
 
 
 def cuda_kernel(
@@ -16,18 +16,12 @@ def cuda_kernel(
     wrenches: bool = False,
     free: Sequence[str] = (),
 ) -> CudaKernel:
-    """The kernel of a quantity on the GPU, specialised to the robot.
-
-    Args:
-        model: the robot.
-        quantity: one of `kinetree.compile.QUANTITIES` or `DERIVED`.
-        frame: the frame of a pose or Jacobian; the tool when None.
-        wrenches: with F_ext, (links, 6), as the last argument of the state.
-        free: data that become further arguments, as in `kinetree.compile.compile_kernel`.
+    """The kernel of a quantity on the GPU: `compile_kernel` with target "cuda".
 
     Returns:
         A function of CuPy arrays of any leading shape; the graph is the one of the CPU's kernel.
     """
-    graph = trace_quantity(model, quantity, frame=frame, wrenches=wrenches, free=free)
-    doc = f"{quantity} of {model.name}: {find_quantity(quantity).doc}"
-    return CudaKernel(graph, quantity, doc)
+    found = compile_kernel(
+        model, quantity, frame=frame, wrenches=wrenches, free=free, target="cuda"
+    )
+    return cast(CudaKernel, found)

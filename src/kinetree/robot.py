@@ -106,11 +106,14 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
+        target: str = "cpu",
     ) -> "Kernel":
         """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
         from kinetree.compile import compile_kernel
 
-        return compile_kernel(self.model, quantity, frame=frame, wrenches=wrenches, free=free)
+        return compile_kernel(
+            self.model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
+        )
 
     def pose(self, q: Any, frame: str | None = None) -> Array:
         """T_sb of a frame, the tool when None, (..., 4, 4)."""
@@ -156,12 +159,13 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
+        target: str = "cpu",
     ) -> "Kernel":
         """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
         from kinetree.compile import compile_derivative
 
         return compile_derivative(
-            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free
+            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free, target=target
         )
 
     def linearize(

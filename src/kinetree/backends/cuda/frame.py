@@ -52,7 +52,7 @@ class Frame:
         return self.staging + self.pitch * WARP
 
 
-def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> Frame:
+def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES, own=()) -> Frame:
     """The places of all parts, with at most about `budget` bytes of shared memory for a rollout."""
     n, stages = stepping.sizes, len(stepping.stages)
     several = stages > 1
@@ -64,7 +64,7 @@ def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> 
     sizes = {"x": n["x"], "begun": n["x"] * several, "p": n["p"]}
     sizes["rates"] = n["k"] * stages * several
     for name, size in sizes.items():
-        start = used if size and used + size <= left else None
+        start = used if size and used + size <= left and name not in own else None
         used += 0 if start is None else size
         parts[name] = Part(name, size, start)
     if not several:

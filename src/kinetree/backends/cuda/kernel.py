@@ -1,6 +1,7 @@
 """CudaKernel: a graph that is called with arrays on a GPU."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kinetree.backends.cuda.arguments import prepare, targets
@@ -11,7 +12,9 @@ from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.cuda.toolkit import require_device
 from kinetree.backends.dispatch import core_signature
 from kinetree.backends.kernel import check_ports
-from kinetree.compiler.graph import Graph
+from kinetree.backends.overload import Overload
+from kinetree.compiler.graph import Graph, Port
+from kinetree.errors import ShapeError
 
 
 class CudaKernel:
@@ -26,6 +29,7 @@ class CudaKernel:
         graph: what to compute, best after `compiler.optimise`.
         name: the name in messages and of the code.
         doc: documentation string.
+        more: name of a further argument, and what makes the kernel that takes it.
         budget: bytes of shared memory for a state, for measurements.
     """
 
@@ -35,6 +39,7 @@ class CudaKernel:
         name: str = "kernel",
         doc: str = "",
         *,
+        more: tuple[str, Callable[[], Any]] | None = None,
         budget: int = STATE_BYTES,
     ) -> None:
         check_ports(graph, name)
@@ -43,6 +48,8 @@ class CudaKernel:
         self.__doc__ = doc or f"{name}: {self.signature}"
         self._budget = budget
         self._loaded: dict[tuple[str, int], Launch] = {}
+        call = self._compute
+        self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
 
     @property
     def operations(self) -> int:
@@ -76,9 +83,13 @@ class CudaKernel:
         shared = self.ordered(dtype, short=short)[1].warp_bytes
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """The outputs, on the GPU of the first array."""
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        """The outputs, on the GPU of the first array; arguments may be named."""
+        return self._call(*arrays, out=out, **named)
+
+    def _compute(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         cp = require_device()
+        arrays = (*arrays, *in_order(self.name, self.graph.inputs[len(arrays) :], named))
         with device_of(cp, arrays):
             batch = prepare(cp, self.name, self.graph.inputs, arrays)
             made = targets(cp, self.name, self.graph.outputs, batch, out)
@@ -94,6 +105,18 @@ class CudaKernel:
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name}{self.signature}, {self.operations} operations>"
+
+
+def in_order(name: str, ports: Sequence[Port], named: dict[str, Any]) -> list[Any]:
+    """Named arguments in the order of the ports that have none yet."""
+    left = {port.name for port in ports}
+    for key in named:
+        if key not in left:
+            known = ", ".join(port.name for port in ports) or "no further argument"
+            raise ShapeError(
+                f"{name} was given {key}={type(named[key]).__name__}; it takes {known}."
+            )
+    return [named[port.name] for port in ports if port.name in named]
 
 
 def device_of(cp: Any, arrays: tuple[Any, ...]) -> Any:

@@ -65,7 +65,7 @@ def load(source: str, name: str, shared: int) -> Launch:
         return best
     for warps in range(most_warps(best.registers) + 1, MOST_WARPS + 1):
         tight = load_with(source, name, shared, warps)
-        if tight.local > best.local or tight.resident <= best.resident:
+        if tight.spills or tight.resident <= best.resident:
             break
         best = tight
     return best
@@ -101,13 +101,10 @@ def load_with(source: str, name: str, shared: int, warps: int) -> Launch:
 def best_block(resident: dict[int, int], spills: bool) -> int:
     """Threads in a block, from the threads that a multiprocessor then holds at once.
 
-    As many as possible; but where values left the registers, just enough for every quarter of the
-    multiprocessor to have a warp, because all threads share the cache that the values went to.
+    As many as possible. Of equals the largest block, whose rows lie together in memory; but the
+    smallest where values left the registers: warps then wait often, and a block for its slowest.
     """
-    enough = [n for n in resident if resident[n] >= 4 * WARP]
-    if spills and enough:
-        return min(enough, key=resident.__getitem__)
-    return max(resident, key=resident.__getitem__)
+    return max(resident, key=lambda n: (resident[n], -n if spills else n))
 
 
 def blocks(driver: Any, function: Any, threads: int, shared: int) -> int:

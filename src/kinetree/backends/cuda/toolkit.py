@@ -3,27 +3,19 @@
 CuPy is imported on first use, so that kinetree works without a GPU.
 """
 
-import functools
-from importlib import import_module
 from typing import Any
 
 from kinetree.backends import cache
 from kinetree.errors import CompileError
+from kinetree.extras import need
 
 # every number is rounded as the graph says: nothing is fused, flushed or approximated
 OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--std=c++17")
 
 
-@functools.cache
 def cupy() -> Any:
-    """CuPy; a CompileError that says what to install where it is missing."""
-    try:
-        return import_module("cupy")
-    except ImportError as problem:
-        raise CompileError(
-            f"CUDA kernels need CuPy, which cannot be imported: {problem}. Install it with "
-            "pip install 'kinetree[cuda]' (or the CuPy package of your CUDA version)."
-        ) from problem
+    """CuPy; a MissingPackageError that says what to install where it is missing."""
+    return need("cupy", "cuda", "a CUDA kernel")
 
 
 def require_device() -> Any:
