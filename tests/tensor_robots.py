@@ -1,0 +1,51 @@
+"""Small robots and states for tests with arrays of other packages."""
+
+from functools import cache
+
+import numpy as np
+
+import kinetree as kt
+from kinetree.compile import DERIVED, QUANTITIES
+from kinetree.free import free_values
+
+NAMES = [*QUANTITIES, *DERIVED]
+FREE = ("mass", "com", "inertia", "gravity", "friction")
+
+
+@cache
+def arm() -> kt.Robot:
+    """Two joints with friction, gravity across them."""
+    builder = kt.Builder("arm", gravity=(0, -9.81, 0)).link("base")
+    inertia = ((0.02, 0.001, 0), (0.001, 0.03, 0.002), (0, 0.002, 0.04))
+    builder.link("upper", 1.5, (0.3, 0.02, 0.01), inertia).link("lower", 0.8, (0.2, 0, 0), inertia)
+    friction = kt.Friction(viscous=0.3, coulomb=0.2)
+    builder.joint("shoulder", "revolute", "base", "upper", friction=friction)
+    builder.joint("slide", "prismatic", "upper", "lower", axis=(0.6, 0, 0.8), at=(0.6, 0, 0))
+    return kt.Robot(builder.build())
+
+
+@cache
+def flyer() -> kt.Robot:
+    """A free body that carries an arm: quaternion coordinates."""
+    builder = kt.Builder("flyer")
+    body = ((0.3, 0.01, 0), (0.01, 0.4, 0.02), (0, 0.02, 0.5))
+    builder.link("world").link("body", 2, (0.1, 0, 0.2), body)
+    builder.link("arm", 1, (0, 0.1, 0.3), ((0.1, 0, 0), (0, 0.15, 0), (0, 0, 0.1)))
+    builder.joint("base", "free", "world", "body")
+    builder.joint("elbow", "revolute", "body", "arm", axis=(0, 1, 0), at=(0, 0, 0.5))
+    return kt.Robot(builder.build())
+
+
+def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
+    """Arguments of a kernel: positions of the robot, its own free data, other numbers at random."""
+    rng = np.random.default_rng(5)
+    arrays = []
+    for port in kernel.graph.inputs:
+        if port.name == "q":
+            flat = [robot.random(k) for k in range(int(np.prod(batch)))]
+            arrays.append(np.reshape(flat, (*batch, *port.shape)))
+        elif port.name in FREE:
+            arrays.append(free_values(robot.model, port.name))
+        else:
+            arrays.append(rng.normal(size=(*batch, *port.shape)))
+    return arrays

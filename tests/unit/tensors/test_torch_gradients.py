@@ -1,0 +1,153 @@
+"""Gradients of torch: against differences, of second order, mapped, and in forward mode."""
+
+import numpy as np
+import pytest
+
+from kinetree.algorithms.derivatives import tangent_map
+from tensor_robots import FREE, NAMES, arm, flyer, state
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+# torch itself warns of what it uses when its forward mode is first used
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+
+TWICE = ["inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives"]
+
+
+def tensors(robot, kernel, batch=()):
+    return [torch.tensor(x, requires_grad=True) for x in state(robot, kernel, batch)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_of_every_quantity_agree_with_differences(name):
+    kernel = arm().compile(name)
+    assert gradcheck(kernel, tensors(arm(), kernel, (2,)))
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives_agree_with_differences(name):
+    kernel = arm().compile(name)
+    assert gradgradcheck(kernel, tensors(arm(), kernel))
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_gradients_along_wrenches_and_free_parameters(name):
+    kernel = arm().compile(name, wrenches=True, free=FREE)
+    given = tensors(arm(), kernel, (3,))  # a batch of states of one robot
+    assert len(given) == 9 and gradcheck(kernel, given)
+
+
+def test_quaternions_are_four_numbers():
+    """Slopes along the coordinates, which the robot's tangent map takes to those along dq."""
+    kernel = flyer().inverse_dynamics
+    given = tensors(flyer(), kernel)
+    assert gradcheck(kernel, given) and gradgradcheck(kernel, given, fast_mode=True)
+    q, dq, ddq = (x.detach() for x in given)
+    J = torch.func.jacrev(kernel)(q, dq, ddq)
+    assert J.shape == (7, 8)
+    along = flyer().derivative("inverse_dynamics", "q")(q.numpy(), dq.numpy(), ddq.numpy())
+    tangents = np.asarray(tangent_map(flyer().model, q.numpy()), float)
+    assert np.allclose(J.numpy() @ tangents, along, rtol=0, atol=1e-13 * abs(along).max())
+
+
+def test_a_normalised_quaternion_has_no_slope_along_itself():
+    q = torch.tensor(flyer().random(3), requires_grad=True)
+    unit = torch.cat([q[:4] / q[:4].norm(), q[4:]])
+    (slope,) = torch.autograd.grad(flyer().potential_energy(unit), q)
+    assert abs(slope[:4] @ q[:4]) <= 1e-14 * slope.norm() and slope[:4].norm() > 1e-3
+
+
+def test_the_gradient_of_the_potential_energy_is_gravity():
+    q = torch.rand(7, 2, dtype=torch.float64, requires_grad=True)
+    arm().potential_energy(q).sum().backward()
+    assert torch.allclose(q.grad, arm().gravity_forces(q.detach()), rtol=0, atol=1e-14)
+
+
+def test_what_is_broadcast_gets_the_sum():
+    kernel = arm().inverse_dynamics
+    q, dq, ddq = (torch.tensor(x[0]) for x in state(arm(), kernel, (1,)))
+    many = q.expand(5, 2).clone()
+    dq.requires_grad_()
+    (one,) = torch.autograd.grad(kernel(q, dq, ddq).sum(), dq)
+    (five,) = torch.autograd.grad(kernel(many, dq, ddq).sum(), dq)
+    assert torch.allclose(five, 5 * one, rtol=1e-14)
+
+
+def test_only_what_is_asked_for_is_differentiated():
+    q, dq, ddq = (torch.rand(2, dtype=torch.float64) for _ in range(3))
+    ddq.requires_grad_()
+    (M_row,) = torch.autograd.grad(arm().inverse_dynamics(q, dq, ddq)[0], ddq)
+    assert torch.allclose(M_row, arm().mass_matrix(q)[0], rtol=1e-13)
+    assert not arm().inverse_dynamics(q, dq, ddq.detach()).requires_grad
+
+
+def test_one_of_several_results_may_go_unused():
+    kernel = arm().inverse_dynamics_derivatives
+    q = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    first, second = (kernel(q, q, q)[k].sum() for k in (0, 1))
+    parts = [torch.autograd.grad(x, q)[0] for x in (first, second)]
+    (both,) = torch.autograd.grad(sum(x.sum() for x in kernel(q, q, q)), q)
+    assert torch.allclose(parts[0] + parts[1], both, rtol=1e-12)
+
+
+def test_forward_mode_agrees_with_backward_mode():
+    kernel = arm().forward_dynamics
+    given = [x.detach() for x in tensors(arm(), kernel)]
+    columns = torch.func.jacfwd(kernel, argnums=(0, 1, 2))(*given)
+    rows = torch.func.jacrev(kernel, argnums=(0, 1, 2))(*given)
+    for x, y, z in zip(columns, rows, arm().forward_dynamics_derivatives(*given), strict=True):
+        assert torch.allclose(x, y, rtol=1e-11, atol=1e-11 * y.abs().max())
+        assert torch.allclose(x, z, rtol=1e-11, atol=1e-11 * z.abs().max())
+
+
+def test_dual_numbers_carry_their_tangents():
+    q, v = torch.rand(2, 2, dtype=torch.float64)
+    with torch.autograd.forward_ad.dual_level():
+        U = arm().potential_energy(torch.autograd.forward_ad.make_dual(q, v))
+        slope = torch.autograd.forward_ad.unpack_dual(U).tangent
+    assert torch.allclose(slope, arm().gravity_forces(q) @ v, rtol=1e-13)
+
+
+def test_hessians_in_every_order_of_modes():
+    q = torch.rand(2, dtype=torch.float64)
+    f, rev, fwd = arm().potential_energy, torch.func.jacrev, torch.func.jacfwd
+    found = [outer(inner(f))(q) for outer in (rev, fwd) for inner in (rev, fwd)]
+    expected = torch.func.jacrev(arm().gravity_forces)(q)
+    assert all(torch.allclose(H, expected, rtol=0, atol=1e-13) for H in found)
+
+
+def test_mapped_axes_may_stand_anywhere():
+    q, dq = torch.rand(2, 4, dtype=torch.float64), torch.rand(3, 2, dtype=torch.float64)
+    rows = torch.func.vmap(arm().bias_forces, in_dims=(1, None))  # over the 4 columns of q
+    h = torch.func.vmap(rows, in_dims=(None, 0))(q, dq)  # over the 3 rows of dq
+    assert h.shape == (3, 4, 2)
+    assert torch.equal(h, arm().bias_forces(q.T, dq[:, None]))
+
+
+def test_mapped_axes_stand_before_those_of_a_batch():
+    q, dq = torch.rand(5, 3, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
+    h = torch.func.vmap(arm().bias_forces)(q, dq)
+    assert torch.equal(h, arm().bias_forces(q, dq[:, None]))
+
+
+def test_gradients_of_many_samples():
+    q = torch.rand(6, 2, dtype=torch.float64)
+    g = torch.func.vmap(torch.func.grad(arm().potential_energy))(q)
+    assert torch.allclose(g, arm().gravity_forces(q), rtol=0, atol=1e-14)
+
+
+def test_float32_has_gradients_too():
+    q = torch.rand(6, 2, requires_grad=True)
+    arm().potential_energy(q).sum().backward()
+    g = arm().gravity_forces(q.detach().double())
+    assert q.grad.dtype is torch.float32
+    assert torch.allclose(q.grad.double(), g, rtol=0, atol=16 * 2**-23 * g.abs().max())
+
+
+@pytest.mark.filterwarnings("ignore")  # what torch.compile says while it works
+def test_a_compiled_function_of_torch_may_contain_a_kernel():
+    kernel, q = arm().potential_energy, torch.rand(3, 2, dtype=torch.float64, requires_grad=True)
+    kernel(q)  # made before, so that torch.compile does not look into its making
+    f = torch.compile(lambda x: (2 * kernel(x)).sum(), backend="eager")
+    (slope,) = torch.autograd.grad(f(q), q)
+    assert torch.allclose(slope, 2 * arm().gravity_forces(q.detach()), rtol=0, atol=1e-13)
