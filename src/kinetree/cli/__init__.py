@@ -7,38 +7,55 @@ from typing import Any
 
 from kinetree.errors import KinetreeError, KinetreeWarning
 
+FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; the signals' are 128 and their number
+
 
 def main() -> None:
     """Run the command line; a known fault is one paragraph on stderr and exit code 2."""
-    from cyclopts import CycloptsError
+    try:
+        try:
+            run(sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # what cannot be written is a fault of here and now
+    except KinetreeError as error:
+        end(FAULT, str(error))
+    except KeyboardInterrupt:
+        end(INTERRUPTED, "interrupted")
+    except BrokenPipeError:  # the reader of our output went away: nothing is left to say
+        drop_output()
+        sys.exit(NO_READER)
+    except OSError as error:  # a full disk, a folder that may not be read
+        drop_output()
+        end(FAULT, str(error))
+
+
+def run(words: list[str]) -> None:
+    """The command that the words say; what they say wrongly is an error like any other."""
+    from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError
 
     from kinetree.cli.app import app
-    from kinetree.cli.interrupt import INTERRUPTED, end_promptly
+    from kinetree.cli.interrupt import end_promptly
     from kinetree.cli.vectors import spread
 
     warnings.filterwarnings("always", category=KinetreeWarning)
     warnings.showwarning = show_warning
     end_promptly()
+    if words[:1] in ([], ["-h"], ["--help"]):
+        app.resolved_commands()  # the list of commands shows what each says of itself
     try:
-        if sys.argv[1:2] in ([], ["-h"], ["--help"]):
-            app.resolved_commands()  # the list of commands shows what each says of itself
-        app(spread(sys.argv[1:]), exit_on_error=False, print_error=False)
+        app(spread(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        print(f"kinetree: {error} See kinetree COMMAND --help.", file=sys.stderr)
-        sys.exit(2)
-    except KinetreeError as error:
-        print(f"kinetree: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("kinetree: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away: nothing is left to say
-        drop_output()
-        sys.exit(141)
-    except OSError as error:  # a full disk, a folder that may not be read
-        drop_output()
-        print(f"kinetree: {error}", file=sys.stderr)
-        sys.exit(2)
+        known = words and not isinstance(error, UnknownCommandError)
+        page = f"kinetree {words[0]} --help" if known else "kinetree --help"
+        if isinstance(error, MissingArgumentError):
+            page += "; --q and other lists take all words up to the next option"
+        end(FAULT, f"{error} See {page}.")
+
+
+def end(code: int, words: str) -> None:
+    """Last words on stderr, in one paragraph."""
+    print(f"kinetree: {' '.join(words.split())}", file=sys.stderr)
+    sys.exit(code)
 
 
 def drop_output() -> None:

@@ -25,7 +25,7 @@ Data = Annotated[
 Position = Annotated[
     list[str] | None,
     Parameter(
-        consume_multiple=True,
+        consume_multiple=1,
         negative=(),
         help="Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. Zero "
         "where left out.",
@@ -33,17 +33,17 @@ Position = Annotated[
 ]
 Rate = Annotated[
     list[str] | None,
-    Parameter(consume_multiple=True, negative=(), help="Joint rates, rad/s or m/s."),
+    Parameter(consume_multiple=1, negative=(), help="Joint rates, rad/s or m/s."),
 ]
 Acceleration = Annotated[
     list[str] | None,
-    Parameter(consume_multiple=True, negative=(), help="Joint accelerations, rad/s^2 or m/s^2."),
+    Parameter(consume_multiple=1, negative=(), help="Joint accelerations, rad/s^2 or m/s^2."),
 ]
 Force = Annotated[
     list[str] | None,
-    Parameter(consume_multiple=True, negative=(), help="Joint forces, N m or N."),
+    Parameter(consume_multiple=1, negative=(), help="Joint forces, N m or N."),
 ]
-Words = Annotated[list[str], Parameter(consume_multiple=True, negative=())]
+Words = Annotated[list[str], Parameter(consume_multiple=1, negative=())]
 Output = Annotated[
     Path | None,
     Parameter(name=["--output", "-o"], help="File to write instead of standard output."),

@@ -14,7 +14,7 @@ def bench(
     batch: Annotated[
         list[int] | None,
         Parameter(
-            consume_multiple=True, negative=(), help="States in a call; 64 and 4096 where left out."
+            consume_multiple=1, negative=(), help="States in a call; 64 and 4096 where left out."
         ),
     ] = None,
     peers: Annotated[

@@ -56,7 +56,7 @@ def find_robot(name: str) -> "Robot":
         raise InputError(f"{name} is a folder; expected a robot file.{_inside(path)}")
     if path.suffix.lower() in (*URDF, *MJCF) or path.exists():
         if not path.exists():
-            raise InputError(f"there is no file {name}.{_beside(path)}")
+            raise InputError(f"there is no file {name}; expected a robot.{_beside(path)}")
         return load(path)
     known = ", ".join(robots.__all__)
     raise NameLookupError(

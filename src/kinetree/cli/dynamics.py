@@ -8,9 +8,9 @@ from kinetree.arrays import Array
 from kinetree.cli.angles import factors
 from kinetree.cli.batches import Job, run_batch
 from kinetree.cli.choices import find_robot
-from kinetree.cli.show import print_json
+from kinetree.cli.show import print_json, print_text
 from kinetree.cli.states import Words, document, print_state, read_state, refuse_both
-from kinetree.cli.writing import Rows, csv_line, number_lines
+from kinetree.cli.writing import csv_line, number_lines
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,10 @@ def run(
         return
     state = read_state(model, given, degrees)
     state[task.result] = kernel(*state.values())
-    if output is not None:
-        with Rows(output) as file:
-            found = state[task.result] / factors(model, task.result, degrees)
-            file.write([csv_line(heads), *number_lines([found.tolist()])])
-    elif json:
-        print_json(document(model, state, degrees))
+    shown = document(model, state, degrees)
+    if json:
+        print_json(shown, output)
+    elif output is not None:
+        print_text(csv_line(heads) + "".join(number_lines([shown[task.result].tolist()])), output)
     else:
         print_state(model, state, degrees)

@@ -57,10 +57,11 @@ def equations(
     ```
     """
     from kinetree.cli.choices import choose, find_robot
-    from kinetree.cli.show import print_json
+    from kinetree.cli.show import print_json, print_text
     from kinetree.cli.writing import check_output
     from kinetree.errors import InputError
     from kinetree.symbols.front import symbolic
+    from kinetree.symbols.parameters import KINDS
     from kinetree.symbols.robot import QUANTITIES
 
     wanted = [choose(x, QUANTITIES, "quantity") for x in split(quantity) or ["M", "C", "g"]]
@@ -68,16 +69,13 @@ def equations(
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
     if output is not None:
         check_output(output)
-    forms = symbolic(find_robot(robot), split(symbols) or None)
+    kinds = [choose(x, (*KINDS, "all"), "kind of symbols") for x in split(symbols)]
+    forms = symbolic(find_robot(robot), "all" if "all" in kinds else kinds or None)
     found = {name: getattr(getattr(forms, name), format)(digits or None) for name in wanted}
     if json:
-        print_json(document(forms, format, found))
-        return
-    text = "\n".join(named(name, format, x) for name, x in found.items())
-    if output is None:
-        print(text)
+        print_json(document(forms, format, found), output)
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        print_text("\n".join(named(name, format, x) for name, x in found.items()), output)
 
 
 def split(words: list[str] | None) -> list[str]:

@@ -50,8 +50,8 @@ def explain(
     ```
     """
     from kinetree.cli.choices import find_robot
-    from kinetree.cli.explaining import record, row_of, written
-    from kinetree.cli.show import console, print_json
+    from kinetree.cli.explaining import record, row_of
+    from kinetree.cli.show import console, print_json, print_text
     from kinetree.cli.states import document, read_state, refuse_both
 
     given = {"q": q, "dq": dq, "ddq": ddq}
@@ -63,8 +63,8 @@ def explain(
         state = row_of(found.model, data, row, tuple(given), degrees)
     explanation = found.explain(*state.values(), formulation=formulation)
     if json:
-        print_json(document(found.model, state, degrees) | record(explanation))
+        print_json(document(found.model, state, degrees) | record(explanation), output)
     elif output is None and format == "text":
         console().print(explanation)
     else:
-        written(explanation, format, output)
+        print_text(getattr(explanation, format)(), output)

@@ -1,13 +1,11 @@
-"""Explanations as the command line hands them out: of a row of a file, as JSON, as a document."""
+"""Explanations as the command line hands them out: of a row of a file, and as JSON."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from kinetree.arrays import Array
 from kinetree.cli.batches import opened
 from kinetree.cli.rows import read_rows, with_zeros
-from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
 from kinetree.explain import Explanation
 from kinetree.model import Model
@@ -55,13 +53,3 @@ def record(explanation: Explanation) -> dict[str, Any]:
         ],
         "torque": {"shares": dict(torque.shares), "tau": torque.tau},
     }
-
-
-def written(explanation: Explanation, format: str, output: Path | None) -> None:
-    """The document to a file, or to standard output."""
-    text = getattr(explanation, format)()
-    if output is None:
-        print(text)
-        return
-    check_output(output)
-    output.write_text(text, encoding="utf-8")

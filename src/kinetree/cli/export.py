@@ -45,7 +45,7 @@ def export(
     """
     from kinetree.cli.choices import choose, find_robot
     from kinetree.cli.equations import split
-    from kinetree.cli.show import print_json
+    from kinetree.cli.show import print_json, print_text
     from kinetree.cli.writing import check_output
     from kinetree.quantities import DERIVED, QUANTITIES
     from kinetree.write.code import export as write
@@ -61,8 +61,7 @@ def export(
         wrenches=wrenches, libm=libm, driver=driver,
     )  # fmt: skip
     if json:
-        print_json({"robot": found.name, "quantity": quantity, "language": language, "code": code})
-    elif output is None:
-        print(code, end="")
+        about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}
+        print_json(about, output)
     else:
-        output.write_text(code, encoding="utf-8")
+        print_text(code, output)

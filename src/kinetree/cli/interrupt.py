@@ -13,8 +13,9 @@ import threading
 import time
 from types import FrameType
 
+from kinetree.cli import INTERRUPTED
+
 PATIENCE = 0.5  # s that Python has to notice by itself
-INTERRUPTED = 130  # exit code: 128 and the number of the signal
 
 
 def end_promptly() -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kinetree.arrays import Array
-from kinetree.cli.writing import json_text
+from kinetree.cli.writing import check_output, json_text
 
 DIGITS = 6
 ROUNDING = 1e-15  # of the largest entry of a matrix: what is below is shown as 0
@@ -26,9 +27,19 @@ def say(text: str) -> None:
     print(f"kinetree: {text}", file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
-    """One JSON document, indented for people where they look at it."""
-    print(json_text(value, indent=2 if sys.stdout.isatty() else None))
+def print_json(value: Any, output: Path | None = None) -> None:
+    """One JSON document into a file or onto stdout, indented where people look at it."""
+    print_text(json_text(value, indent=2 if output or sys.stdout.isatty() else None), output)
+
+
+def print_text(text: str, output: Path | None = None) -> None:
+    """Text into a file or onto stdout, as it is, with a newline at its end."""
+    text = text if text.endswith("\n") else text + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        check_output(output)
+        output.write_text(text, encoding="utf-8")
 
 
 def number(x: float, digits: int = DIGITS) -> str:

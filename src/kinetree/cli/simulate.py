@@ -35,7 +35,7 @@ def simulate(
     to: Annotated[
         list[str] | None,
         Parameter(
-            consume_multiple=True,
+            consume_multiple=1,
             negative=(),
             help="Where the controller leads: a position as --q.",
         ),

@@ -30,10 +30,10 @@ def terms(
     """
     from kinetree.cli.batches import Job, run_batch
     from kinetree.cli.choices import find_robot
-    from kinetree.cli.show import print_json
+    from kinetree.cli.show import print_json, print_text
     from kinetree.cli.states import document, read_state, refuse_both
     from kinetree.cli.term_tables import evaluate, heads, print_terms
-    from kinetree.cli.writing import check_output, csv_line, number_lines
+    from kinetree.cli.writing import csv_line, number_lines
 
     given = {"q": q, "dq": dq}
     refuse_both(data, given)
@@ -45,11 +45,10 @@ def terms(
         return
     state = read_state(model, given, degrees)
     values = evaluate(found, *state.values())
-    if output is not None:
-        check_output(output)
+    if json:
+        print_json(document(model, state, degrees) | values, output)
+    elif output is not None:
         row = [x for value in values.values() for x in value.ravel().tolist()]
-        output.write_text(csv_line(heads(model)) + "".join(number_lines([row])), encoding="utf-8")
-    elif json:
-        print_json(document(model, state, degrees) | values)
+        print_text(csv_line(heads(model)) + "".join(number_lines([row])), output)
     else:
         print_terms(model, values)
