@@ -12,6 +12,7 @@ from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
 from kinetree.views.simplify import simplify
 
 ROUND = 20  # corners of a circle
+FEWEST = 60  # triangles that are left to every mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +37,22 @@ class Parts:
 def parts_of(shapes: tuple[Shape, ...], triangles: int = 40_000) -> Parts:
     """The parts of shapes; meshes of files share `triangles` and are coarsened to fit."""
     files = {id(s.mesh): s.mesh for s in shapes if s.mesh is not None}
-    total = sum(len(mesh.triangles) for mesh in files.values())
-    names: dict[int, str] = {}
-    meshes: dict[str, TriangleMesh] = {}
-    for k, (key, mesh) in enumerate(files.items()):
-        share = int(triangles * len(mesh.triangles) / total)
-        names[key], meshes[f"file{k}"] = f"file{k}", simplify(mesh, max(share, 60))
+    names = {key: f"file{k}" for k, key in enumerate(files)}
+    meshes = {names[key]: mesh for key, mesh in files.items()}
     parts = tuple(part for shape in shapes for part in _parts(shape, names))
     used = {part.mesh for part in parts}
-    return Parts(meshes | {name: UNITS[name]() for name in UNITS if name in used}, parts)
+    units = {name: make() for name, make in UNITS.items() if name in used}
+    return Parts(coarser(meshes, triangles) | units, parts)
+
+
+def coarser(meshes: dict[str, TriangleMesh], triangles: int) -> dict[str, TriangleMesh]:
+    """Meshes of files with so many triangles together, each its share; unit meshes as they are."""
+    files = {name: mesh for name, mesh in meshes.items() if name not in UNITS}
+    total = sum(len(mesh.triangles) for mesh in files.values())
+    return meshes | {
+        name: simplify(mesh, max(triangles * len(mesh.triangles) // total, FEWEST))
+        for name, mesh in files.items()
+    }
 
 
 def _parts(shape: Shape, names: dict[int, str]) -> Iterator[Part]:

@@ -1,6 +1,7 @@
 """Closed forms for a page: MathML, where the robot is small enough that someone may read them."""
 
 from html import escape
+from typing import Any
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
@@ -29,8 +30,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
         from kinetree.symbols.front import symbolic
 
         closed = symbolic(robot)
-        found = {name: getattr(closed, name).mathml(digits) for name in TITLES}
-        found = {name: text.replace(TIMES, THIN_SPACE) for name, text in found.items()}
+        found = {name: _markup(getattr(closed, name), digits) for name in TITLES}
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
         return f"<p>{escape(str(error))}</p>"
     lines = [
@@ -43,3 +43,10 @@ def equations(robot: Robot, digits: int = 4) -> str:
             continue
         lines.append(f'<h3>{TITLES[name]} {name}</h3><div class="equation">{markup}</div>')
     return "\n".join(lines)
+
+
+def _markup(form: Any, digits: int) -> str:
+    """MathML of a form, or that it is zero."""
+    if not form.text():
+        return "<math><mn>0</mn></math>"
+    return form.mathml(digits).replace(TIMES, THIN_SPACE)

@@ -33,9 +33,11 @@ def forces(robot: Robot, samples: int) -> str:
 
 
 def _words(samples: int, moving: Array | None, effort: Array) -> str:
-    parts = [f"Over {samples} random positions within the limits: dark, holding the robot still"]
+    parts = [
+        f"Over {samples} random positions within the limits: narrow bars, holding the robot still"
+    ]
     if moving is not None:
-        parts.append("light, at full speed (every joint at its speed limit, no acceleration)")
+        parts.append("wide bars, at full speed (every joint at its speed limit, no acceleration)")
     if np.isfinite(effort).any():
         parts.append("ticks, effort limits")
     return "; ".join(parts) + ". Every row has its own scale."
@@ -74,9 +76,11 @@ def _map(robot: Robot, found: Envelopes) -> str:
 def _load(found: Envelopes) -> tuple[Array | None, str]:
     """Share of the limits at each position; without limits, of the largest force of one joint."""
     if found.load is not None:
-        return found.load, (
+        top = min(float(found.load.max()), 1.0) or 1.0
+        over = ", the warning colour is beyond it" if found.load.max() > 1 else ""
+        return found.load / top, (
             "largest share of a joint's effort limit that holding still takes; full colour is "
-            "the whole limit, the warning colour is beyond it."
+            f"{100 * top:.3g} % of the limit{over}."
         )
     own = list(found.driven)
     largest = np.abs(found.held[:, own]).max(axis=0)

@@ -117,7 +117,7 @@ def range_bars(
             for side in (-1, 1):
                 x = middle + side * scale * effort[k]
                 lines.append(f'<path class="limit" d="M{x:.1f} {y + 1}V{y + 21}"/>')
-        end = f"±{largest:.3g} {units[k]}" if largest else f"0 {units[k]}"
+        end = f"±{largest:.4g} {units[k]}" if largest else f"0 {units[k]}"
         lines.append(f'<text x="{left + across + 8}" y="{y + 16}">{end}</text>')
     return "".join([*lines, "</svg>"])
 
@@ -145,7 +145,7 @@ def workspace_map(radius: Array, height: Array, load: Array, words: str) -> str:
     box = f"0 0 {size} {base + bottom}"
     lines = [f'<svg class="map" viewBox="{box}" role="img" aria-label="{escape(words)}">']
     for (i, j), share in sorted(worst.items()):
-        kind = "cell over" if share > 1 else "cell"
+        kind = "cell over" if share > 1 + 1e-9 else "cell"
         x, y = left + i * pixel, base - (j + 1) * pixel
         shade = 0.06 + 0.94 * min(share, 1)
         lines.append(

@@ -9,7 +9,7 @@ from kinetree.robot import Robot
 from kinetree.views.camera import Camera, camera, link_poses
 from kinetree.views.page.data import handle_data, robot_data, scene_data
 from kinetree.views.page.picture import picture
-from kinetree.views.parts import Parts, parts_of
+from kinetree.views.parts import Parts, coarser, parts_of
 from kinetree.views.rest import handles, rest_position
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
@@ -65,7 +65,7 @@ def stage_of(robot: Robot | Model, source: Any = None, folder: Any = None, q: An
 
 def picture_frame(stage: Stage) -> str:
     """The canvas, and the still picture that stands in for it."""
-    still = parts_of(stage.scene.of(*stage.scene.shown), PICTURE_TRIANGLES)
+    still = Parts(coarser(stage.parts.meshes, PICTURE_TRIANGLES), stage.parts.parts)
     name = escape(stage.model.name)
     svg = picture(still, link_poses(stage.model, stage.q), stage.camera, stage.scene.shown, name)
     return (

@@ -18,7 +18,7 @@ def joint_table(model: Model, degrees: bool = False) -> str:
     rows = [
         (
             joint.name,
-            joint.type,
+            _type(joint),
             link,
             _axis(joint),
             *_limits(joint, degrees),
@@ -35,6 +35,13 @@ def joint_table(model: Model, degrees: bool = False) -> str:
     return table(words, head, rows, text_columns=4)
 
 
+def _type(joint: Joint) -> str:
+    if joint.follows is None:
+        return joint.type
+    offset = f" {float(joint.offset):+.4g}" if float(joint.offset) else ""
+    return f"{joint.type}, {number(joint.scale)} × {joint.follows}{offset}"
+
+
 def _axis(joint: Joint) -> str:
     if joint.screw is None:
         return "–"
@@ -45,8 +52,7 @@ def _axis(joint: Joint) -> str:
 
 def _limits(joint: Joint, degrees: bool) -> tuple[str, str, str, str]:
     if joint.follows is not None:
-        text = f"{joint.scale:.4g} × {joint.follows} {joint.offset:+.4g}"
-        return text, "", "", ""
+        return "", "", "", ""
     limits, angle = joint.limits, 180 / np.pi if degrees and joint.type != PRISMATIC else 1.0
     low, high = number(limits.lower * angle), number(limits.upper * angle)
     if joint.type not in SCREW_TYPES:
