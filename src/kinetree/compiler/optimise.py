@@ -4,11 +4,12 @@ from kinetree.compiler.factor import factor
 from kinetree.compiler.fuse import fuse
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.prune import prune
+from kinetree.compiler.reciprocals import reciprocals
 from kinetree.compiler.schedule import schedule
 from kinetree.compiler.signs import resolve_signs
 from kinetree.compiler.verify import verify
 
-PASSES = (prune, factor, resolve_signs, fuse, schedule)
+PASSES = (prune, factor, reciprocals, resolve_signs, fuse, schedule)
 
 
 def optimise(graph: Graph) -> Graph:

@@ -1,0 +1,38 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.interpret import interpret
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.reciprocals import MANY, reciprocals
+from kinetree.compiler.trace import trace
+
+
+def quotients(count: int) -> Graph:
+    """Elements of a vector over its last one, and that one over the first."""
+    return trace(lambda x: np.array([*x[:count] / x[-1], x[-1] / x[0]]), [Port("x", (count + 1,))])
+
+
+def test_many_divisions_by_one_number_are_one_division() -> None:
+    counts = reciprocals(quotients(MANY)).count()
+    assert counts["div"] == 2
+    assert counts["mul"] == MANY
+
+
+def test_few_divisions_stay() -> None:
+    graph = quotients(MANY - 1)
+    assert reciprocals(graph) is graph
+
+
+@pytest.mark.parametrize("count", [MANY, 3 * MANY])
+def test_a_quotient_is_off_by_at_most_one_and_a_half_units(count: int) -> None:
+    x = np.random.default_rng(count).normal(size=(200, count + 1))
+    (found,) = interpret(optimise(quotients(count)), x)
+    for row, given in zip(found, x, strict=True):
+        for k in range(count):
+            exact = Fraction(given[k]) / Fraction(given[-1])
+            assert abs(Fraction(row[k]) - exact) <= Fraction(3, 2) * Fraction(
+                abs(np.spacing(row[k]))
+            )
