@@ -74,7 +74,8 @@ def test_nothing_is_copied(monkeypatch):
     results = kernel(q, dq)
     arrays = [*results, q, dq]
     assert seen == [x.unsafe_buffer_pointer() for x in arrays]
-    assert all(np.array_equal(x, y) for x, y in zip(results, kernel(*map(np.asarray, (q, dq)))))
+    expected = kernel(np.asarray(q), np.asarray(dq))
+    assert all(np.array_equal(x, y) for x, y in zip(results, expected, strict=True))
 
 
 def test_an_error_inside_a_call_reaches_the_user(monkeypatch):
