@@ -25,7 +25,7 @@ def joint_point(model: Model, i: int) -> Array:
 
 
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
-    """Where link i begins and where its children (or its tool, or its mass) hang on, in {i}.
+    """Where link i begins and where its children and its tool hang on, in {i}; else its mass.
 
     WORLD begins at the origin of {s}. A child on a free joint hangs on nothing.
     """
@@ -37,7 +37,7 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     if tool is not None and tool.link == i:
         ends.append(np.asarray(tool.T_if, float)[:3, 3])
     far = [end for end in ends if np.linalg.norm(end - start) > 1e-9]
-    if not far and i != WORLD and float(model.m[i]) > 0:
+    if not far and not model.children[i] and i != WORLD and float(model.m[i]) > 0:
         far = [np.asarray(model.com[i], float)]
     return start, far
 

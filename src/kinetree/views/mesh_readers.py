@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.errors import InputError, ParseError
+from kinetree.errors import ParseError
 from kinetree.views.collada import read_collada
 from kinetree.views.shapes import TriangleMesh
 
@@ -22,11 +22,13 @@ Reader = Callable[[bytes, str], tuple[Array, Array]]
 def read_mesh(reader: Reader, data: bytes, name: str) -> TriangleMesh:
     """The mesh of a file's bytes, checked: finite corners, triangles of existing corners."""
     try:
-        vertices, triangles = reader(data, name)
-    except (ValueError, IndexError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise ParseError(f"{name} cannot be read as a mesh: {error}") from None
+        with np.errstate(all="ignore"):  # what is not finite is refused below
+            vertices, triangles = reader(data, name)
+    except ParseError:
+        raise
+    except (ValueError, LookupError, OverflowError, StopIteration) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise ParseError(f"{name} cannot be read as a mesh ({reason})") from None
     if not len(triangles):
         raise ParseError(f"{name} has no triangles")
     if not np.isfinite(vertices).all() or np.abs(vertices).max() > FAR:
