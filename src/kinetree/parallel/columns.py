@@ -27,7 +27,9 @@ def argument_columns(model: Model, name: str) -> list[str]:
     return [f"{name}{part}:{link}" for link in model.link_names for part in parts]
 
 
-def result_columns(model: Model, name: str, dims: tuple[str, ...], shape: tuple[int, ...]):
+def result_columns(
+    model: Model, name: str, dims: tuple[str, ...], shape: tuple[int, ...]
+) -> list[str]:
     """Columns of a result whose axes have these letters; others than n are numbered."""
     axes = [model.dof_names if d == "n" else range(k) for d, k in zip(dims, shape, strict=True)]
     if dims == ("n",):

@@ -21,7 +21,8 @@ class DaskEngine:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            # Dask has a server of its state in any case: without pages, and on a free port
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=50,
         )
         self._client: Any = self._dask.Client(self._cluster)

@@ -18,8 +18,8 @@ GROUP = 1 << 16  # rows
 class ParquetSink:
     """A file whose metadata say what it holds; it has no time of writing in it.
 
-    What was begun can be gone on with after an interruption, in whole groups; a process that was
-    killed leaves no end to its file, and then the study begins anew.
+    What was begun can be gone on with after an interruption; a process that was killed leaves no
+    end to its file, and then the study begins anew.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class ParquetSink:
     ) -> None:
         self._arrow: Any = need("pyarrow", "parquet", "an output that ends in .parquet")
         self._parquet: Any = need("pyarrow.parquet", "parquet", "an output that ends in .parquet")
-        self.path, self.partial, self.done = path, partial_of(path), 0
+        self.path, self.partial, self.dtype, self.done = path, partial_of(path), dtype, 0
         self.group = max(1, min(GROUP, (64 << 20) // dtype.itemsize))
         self._kept: list[Array] = []
         fields = [(name, _type(self._arrow, kind)) for name, (kind, *_) in dtype.fields.items()]  # type: ignore[union-attr]
@@ -54,14 +54,22 @@ class ParquetSink:
         return aside
 
     def _copy(self, aside: Path) -> None:
-        """Whole groups of the former run; the rest of it is computed again."""
+        """The groups of the former run; the last, where it is short, is filled up."""
         with self._parquet.ParquetFile(aside) as old:
             for k in range(old.num_row_groups):
                 rows = old.read_row_group(k)
+                self.done += rows.num_rows
                 if rows.num_rows == self.group:
                     self._writer.write_table(rows.cast(self.schema), row_group_size=self.group)
-                    self.done += rows.num_rows
+                else:
+                    self._kept.append(self._rows(rows))
         aside.unlink()
+
+    def _rows(self, table: Any) -> Array:
+        rows = np.empty(table.num_rows, self.dtype)
+        for name in self.dtype.names or ():
+            rows[name] = table.column(name).to_numpy()
+        return rows
 
     def write(self, rows: Array) -> None:
         """See `Sink`."""
@@ -82,7 +90,7 @@ class ParquetSink:
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
         rest = np.concatenate(self._kept) if self._kept else None
-        if complete and rest is not None and len(rest):
+        if rest is not None and len(rest):
             self._write(rest)
         self._writer.close()
         if complete:

@@ -2,7 +2,7 @@
 
 Sample i of a study has the key (seed, i); the argument that is drawn and the place of a number in
 it are the counter. So a sample has the same numbers wherever, whenever and with whichever
-neighbours it is computed (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3").
+neighbours it is computed (Salmon and others 2011, "Parallel random numbers: as easy as 1, 2, 3").
 Whole numbers and products by powers of two are exact, so that every machine has the same bits.
 """
 

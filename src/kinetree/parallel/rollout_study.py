@@ -16,7 +16,7 @@ from kinetree.parallel.philox import normals
 from kinetree.parallel.sampling import Arguments, varies
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.inputs import grid, positive
-from kinetree.simulate.integrators import METHODS
+from kinetree.simulate.integrators import ADAPTIVE, find_method
 from kinetree.simulate.simulate import record_rows
 
 FORCES = ("tau", "F_ext")
@@ -35,9 +35,11 @@ class RolloutStudy:
         self.controller = settings["controller"]
         self.dt = settings["dt"]
         self.times = grid(settings["duration"], self.dt)
-        if self.method not in METHODS:
+        find_method(self.method)
+        if self.method == ADAPTIVE and self.every not in (None, 1):
             raise InputError(
-                f"method is {self.method!r}; expected one of fixed steps: {', '.join(METHODS)}."
+                f"every is {self.every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
+                "Take a longer dt."
             )
         given = {"q0": settings["q0"], "dq0": settings["dq0"]}
         given |= {name: settings[name] for name in FORCES if settings[name] is not None}

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
@@ -15,11 +14,11 @@ from kinetree.parallel.plain import settings_text
 from kinetree.parallel.progress import Progress
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import results
-from kinetree.parallel.sinks import MemorySink, Sink, make_sink, row_dtype
+from kinetree.parallel.sinks import MemorySink, Sink, check_place, make_sink, row_dtype
 from kinetree.parallel.work import Study, prepare, study_text
 from kinetree.robot import Robot
 
-CHUNK = 16 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
+CHUNK = 8 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
 LONG = 20_000  # characters of settings that are still written out in the metadata
 
 
@@ -53,14 +52,13 @@ def run_study(
         known = ", ".join(Options.__annotations__)
         raise InputError(f"{kind} has no option {', '.join(sorted(unknown))}; it has {known}.")
     seed, repeats = _whole(options.get("seed", 0), "seed", 0), _whole(n, "n", 1)
+    path = check_place(options.get("output"))
     text = study_text(kind, robot.model, settings, seed, repeats)
     study = prepare(text)
     arguments = getattr(study, "arguments", None)
     samples = repeats * (1 if arguments is None else arguments.points)
     dtype = row_dtype(study.columns)
     meta = _meta(kind, robot, settings, seed, samples, study)
-    output = options.get("output")
-    path = None if output is None else Path(output)
     engine = make_engine(options.get("executor"), options.get("workers"), text)
     try:
         chunk = _chunk(options.get("chunk"), study, samples, engine.workers)

@@ -135,11 +135,13 @@ class Arguments:
 
 
 def _array(value: Any, shape: tuple[int, ...], where: str) -> Array:
+    """A number, an array of the shape, or of its last axes, for all of it."""
     try:
         x = np.asarray(value, float)
-        found = np.broadcast_to(x, shape)
     except (TypeError, ValueError):
-        raise ShapeError(f"{where} is {value!r}; expected a number or shape {shape}.") from None
-    if not np.isfinite(found).all():
+        raise InputError(f"{where} is {value!r}; expected numbers.") from None
+    if x.shape != shape[len(shape) - x.ndim :] or x.ndim > len(shape):
+        raise ShapeError(f"{where} has shape {x.shape}; expected a number or shape {shape}.")
+    if not np.isfinite(x).all():
         raise InputError(f"{where} is {x.tolist()}; expected finite numbers.")
-    return found
+    return np.broadcast_to(x, shape)

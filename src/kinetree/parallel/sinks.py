@@ -128,13 +128,22 @@ def make_sink(
     """The sink for a path, by its ending; memory for None."""
     if path is None:
         return MemorySink(dtype, total)
-    if not path.parent.is_dir():
-        raise InputError(f"the folder of output {path} does not exist; expected one that does.")
     if path.suffix == ".parquet":
         from kinetree.parallel.parquet import ParquetSink
 
         return ParquetSink(path, dtype, meta, resume)
-    return {".npy": NpySink, ".csv": CsvSink}[check_ending(path)](path, dtype, total, meta, resume)
+    return {".npy": NpySink, ".csv": CsvSink}[path.suffix](path, dtype, total, meta, resume)
+
+
+def check_place(output: Any) -> Path | None:
+    """Where results go: a file with one of our endings in a folder that is there, or memory."""
+    if output is None:
+        return None
+    path = Path(output)
+    check_ending(path)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder of output {path} does not exist; expected one that does.")
+    return path
 
 
 def check_ending(path: Path) -> str:

@@ -42,7 +42,7 @@ def rollouts(
         n: rollouts for every point of the grids.
         q0, dq0: initial state.
         duration, dt: s.
-        method: of fixed steps: "rk4", "semi_implicit_euler" or "euler".
+        method: "rk4", "semi_implicit_euler", "euler", or "dop853" with results dt apart.
         tau, F_ext: joint forces, and wrenches onto the links, besides those of the controller.
         controller: one of `kinetree.controllers` that follows a position or a Trajectory.
         parameters: data of the robot, named as in `Robot.compile(free=...)`.

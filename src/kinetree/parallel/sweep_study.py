@@ -37,8 +37,7 @@ class SweepStudy:
         drawn = [column for x in self.drawn for column in argument_columns(model, x)]
         found = []
         for port in self.kernel.graph.outputs:
-            dims = port.dims or tuple("?" for _ in port.shape)
-            found += result_columns(model, _result(port.name, name), dims, port.shape)
+            found += result_columns(model, port.name, port.dims, port.shape)
         self.columns = (*drawn, *found)
         self.size = 8 * (2 * len(self.columns) + sum(port.size for port in ports))
 
@@ -54,10 +53,6 @@ class SweepStudy:
         results = found if isinstance(found, tuple) else (found,)
         drawn = [values[name].reshape(S, -1) for name in self.drawn]
         return np.concatenate([*drawn, *(x.reshape(S, -1) for x in results)], -1)[:, None]
-
-
-def _result(own: str, quantity: str) -> str:
-    return own if own not in ("", "out") else quantity
 
 
 def _check_names(quantity: str, given: Mapping[str, Any], expected: list[str]) -> None:

@@ -1,0 +1,86 @@
+"""Threads, processes and any executor: the same bytes, also when a process is killed half-way."""
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+import kinetree as kt
+from kinetree.errors import MissingPackageError
+from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
+
+ROBOT = kt.robots.double_pendulum()
+SMALL = {"q0": Normal(0, 1), "duration": 0.01, "chunk": 5}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return rollouts(ROBOT, 20, **SMALL).table.tobytes()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_threads_of_any_number_give_the_same_bits(expected, workers):
+    found = rollouts(ROBOT, 20, executor="threads", workers=workers, **SMALL)
+    assert found.table.tobytes() == expected
+
+
+def test_any_executor_will_do_and_stays_open(expected):
+    with ThreadPoolExecutor(2) as pool:
+        assert rollouts(ROBOT, 20, executor=pool, **SMALL).table.tobytes() == expected
+        assert pool.submit(int, "3").result() == 3
+
+
+def test_studies_leave_the_number_of_threads_alone(expected):
+    before = kt.backends.threads.thread_count()
+    rollouts(ROBOT, 20, workers=4, **SMALL)
+    assert kt.backends.threads.thread_count() == before
+
+
+def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
+    killing = pytest.importorskip("killing", reason="killing workers needs psutil")
+    study = killing.STUDY
+    rollouts(killing.ROBOT, killing.SAMPLES, output=tmp_path / "threads.npy", **study)
+    losses, mend = [], schedule._mend
+    monkeypatch.setattr(schedule, "_mend", lambda e, c, x: losses.append(c) or mend(e, c, x))
+    found, killer = killing.run_and_kill(
+        tmp_path / "processes.npy", monkeypatch, "processes", workers=2
+    )
+    assert found == killing.digest(tmp_path / "threads.npy")
+    assert len(losses) >= 1 and killer.sockets == set()
+
+
+def test_a_given_pool_that_breaks_is_not_mended():
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=pickle.loads)  # wants bytes
+    with pool, pytest.raises(StudyError, match="the given pool cannot be mended"):
+        rollouts(ROBOT, 20, executor=pool, **SMALL)
+
+
+def test_workers_are_given_text_and_numbers_alone(monkeypatch):
+    """What travels is a name and plain data; the function is found by its name, not sent."""
+    seen = []
+    submit = ThreadPoolExecutor.submit
+
+    def noted(self, function, *given):
+        seen.append((function, *given))
+        return submit(self, function, *given)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", noted)
+    rollouts(ROBOT, 20, **SMALL)
+    chunks = [x for x in seen if x[0] is work.run_chunk]
+    assert len(chunks) == 4
+    for function, *given in chunks:
+        assert [type(x) for x in given] == [str, int, int]
+        sent = pickle.dumps(function)
+        assert b"run_chunk" in sent and len(sent) < 100
+
+
+@pytest.mark.parametrize(("name", "package"), [("ray", "ray"), ("dask", "distributed")])
+def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{name}\]'"):
+        rollouts(ROBOT, 20, executor=name, **SMALL)
+
+
+def test_names_of_engines_are_those_of_the_table():
+    assert tuple(engines._engines()) == engines.NAMES

@@ -1,0 +1,177 @@
+"""Files of studies: the same bytes from any chunks, also after an interruption; read as written."""
+
+import hashlib
+import json
+import os
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError, MissingPackageError, NameLookupError
+from kinetree.parallel import Normal, parquet, read, rollouts, run, sinks
+
+ROBOT = kt.robots.double_pendulum()
+STUDY = {"q0": Normal(0, 0.5), "duration": 0.02, "every": 2}
+ENDINGS = (".parquet", ".npy", ".csv")
+
+
+def needs(ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
+
+
+@pytest.fixture(params=ENDINGS)
+def ending(request, monkeypatch):
+    needs(request.param)
+    monkeypatch.setattr(parquet, "GROUP", 64)  # rows: several groups in a small file
+    return request.param
+
+
+def digest(path):
+    beside = sinks.meta_of(path)
+    extra = beside.read_bytes() if beside.exists() else b""
+    return hashlib.sha256(path.read_bytes() + extra).hexdigest()
+
+
+class Interrupted(run.Progress):
+    """Ctrl-C when 20 samples are there."""
+
+    def update(self, done):
+        if done >= 20:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def complete(ending, tmp_path):
+    path = tmp_path / f"complete{ending}"
+    return rollouts(ROBOT, 50, output=path, **STUDY)
+
+
+def test_files_read_as_memory_does(complete):
+    memory = rollouts(ROBOT, 50, **STUDY)
+    assert complete.columns == memory.columns and complete["q"].shape == (50, 11, 2)
+    for name in memory.columns:
+        assert np.array_equal(complete[name], memory[name])
+    assert dict(complete.meta) == dict(memory.meta)
+    assert complete.summary().splitlines()[1:] == memory.summary().splitlines()[1:]
+
+
+def test_chunks_change_no_byte(complete, tmp_path):
+    for chunk in (1, 7, 50):
+        other = rollouts(
+            ROBOT, 50, output=tmp_path / f"other{complete.path.suffix}", chunk=chunk, **STUDY
+        )
+        assert digest(other.path) == digest(complete.path)
+    assert sorted(x.suffix for x in tmp_path.iterdir() if x.suffix == ".partial") == []
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 7])
+def test_an_interrupted_study_goes_on(complete, tmp_path, monkeypatch, chunk):
+    path = tmp_path / f"interrupted{complete.path.suffix}"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "Progress", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rollouts(ROBOT, 50, output=path, chunk=chunk, **STUDY)
+    assert not path.exists() and sinks.partial_of(path).exists()
+    begun = []
+    results = run.results
+    monkeypatch.setattr(
+        run, "results", lambda e, first, *x: begun.append(first) or results(e, first, *x)
+    )
+    found = rollouts(ROBOT, 50, output=path, resume=True, **STUDY)
+    assert begun[0] >= 20  # what was there was not computed again
+    assert digest(found.path) == digest(complete.path)
+    assert not sinks.partial_of(path).exists()
+
+
+def test_resume_begins_where_nothing_was_begun(complete, tmp_path):
+    path = tmp_path / f"new{complete.path.suffix}"
+    assert digest(rollouts(ROBOT, 50, output=path, resume=True, **STUDY).path) == digest(
+        complete.path
+    )
+
+
+def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
+    path = tmp_path / f"interrupted{ending}"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "Progress", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rollouts(ROBOT, 50, output=path, chunk=5, **STUDY)
+    with pytest.raises(InputError, match="begun with another seed"):
+        rollouts(ROBOT, 50, output=path, resume=True, seed=1, **STUDY)
+    with pytest.raises(InputError, match="another robot_sha256"):
+        rollouts(ROBOT.with_gravity((0, 0, -1)), 50, output=path, resume=True, **STUDY)
+    again = rollouts(ROBOT, 50, output=path, seed=1, **STUDY)  # without resume it is replaced
+    assert again.meta["seed"] == "1"
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv"])
+def test_a_killed_study_goes_on_after_its_last_whole_row(ending, tmp_path, monkeypatch):
+    path = tmp_path / f"killed{ending}"
+    expected = rollouts(ROBOT, 50, output=path, **STUDY)
+    before = digest(path)
+    partial = sinks.partial_of(path)
+    os.replace(path, partial)
+    os.replace(sinks.meta_of(path), sinks.meta_of(partial))
+    os.truncate(partial, partial.stat().st_size // 2 + 3)
+    found = rollouts(ROBOT, 50, output=path, resume=True, **STUDY)
+    assert digest(found.path) == before and np.array_equal(found["q"], expected["q"])
+
+
+def test_a_parquet_file_without_an_end_is_begun_anew(tmp_path):
+    needs(".parquet")
+    path = tmp_path / "killed.parquet"
+    expected = digest(rollouts(ROBOT, 50, output=path, **STUDY).path)
+    os.replace(path, sinks.partial_of(path))
+    os.truncate(sinks.partial_of(path), 1000)
+    assert digest(rollouts(ROBOT, 50, output=path, resume=True, **STUDY).path) == expected
+
+
+def test_metadata_say_what_it_is_and_not_when(complete):
+    meta = dict(complete.meta)
+    assert meta["study"] == "rollouts" and meta["robot"] == ROBOT.name and meta["seed"] == "0"
+    text = kt.parallel.model_text(ROBOT.model).encode()
+    assert meta["robot_sha256"] == hashlib.sha256(text).hexdigest()
+    assert json.loads(meta["settings"])["duration"] == 0.02
+    assert not any("time" in key or "date" in key or "executor" in key for key in meta)
+
+
+def test_groups_of_columns_and_quantiles(complete):
+    assert complete["tau"].shape == (50, 11, 2) and complete["t"].shape == (50, 11)
+    low, middle, high = complete.quantiles("q:elbow")
+    assert low.shape == (11,) and (low <= middle).all() and (middle <= high).all()
+    assert complete.quantiles("q", 0.5).shape == (11, 2)
+    with pytest.raises(NameLookupError, match=r"no column 'mass'; it has sample, t, q, dq, tau"):
+        complete["mass"]
+    with pytest.raises(InputError, match="shares between 0 and 1"):
+        complete.quantiles("q", 5)
+
+
+def test_numbers_that_are_none_are_left_out_of_quantiles():
+    found = rollouts(ROBOT, 20, q0=Normal(0, 0.5), duration=0.002)
+    assert np.isnan(found.quantiles("violated_at")).all()
+    assert np.isnan(found["violated_at"]).all()
+    assert "violated_at" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.txt", "ends in .parquet"), ("no/folder.npy", "does not exist")]
+)
+def test_places_that_cannot_be_written_are_refused(tmp_path, name, message):
+    with pytest.raises(InputError, match=message):
+        rollouts(ROBOT, 5, output=tmp_path / name, **STUDY)
+
+
+def test_files_that_are_no_studies_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no file"):
+        read(tmp_path / "nothing.npy")
+    np.save(tmp_path / "other.npy", np.arange(3))
+    with pytest.raises(InputError, match="expected a study's"):
+        read(tmp_path / "other.npy")
+
+
+def test_a_missing_package_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'kinetree\[parquet\]'"):
+        rollouts(ROBOT, 5, output=tmp_path / "a.parquet", **STUDY)

@@ -1,0 +1,95 @@
+"""What is drawn: shapes, ranges, grids, and quaternions that stay of length 1."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError, ShapeError
+from kinetree.free import free_values
+from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.parallel import Anywhere, Choice, Grid, Normal, Spread, Uniform
+from kinetree.parallel.sampling import Arguments
+
+QUADRUPED = kt.robots.quadruped().model
+NAMES = ("mass", "com", "inertia", "gravity", "friction")
+
+
+def arguments(model, repeats=1, **values):
+    own = {name: free_values(model, name) for name in NAMES}
+    shapes = {"q": (model.nq,), "dq": (model.n,), **{name: x.shape for name, x in own.items()}}
+    return Arguments(model, 3, repeats, values, shapes, own)
+
+
+def test_positions_within_the_limits():
+    model = random_model(2, 6, types=ALL_TYPES)
+    q = arguments(model, q=Anywhere())("q", np.arange(500))
+    for joint in model.joints:
+        own = q[:, list(joint.coords)]
+        if joint.type in ("free", "spherical"):
+            assert np.allclose(np.linalg.norm(own[:, :4], axis=1), 1, atol=1e-15)
+        elif len(joint.coords) == 1:
+            assert (own >= joint.limits.lower).all() and (own <= joint.limits.upper).all()
+            assert np.ptp(own) > 0.9 * (joint.limits.upper - joint.limits.lower)
+
+
+def test_normal_positions_move_along_tangents():
+    home = kt.algorithms.neutral(QUADRUPED)
+    std = np.linspace(0.01, 0.2, QUADRUPED.n)
+    q = arguments(QUADRUPED, q=Normal(home, std))("q", np.arange(300))
+    assert np.allclose(np.linalg.norm(q[:, :4], axis=1), 1, atol=4e-16)
+    v = np.array([kt.algorithms.difference(QUADRUPED, home, x) for x in q])
+    # the standard deviation of 300 numbers is known to 1 / sqrt(600); five of that
+    assert np.allclose(v.std(axis=0) / std, 1, atol=5 / np.sqrt(600))
+
+
+def test_grids_are_combined_and_repeated():
+    x = arguments(QUADRUPED, 2, dq=Grid([0, 1, 2]), gravity=Grid([[0, 0, -1], [0, 0, -2]]))
+    assert x.points == 6
+    samples = np.arange(12)
+    assert x("dq", samples)[:, 0].tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert x("gravity", samples)[:, 2].tolist() == [-1, -1, -2, -2] * 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_spread_scales_what_a_link_has(name):
+    own = free_values(QUADRUPED, name)
+    x = arguments(QUADRUPED, **{name: Spread(0.1)})(name, np.arange(50))
+    assert x.shape == (50, *own.shape)
+    there = own != 0
+    factors = x[:, there] / own[there]
+    assert (abs(factors - 1) <= 0.1 + 1e-15).all()
+    if factors.size:
+        assert np.ptp(factors) > 0.15
+    if name == "inertia":  # one factor a link: what exists stays possible
+        assert np.allclose(x[:, 0] * own[0, 0, 0], own[0] * x[:, :1, 0, 0][..., None], rtol=1e-14)
+
+
+def test_choices_come_from_their_values():
+    x = arguments(QUADRUPED, dq=Choice([1.0, 5.0]))("dq", np.arange(400))
+    assert set(x.ravel().tolist()) == {1.0, 5.0}
+    assert abs((x[:, 0] == 5).mean() - 0.5) < 5 * 0.5 / 20
+
+
+def test_a_stream_depends_on_its_own_name_alone():
+    alone = arguments(QUADRUPED, dq=Uniform(0, 1))
+    both = arguments(QUADRUPED, dq=Uniform(0, 1), q=Anywhere(), mass=Spread(0.5))
+    assert np.array_equal(alone("dq", np.arange(9)), both("dq", np.arange(9)))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"dq": Normal(0, -1)}, "std of dq .* expected 0 or more"),
+        ({"dq": Uniform(1, 0)}, "low of dq .* above high"),
+        ({"dq": Uniform([1, 2], 3)}, r"range of dq .* shape \(18,\)"),
+        ({"dq": Anywhere()}, "which is for positions"),
+        ({"dq": Spread(0.1)}, "for data of the robot alone"),
+        ({"mass": Spread(1.5)}, "expected 0 <= share < 1"),
+        ({"dq": Choice([])}, r"expected \(k, \.\.\.\)"),
+        ({"dq": np.nan}, "expected finite numbers"),
+        ({"dq": "fast"}, "expected numbers"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(values, message):
+    with pytest.raises((InputError, ShapeError), match=message):
+        arguments(QUADRUPED, **values)
