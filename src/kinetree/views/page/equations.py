@@ -6,6 +6,7 @@ from typing import Any
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
 
+MOST_JOINTS = 8
 MOST_OPERATIONS = 220  # of the compiled Coriolis matrix: a count that is quick and grows with it
 MOST_MARKUP = 40_000  # characters of one equation
 # SymPy's product is without any space, so that 7.6 cos reads as one word
@@ -19,12 +20,11 @@ TITLES = {
 
 def equations(robot: Robot, digits: int = 4) -> str:
     """Markup of M, C and g, or a sentence that says why they are not shown."""
-    count = robot.coriolis_matrix.operations
-    if count > MOST_OPERATIONS:
+    if robot.n > MOST_JOINTS or robot.coriolis_matrix.operations > MOST_OPERATIONS:
         return (
-            f"<p>The closed forms of this robot are too long to read ({count} operations for C "
-            "alone). <code>kt.symbolic(robot)</code> gives them, and <code>robot.explain(q, dq, "
-            "ddq)</code> shows every step of the recursion instead.</p>"
+            "<p>The closed forms of this robot are too long to read. <code>kt.symbolic(robot)"
+            "</code> gives them, and <code>robot.explain(q, dq, ddq)</code> shows every step of the "
+            "recursion instead.</p>"
         )
     try:
         from kinetree.symbols.front import symbolic

@@ -1,0 +1,236 @@
+"""Pages as text: whole, self-contained, and never more than the robot's words as text."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError, ShapeError
+from kinetree.views import report_page, session_page
+from kinetree.views.page.document import document, json_text, number, table
+from kinetree.views.page.plots import line_plot, ticks
+
+NAMES = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "]]>",
+    "\"'><b>",
+    "&lt;i&gt;",
+)
+VOID = {"meta", "input", "img", "br", "link", "rect", "path", "line", "polygon", "circle"}
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and texts of a page; refuses tags that are not closed in order."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.stack, self.tags, self.attributes, self.texts = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert not self.stack
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.stack.pop() == tag
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+
+    def handle_data(self, data):
+        if not self.stack or self.stack[-1] not in ("script", "style"):
+            self.texts.append(data)
+
+
+def hostile_robot():
+    builder = kt.Builder(NAMES[0]).link("base").link(NAMES[1], 1, (0.3, 0, 0))
+    builder.link(NAMES[2], 1, (0.2, 0, 0)).frame(NAMES[4], NAMES[2], (0.4, 0, 0), tool=True)
+    builder.joint(NAMES[3], "revolute", "base", NAMES[1])
+    builder.joint(NAMES[1], "revolute", NAMES[1], NAMES[2], at=(0.5, 0, 0))
+    return kt.Robot(builder.build())
+
+
+def page_data(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+
+
+@pytest.mark.parametrize("name", sorted(kt.robots.__all__))
+def test_every_robot_has_a_well_formed_page(name):
+    robot = getattr(kt.robots, name)()
+    page = report_page(robot, samples=60)
+    outline = Outline(page)
+    text = " ".join(outline.texts)
+    assert all(word in text for word in (robot.name, "Joints", "Links", "Equations of motion"))
+    assert all(joint.name in text for joint in robot.model.joints)
+    assert len(page_data(page)["handles"]) == robot.n
+
+
+def test_pages_ask_for_nothing():
+    page = report_page(kt.robots.planar_2r(), samples=60)
+    outline = Outline(page)
+    values = [
+        value or "" for name, value in outline.attributes if name in ("src", "href", "action")
+    ]
+    assert values == []
+    assert not {"link", "iframe", "img", "object", "embed", "base"} & set(outline.tags)
+    bare = page.replace("http://www.w3.org/1998/Math/MathML", "")
+    assert (
+        "http:" not in bare
+        and "https:" not in bare
+        and "url(" not in bare
+        and "@import" not in bare
+    )
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+
+
+def both_pages(robot, notes):
+    motion = robot.simulate([0.1, 0.2], duration=0.1)
+    return report_page(robot, samples=60), session_page(robot, motion, notes=notes)
+
+
+def test_names_of_a_robot_stay_text():
+    """A hostile robot has pages of the same elements as a harmless one of the same build."""
+    plain = [Outline(page) for page in both_pages(kt.robots.double_pendulum(), "notes")]
+    hostile = [Outline(page) for page in both_pages(hostile_robot(), NAMES[0])]
+    for expected, outline in zip(plain, hostile, strict=True):
+        assert set(outline.tags) - {"summary", "details", "ul", "li"} <= set(expected.tags)
+        assert outline.tags.count("script") == 2
+        assert not [name for name, _ in outline.attributes if name.startswith("on")]
+        text = " ".join(outline.texts)
+        assert all(name in text for name in (NAMES[0], NAMES[1], NAMES[3], NAMES[4]))
+
+
+def test_file_names_and_warnings_stay_text(tmp_path):
+    path = tmp_path / "<b>&'.urdf"
+    try:
+        path.write_text(
+            '<robot name="r"><link name="a"/><link name="&lt;i&gt;"><visual><geometry>'
+            '<mesh filename="&lt;script&gt;x.stl"/></geometry></visual></link>'
+            '<joint name="j" type="continuous"><parent link="a"/><child link="&lt;i&gt;"/>'
+            "</joint></robot>"
+        )
+    except OSError:
+        pytest.skip("this system has no such file names")
+    with pytest.warns(kt.KinetreeWarning, match="moves no mass"):
+        robot = kt.load(path)
+    outline = Outline(report_page(robot, samples=60))
+    text = " ".join(outline.texts)
+    assert outline.tags.count("script") == 2 and "i" not in set(outline.tags)
+    assert all(word in text for word in ("<b>&'.urdf", "<script>x.stl", "link '<i>'"))
+
+
+def test_json_in_a_script_ends_nothing():
+    nasty = {"a": "</script><!--<script>\u2028\u2029&", "b": [1.5, None]}
+    text = json_text(nasty)
+    assert json.loads(text) == nasty
+    assert not set("<>&\u2028\u2029") & set(text)
+    with pytest.raises(ValueError):
+        json_text(float("nan"))
+
+
+def test_documents_hold_their_own_hashes():
+    import base64
+    import hashlib
+
+    page = document("<t>", "<main></main>", {}, ("kinematics.js",))
+    script = re.search(r"<script>(.*?)</script>", page, re.S)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page and "<title>&lt;t&gt;</title>" in page
+
+
+def test_tables_escape_and_numbers_are_short():
+    assert "<td>&lt;b&gt;</td>" in table("", ("a",), [("<b>",)])
+    assert [number(x) for x in (-0.5, np.inf, -np.inf, np.nan, 1234567)] == [
+        "−0.5", "∞", "−∞", "–", "1.235e+06",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (-3, 4, [-2, 0, 2, 4]), (7, 7, [7]), (0, 1e-9, 6)],
+)
+def test_ticks_are_round(low, high, expected):
+    found = ticks(low, high)
+    if isinstance(expected, int):
+        assert len(found) == expected
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_lines_of_a_plot_go_through_their_points():
+    t, x = np.array([0.0, 1.0, 2.0]), np.array([[0.0], [5.0], [10.0]])
+    svg = line_plot("q", "rad", t, x, ["a"])
+    points = [tuple(map(float, p.split())) for p in re.search(r'd="M([^"H]*)"', svg)[1].split("L")]
+    (x0, y0), (x1, y1), (x2, y2) = points
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11) and y0 - y1 == pytest.approx(
+        y1 - y2, abs=0.11
+    )
+    assert y0 > y2
+
+
+def test_closed_forms_are_shown_where_they_are_short():
+    page = report_page(kt.robots.cart_pole(), samples=60)
+    assert page.count("<math") == 3 and "too long to read" not in page
+    assert "too long to read" in report_page(kt.robots.panda(), samples=60)
+
+
+def test_a_session_holds_the_whole_motion():
+    robot = kt.robots.double_pendulum()
+    motion = robot.simulate([1.0, 0.5], duration=0.5)
+    data = page_data(session_page(robot, motion))["motion"]
+    np.testing.assert_allclose(data["t"], motion.t, rtol=1e-8)
+    np.testing.assert_allclose(data["q"], motion.q, rtol=1e-8)
+    np.testing.assert_allclose(data["columns"]["dq"], motion.dq, rtol=1e-5)
+
+
+def test_long_motions_are_thinned_and_keep_their_ends():
+    robot = kt.robots.double_pendulum()
+    t = np.linspace(0, 10, 5001)
+    q = np.stack([np.sin(t), np.cos(t)], axis=1)
+    motion = kt.simulate.Trajectory(t=t, q=q, dq=0 * q, ddq=0 * q, model=robot.model)
+    page = session_page(robot, motion)
+    kept = page_data(page)["motion"]["t"]
+    assert len(kept) == 1500 and kept[0] == 0 and kept[-1] == 10
+    assert "1500 of them here" in page
+
+
+def test_forces_are_computed_where_a_motion_has_none():
+    robot = kt.robots.planar_2r()
+    q = np.zeros((3, 2))
+    motion = kt.simulate.Trajectory(t=[0, 1, 2], q=q, dq=q, ddq=q, model=robot.model)
+    tau = page_data(session_page(robot, motion))["motion"]["columns"]["tau"]
+    np.testing.assert_allclose(tau, robot.gravity_forces(q), rtol=1e-5)
+
+
+def test_motions_of_another_robot_and_batches_are_refused():
+    robot = kt.robots.planar_2r()
+    motion = kt.robots.double_pendulum().simulate([0.1, 0.1], duration=0.1)
+    with pytest.raises(InputError, match="Give the robot that moved"):
+        session_page(robot, motion)
+    q = np.zeros((3, 4, 2))
+    batch = kt.simulate.Trajectory(t=[0, 1, 2], q=q, dq=q, ddq=q, model=robot.model)
+    with pytest.raises((InputError, ShapeError)):
+        session_page(robot, batch)
+
+
+def test_degrees_turn_the_tables():
+    page = report_page(kt.robots.panda(), samples=60, degrees=True)
+    assert '<td class="n">−166</td>' in page and 'id="degrees" checked' in page
+
+
+def test_robots_that_cannot_move_have_a_page():
+    builder = kt.Builder("stone").link("base", 3, (0, 0, 1))
+    page = report_page(kt.Robot(builder.build()))
+    Outline(page)
+    assert "stone" in page
