@@ -23,8 +23,8 @@ def equations(robot: Robot, digits: int = 4) -> str:
     if robot.n > MOST_JOINTS or robot.coriolis_matrix.operations > MOST_OPERATIONS:
         return (
             "<p>The closed forms of this robot are too long to read. <code>kt.symbolic(robot)"
-            "</code> gives them, and <code>robot.explain(q, dq, ddq)</code> shows every step of the "
-            "recursion instead.</p>"
+            "</code> gives them, and <code>robot.explain(q, dq, ddq)</code> shows every step of "
+            "the recursion instead.</p>"
         )
     try:
         from kinetree.symbols.front import symbolic

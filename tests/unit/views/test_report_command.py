@@ -1,0 +1,46 @@
+"""`kinetree report` in a process of its own: files, standard output, complaints."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def run(*words, cwd):
+    command = [sys.executable, "-m", "kinetree", "report", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8")
+
+
+def test_a_page_is_written_and_told_about(tmp_path):
+    done = run("planar_2r", "-o", "arm.html", "--samples", "50", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    page = tmp_path / "arm.html"
+    assert told == {
+        "robot": "planar 2R", "file": "arm.html", "bytes": page.stat().st_size, "warnings": 0,
+        "not_drawn": [],
+    }  # fmt: skip
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_without_a_file_the_page_goes_to_standard_output(tmp_path):
+    done = run("rp", "--samples", "50", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.rstrip().endswith("</html>")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pand", "-o", "x.html"], "Did you mean 'panda'"),
+        (["panda", "--json"], "needs a file"),
+        (["panda", "-o", "nowhere/x.html"], "there is no folder"),
+        (["panda", "-o", "x.html", "--folder", "nowhere"], "is no folder"),
+        (["panda", "-o", "x.html", "--samples", "1"], "expected 10 to 1000000"),
+    ],
+)
+def test_complaints_are_one_paragraph(words, message, tmp_path):
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
