@@ -35,7 +35,7 @@ def run(words: list[str]) -> None:
 
     from kinetree.cli.app import app
     from kinetree.cli.interrupt import end_promptly
-    from kinetree.cli.vectors import spread
+    from kinetree.cli.words import digest
 
     warnings.filterwarnings("always", category=KinetreeWarning)
     warnings.showwarning = show_warning
@@ -43,7 +43,7 @@ def run(words: list[str]) -> None:
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # the list of commands shows what each says of itself
     try:
-        app(spread(words), exit_on_error=False, print_error=False)
+        app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         known = words and not isinstance(error, UnknownCommandError)
         page = f"kinetree {words[0]} --help" if known else "kinetree --help"

@@ -17,7 +17,6 @@ RobotName = Annotated[
 Data = Annotated[
     str | None,
     Parameter(
-        allow_leading_hyphen=True,
         help="CSV file with a state in every row, or - for standard input. Columns are named "
         "q:JOINT, dq:JOINT, ... in the first line, or have no names and stand in this order.",
     ),

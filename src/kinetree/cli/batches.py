@@ -11,11 +11,10 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.cli.rows import Block, read_rows, with_zeros
+from kinetree.cli.words import STREAM
 from kinetree.cli.writing import Rows, csv_line, json_text, number_lines
 from kinetree.errors import InputError
 from kinetree.model import Model
-
-STDIN = "-"
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Job:
 @contextmanager
 def opened(data: str) -> Iterator[tuple[BinaryIO, str, int | None]]:
     """The stream of a file or of standard input, its name in messages, and its size if known."""
-    if data == STDIN:
+    if data == STREAM:
         yield sys.stdin.buffer, "standard input", None
         return
     path = Path(data)

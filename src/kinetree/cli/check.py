@@ -12,7 +12,6 @@ def check(
     trajectory: Annotated[
         str,
         Parameter(
-            allow_leading_hyphen=True,
             help="CSV file with columns t, q:JOINT, perhaps dq:JOINT, ddq:JOINT, tau:JOINT; or - "
             "for standard input.",
         ),

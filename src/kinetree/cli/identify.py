@@ -13,7 +13,6 @@ def identify(
     data: Annotated[
         str,
         Parameter(
-            allow_leading_hyphen=True,
             help="CSV file with columns t, q:JOINT, tau:JOINT, perhaps dq:JOINT and ddq:JOINT; or "
             "- for standard input.",
         ),

@@ -11,6 +11,7 @@ from kinetree.cli.angles import units
 from kinetree.cli.choices import find_robot
 from kinetree.cli.show import console, print_json, table
 from kinetree.cli.trajectories import as_file
+from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
 from kinetree.identify import Identification, identify, read_recording
@@ -40,7 +41,7 @@ def run_identify(
         )
     check_output(files.output, files.robot)
     for path in (files.data, files.test):
-        if path not in (None, "-") and not Path(path).is_file():
+        if path not in (None, STREAM) and not Path(path).is_file():
             raise InputError(f"{path} is no file; expected a recording.")
     robot = find_robot(files.robot)
     with as_file(files.data) as path:

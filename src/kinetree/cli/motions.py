@@ -12,6 +12,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.show import console, number, print_json, say, table
 from kinetree.cli.trajectories import read_trajectory, scaled, write_trajectory
 from kinetree.cli.vectors import vector
+from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
 from kinetree.extras import need
@@ -20,7 +21,7 @@ from kinetree.simulate.trajectory import Trajectory
 
 NEEDS = {"gravity": ("kd",), "pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
-STDOUT = Path("-")
+STDOUT = Path(STREAM)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ def simulate(
     forces: Annotated[
         str | None,
         Parameter(
-            allow_leading_hyphen=True,
             help="CSV file with t and tau:JOINT, or - for standard input; values are joined by "
             "lines.",
         ),
@@ -43,7 +42,6 @@ def simulate(
     reference: Annotated[
         str | None,
         Parameter(
-            allow_leading_hyphen=True,
             help="CSV file of a trajectory that the controller follows instead of --to.",
         ),
     ] = None,
@@ -58,7 +56,6 @@ def simulate(
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            allow_leading_hyphen=True,
             help="CSV file to write, - for standard output.",
         ),
     ] = None,

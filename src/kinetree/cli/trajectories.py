@@ -11,8 +11,9 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.cli.angles import factors
-from kinetree.cli.batches import STDIN, opened
+from kinetree.cli.batches import opened
 from kinetree.cli.rows import read_rows
+from kinetree.cli.words import STREAM
 from kinetree.cli.writing import Rows, csv_line, number_lines
 from kinetree.errors import InputError
 from kinetree.motion.columns import columns_of
@@ -24,7 +25,7 @@ from kinetree.simulate.trajectory import Trajectory
 @contextmanager
 def as_file(data: str) -> Iterator[Path]:
     """The file, or a copy of standard input where data is `-`."""
-    if data != STDIN:
+    if data != STREAM:
         path = Path(data)
         if path.is_dir():
             raise InputError(f"{data} is a folder; expected a CSV file of a trajectory.")

@@ -1,7 +1,7 @@
 """Joint vectors as typed: `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
@@ -13,16 +13,6 @@ from kinetree.cli.angles import factors, names
 from kinetree.cli.choices import nearest
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
-
-NEGATIVE_LIST = re.compile(r"-[\d.][^=\s]*,[^=]*")
-
-
-def spread(words: Iterable[str]) -> list[str]:
-    """Words of the command line, `-0.1,0.2` in pieces: as one it would look like an option."""
-    found: list[str] = []
-    for word in words:
-        found += re.split(r"[,\s]+", word) if NEGATIVE_LIST.fullmatch(word) else [word]
-    return found
 
 
 def vector(model: Model, quantity: str, words: Sequence[str] | None, degrees: bool) -> Array:

@@ -1,0 +1,110 @@
+"""What is typed wrongly: one paragraph on stderr that names it and the way out, exit code 2."""
+
+import shutil
+
+import pytest
+from cli_program import Program
+
+CASES = {
+    "id": "parameter ROBOT requires an argument",
+    "id pandda": "Did you mean 'panda'?",
+    "info nope.urdf": "there is no file nope.urdf; expected a robot",
+    "info arn.urdf": "Did you mean 'arm.urdf'?",
+    "info nowhere/arm.urdf": "There is no folder nowhere either",
+    "info .": "is a folder; expected a robot file. It holds arm.urdf",
+    "info text.urdf": "text.urdf:1:1: the file is no XML",
+    "info page.xml": "page.xml",
+    "info notes.txt": "notes.txt ends with '.txt'",
+    "id panda --q 1 2": "--q has 2 numbers; 'Franka Panda' needs 7: panda_joint1",
+    "id panda --q": "--q requires at least 1 element",
+    "id planar_2r --q 1 x": "'x' for 'joint2' is no number",
+    "id planar_2r --q 1 nan": "'joint2' is nan; expected a finite number",
+    "id planar_2r --dq inf 0": "--dq: 'joint1' is inf",
+    "id planar_2r --q jiont1=1": "Did you mean 'joint1'?",
+    "id planar_2r --q joint1=1 joint1=2": "names 'joint1' twice",
+    "id planar_2r --q joint1=1 2": "'2' has no name",
+    "id planar_2r --ddq 1 2 3": "--ddq has 3 numbers",
+    "id --q 1 2 planar_2r": "lists take all words up to the next option",
+    "id quadruped --q base.qw=0.5": "quaternion of joint 'base' in --q",
+    "id planar_2r --qq 1 2": "Did you mean --q?",
+    "id planar_2r --jsn": "Did you mean --json?",
+    "id planar_2r -x": "Unknown option",
+    "id planar_2r nope.csv": "there is no file nope.csv",
+    "id planar_2r .": "is a folder; expected a CSV file",
+    "id planar_2r in.csv --q 1 2": "--q and the file in.csv both give states",
+    "id planar_2r in.csv -o in.csv": "which is being read",
+    "id planar_2r in.csv -o no/out.csv": "there is no folder no",
+    "id planar_2r in.csv -o .": "a folder; expected the name of a file",
+    "terms planar_2r --dq 1": "--dq has 1 numbers",
+    "explain planar_2r --formulation screws": 'Did you mean "screw"?',
+    "explain planar_2r in.csv --row 0": "rows are counted from 1",
+    "equations planar_2r --quantity Q": "there is no quantity 'Q'",
+    "equations planar_2r --symbols inertia": "Did you mean 'inertial'?",
+    "equations planar_2r --digits 40": "expected 1 to 17",
+    "export planar_2r mass_matrx": "Did you mean 'mass_matrix'?",
+    "export planar_2r pose --frame tol": "Did you mean 'tool'?",
+    "export planar_2r --language cobol": 'Invalid value "cobol" for --language',
+    "export planar_2r --language julia --driver": "a test driver exists in C",
+    "simulate planar_2r --duration -1": "duration is -1 s",
+    "simulate planar_2r --duration x": 'unable to convert "x" into float',
+    "simulate planar_2r --controller pd": "needs --kp and --kd",
+    "simulate planar_2r --controller pd --kp 1 --kd 1 --ki 1": "has no use for --ki",
+    "simulate planar_2r --kp 1": "--controller none has no use for --kp",
+    "simulate planar_2r --controller pid --kp 1 --kd 1 --ki 1 --to 1 1 --reference x": "--to and",
+    "simulate planar_2r --tau 1 1 --forces in.csv": "--tau and --forces",
+    "simulate planar_2r --plot x.foo": "expected a name ending with .png",
+    "simulate planar_2r -o no/m.csv": "there is no folder no",
+    "check planar_2r": "TRAJECTORY requires an argument",
+    "check planar_2r nope.csv": "there is no file nope.csv",
+    "check planar_2r in.csv": "line 1: no column 't'",
+    "bench planar_2r --batch 0": "expected numbers from 1",
+    "bench nobody": "there is no robot 'nobody'",
+    "identify planar_2r nope.csv -o x.urdf": "nope.csv is no file",
+    "completion tcsh": 'Invalid value "tcsh"',
+    "demo twice": "Unused Tokens: ['twice']",
+    "simulat planar_2r": 'Did you mean "simulate"?',
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = Program(tmp_path_factory.mktemp("faults"))
+    (found.folder / "in.csv").write_text("1,2\n", encoding="utf-8")
+    (found.folder / "text.urdf").write_text("hello\n", encoding="utf-8")
+    (found.folder / "page.xml").write_text("<html></html>\n", encoding="utf-8")
+    (found.folder / "notes.txt").write_text("<robot/>\n", encoding="utf-8")
+    (found.folder / "arm.urdf").write_text("<robot name='x'><link name='a'/></robot>")
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_a_fault_is_one_paragraph(folder, line):
+    found = folder(line, code=2)
+    assert CASES[line] in found.stderr, found.stderr
+    assert found.stderr.startswith("kinetree: ") and found.stderr.count("\n") == 1
+    assert found.stdout == ""
+
+
+def test_nothing_is_written_where_something_is_wrong(folder):
+    folder("simulate planar_2r --controller pd -o m.csv", code=2)
+    assert not (folder.folder / "m.csv").exists()
+
+
+@pytest.mark.skipif(not shutil.which("chmod"), reason="no permissions to take away")
+def test_a_file_that_may_not_be_read(folder):
+    path = folder.folder / "closed.csv"
+    path.write_text("1,2\n", encoding="utf-8")
+    path.chmod(0)
+    try:
+        path.read_text(encoding="utf-8")
+    except PermissionError:
+        assert "Permission denied" in folder("id planar_2r closed.csv", code=2).stderr
+    else:
+        pytest.skip("this user may read everything")
+
+
+def test_a_robot_without_joints_is_told_of_plainly(folder):
+    found = folder("info arm.urdf --json")
+    assert '"n": 0' in found.stdout
+    assert "Traceback" not in folder("id arm.urdf", code=2).stderr
