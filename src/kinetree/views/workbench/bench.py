@@ -21,7 +21,8 @@ class Bench:
 
     scene: the shapes of the robot. trajectory: the motion that was simulated, read or recorded
     last. watchers: told of every new trajectory. plots: the place of the curves. closers: what ends
-    before another robot takes over. folder: private, for files that were uploaded.
+    before another robot takes over. folder: private, for files that were uploaded. meshes: the only
+    folder that meshes of the robot's own file are read from; that of the file when None.
     """
 
     server: Any
@@ -30,6 +31,7 @@ class Bench:
     scene: Scene
     folder: Path
     trajectory: Trajectory | None = None
+    meshes: Path | None = None
     plots: Any = None
     refreshers: list[Refresh] = field(default_factory=list)
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)

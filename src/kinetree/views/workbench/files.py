@@ -42,7 +42,8 @@ def read_robot_file(name: str, content: bytes, folder: Path) -> tuple[Robot, Sce
     if not content or len(content) > UPLOAD_BYTES:
         raise InputError(f"The file has {len(content)} bytes; expected 1 to {UPLOAD_BYTES}.")
     with private_file(folder, f"robot{ending}", content) as path:
-        return read_robot(path, folder)
+        robot, drawn, notes = read_robot(path, folder)
+    return Robot(robot.model), drawn, notes  # without a report, whose file is gone
 
 
 def read_robot(path: Path, folder: Path | None = None) -> tuple[Robot, Scene, list[str]]:

@@ -16,8 +16,9 @@ def math(body: str) -> str:
 
 
 def sub(letter: str, index: str) -> str:
-    """A letter with an index."""
-    return f"<msub><mi>{letter}</mi><mi>{index}</mi></msub>"
+    """A letter with an index of one or more letters."""
+    low = "".join(f"<mi>{x}</mi>" for x in index) if len(index) < 3 else f"<mi>{index}</mi>"
+    return f"<msub><mi>{letter}</mi><mrow>{low}</mrow></msub>"
 
 
 def dot(letter: str, index: str, dots: str = "˙") -> str:
@@ -34,7 +35,7 @@ def _transposed(body: str) -> str:
 
 
 _AD_IP, _AD_CI = sub("Ad", "ip"), sub("Ad", "ci")
-_PLUS, _EQUALS, _MINUS = "<mo>+</mo>", "<mo>=</mo>", "<mo>-</mo>"
+_PLUS, _EQUALS, _MINUS = "<mo>+</mo>", "<mo>=</mo>", "<mo>−</mo>"
 STEPS = {
     "V": math(
         f"<mrow>{sub('V', 'i')}{_EQUALS}{_AD_IP}{sub('V', 'p')}{_PLUS}{sub('A', 'i')}"

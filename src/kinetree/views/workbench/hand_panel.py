@@ -17,7 +17,7 @@ def add_hand(bench: Bench) -> None:
     gui, model = bench.server.gui, bench.state.robot.model
     frames = tuple(model.frames)
     frame = gui.add_dropdown("Frame", frames, initial_value=model.tool)
-    shown = {kind: gui.add_checkbox(f"draw {kind} ellipsoid", False) for kind in KINDS}
+    shown = {kind: gui.add_checkbox(f"draw {kind}", False) for kind in KINDS}
     text = gui.add_html("")
     nodes: dict[str, Any] = {
         kind: bench.server.scene.add_icosphere(

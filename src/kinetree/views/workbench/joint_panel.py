@@ -17,7 +17,8 @@ from kinetree.views.workbench.handles import (
     rate_sliders,
     slider_values,
 )
-from kinetree.views.workbench.state import State, at_rest
+from kinetree.views.workbench.state import State, home
+from kinetree.views.workbench.text import number
 
 HOME, RANDOM, STILL = "home", "random", "still"
 STEPS = 2000  # of a slider from end to end
@@ -45,7 +46,7 @@ def press(bench: Bench, button: str) -> None:
     """Home, a random position within the limits, or no motion."""
     zero, robot = np.zeros(bench.state.robot.n), bench.state.robot
     if button == HOME:
-        change(bench, q=at_rest(robot).q, dq=zero, ddq=zero)
+        change(bench, q=home(robot), dq=zero, ddq=zero)
     elif button == RANDOM:
         change(bench, q=robot.random())
     else:
@@ -77,7 +78,10 @@ def add_sliders(
     for k, (slider, factor) in enumerate(zip(sliders, factors, strict=True)):
         low, high = slider.low * factor, slider.high * factor
         value = min(max(float(start[k]) * factor, low), high)
-        node = bench.server.gui.add_slider(slider.name, low, high, step(low, high), value)
+        marks = tuple((end, number(end, 3)) for end in (low, high))
+        node = bench.server.gui.add_slider(
+            slider.name, low, high, step(low, high), value, marks=marks
+        )
         node.on_update(moved(k))
         nodes.append(node)
 

@@ -17,6 +17,7 @@ from kinetree.views.workbench.text import escape, number
 
 PLAY, PAUSE = "Play", "Pause"
 RECORD, FINISH = "Record what I do", "Finish recording"
+WAIT = reading("<p>Simulating; the first time, the robot is compiled for it ...</p>")
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1": 1.0, "2": 2.0}
 
 
@@ -33,7 +34,11 @@ def add_motion(bench: Bench) -> None:
 
     def simulate(_: Any) -> None:
         clock.player.stop()
-        take(bench, simulated(bench.state, motion.value, float(duration.value)))
+        run.disabled, note.content = True, WAIT
+        try:
+            take(bench, simulated(bench.state, motion.value, float(duration.value)))
+        finally:
+            run.disabled, note.content = False, "" if note.content == WAIT else note.content
         clock.play()
 
     def open_file(event: Any) -> None:
@@ -154,7 +159,7 @@ def add_takeaway(bench: Bench) -> None:
             if bench.trajectory is None:
                 tell(event.client, "No motion yet", "Simulate, open or record one first.", "yellow")
                 return
-            content = make(bench.state.robot, bench.trajectory, bench.folder)
+            content = make(bench, bench.trajectory)
             event.client.send_file_download(name, content, save_immediately=True)
 
         return by_hand(press)

@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 
 from kinetree import controllers
+from kinetree.algorithms import forward_kinematics
 from kinetree.arrays import Array
 from kinetree.errors import InputError
-from kinetree.algorithms import forward_kinematics
 from kinetree.motion.columns import from_columns
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.spatial import cross
-from kinetree.views.workbench.state import State, within_limits
+from kinetree.views.workbench.state import State, external_wrenches, home
 
 LONGEST = 60.0  # s
+LARGE = 20  # degrees of freedom
 FREQUENCY = 8.0  # of the controlled joints, rad/s
 
 
@@ -36,9 +37,8 @@ def holding(state: State) -> Any:
 
 
 def homing(state: State) -> Any:
-    """Computed torque brings the robot to its neutral position."""
-    home = within_limits(state.robot, state.robot.neutral())
-    return controllers.ComputedTorque(home, kp=FREQUENCY**2, kd=2 * FREQUENCY)
+    """Computed torque brings the robot home."""
+    return controllers.ComputedTorque(home(state.robot), kp=FREQUENCY**2, kd=2 * FREQUENCY)
 
 
 MOTIONS: dict[str, Callable[[State], Any]] = {
@@ -72,11 +72,15 @@ def simulated(state: State, motion: str, duration: float) -> Trajectory:
     )
 
 
-def steady(state: State) -> Callable[..., Array] | None:
-    """F_ext(t, q, dq) of a push that goes on: its force stays as it is in {s}."""
+def steady(state: State) -> Any:
+    """F_ext of a push that goes on: its force stays as it is in {s}, however the link turns.
+
+    With more than LARGE degrees of freedom it turns with its link instead, as a constant wrench:
+    compiled into the equations of a humanoid, the law below takes minutes.
+    """
     push, model = state.push, state.robot.model
-    if push is None:
-        return None
+    if push is None or model.n > LARGE:
+        return None if push is None else external_wrenches(state)
 
     def law(t: Any, q: Array, dq: Array) -> Array:
         R_is = forward_kinematics(model, q)[push.link][:3, :3].T

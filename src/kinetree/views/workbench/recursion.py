@@ -16,7 +16,7 @@ from kinetree.views.workbench.text import escape, number
 
 OUTWARD, INWARD = "outward", "inward"
 SYMBOLS = {OUTWARD: ("V", "dV"), INWARD: ("F", "tau")}
-NAMES = {"V": "twist V", "dV": "acceleration dV", "F": "wrench F", "tau": "joint force τ"}
+NAMES = {"V": "V", "dV": "dV", "F": "F", "tau": "τ"}
 ROWS = {
     "V": ("ωx", "ωy", "ωz", "vx", "vy", "vz"),
     "dV": ("αx", "αy", "αz", "ax", "ay", "az"),
@@ -91,7 +91,7 @@ def term_table(symbol: str, term: Term, rates: tuple[str, ...]) -> str:
         for r, name in enumerate(rows)
     )
     head = f"<tr><th></th>{''.join(names)}<th>{NAMES[symbol]}</th></tr>"
-    return f'<table class="kt-table"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return f'<table class="kt-table kt-step"><thead>{head}</thead><tbody>{body}</tbody></table>'
 
 
 def halves_key(symbol: str) -> str:

@@ -1,10 +1,13 @@
 """Stepping through the recursion: arrows grow link by link, the numbers of the step beside them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.explain.record import Explanation
+from kinetree.views.arrows import Arrow
+from kinetree.views.shapes import Colour
 from kinetree.views.workbench.bench import Bench, by_hand
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
 from kinetree.views.workbench.scene_nodes import place
@@ -29,6 +32,7 @@ def add_recursion(bench: Bench) -> None:
     frame = scene.add_frame(
         "/recursion/link", axes_length=0.12 * extent, axes_radius=0.006 * extent, visible=False
     )
+    arrows = Arrows(bench)
     found: dict[int, Explanation] = {}  # of the state that is shown, computed when asked for
 
     def refresh(state: State) -> None:
@@ -40,15 +44,15 @@ def add_recursion(bench: Bench) -> None:
         frame.visible = k >= 0
         if k < 0:
             text.content = HELP
-            draw_arrows(bench, [])
+            arrows.draw([])
             return
         if id(state) not in found:
             found[id(state)] = explained(state)
         explanation = found[id(state)]
         text.content = step_reading(explanation, plan, k)
         place(frame, np.asarray(explanation.recursion.T_si[plan[k].link], float))
-        arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
-        draw_arrows(bench, arrows, plan[k].link)
+        found_arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
+        arrows.draw(found_arrows, plan[k].link)
 
     def press(event: Any) -> None:
         by = {PREVIOUS: -1, NEXT: 1}.get(event.target.value)
@@ -65,17 +69,30 @@ def add_recursion(bench: Bench) -> None:
     bench.refreshers.append(refresh)
 
 
-def draw_arrows(bench: Bench, arrows: list[Any], link: int | None = None) -> None:
-    """All arrows anew: those of the link at hand thick, those before it thin."""
-    scene, extent = bench.server.scene, bench.scene.extent
-    for name, radius in (("thin", 0.003), ("thick", 0.007)):
-        own = [a for a in arrows if (a.link == link) == (name == "thick")]
-        if not own:
-            scene.remove_by_name(f"/recursion/{name}")
-            continue
-        size = radius * extent
-        scene.add_arrows(
-            f"/recursion/{name}", np.array([(a.start, a.tip) for a in own], np.float32),
-            np.array([a.colour for a in own], np.uint8), shaft_radius=size,
-            head_radius=2.6 * size, head_length=5 * size,
-        )  # fmt: skip
+class Arrows:
+    """Arrows of the links: those of the link at hand thick, those before it thin."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.nodes: dict[str, Any] = {}
+        self.colours: dict[str, list[Colour]] = {}
+
+    def draw(self, arrows: Sequence[Arrow], link: int | None = None) -> None:
+        """Move the arrows that are there; others than before are drawn anew."""
+        for name, radius in (("thin", 0.003), ("thick", 0.007)):
+            own = [a for a in arrows if (a.link == link) == (name == "thick")]
+            colours = [a.colour for a in own]
+            points = np.array([(a.start, a.tip) for a in own], np.float32).reshape(-1, 2, 3)
+            if colours == self.colours.get(name, []):
+                if own:
+                    self.nodes[name].points = points
+                continue
+            self.colours[name] = colours
+            if name in self.nodes:
+                self.nodes.pop(name).remove()
+            if own:
+                size = radius * self.bench.scene.extent
+                self.nodes[name] = self.bench.server.scene.add_arrows(
+                    f"/recursion/{name}", points, np.array(colours, np.uint8), shaft_radius=size,
+                    head_radius=2.6 * size, head_length=5 * size,
+                )  # fmt: skip

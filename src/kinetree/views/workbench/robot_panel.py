@@ -14,11 +14,11 @@ from kinetree.views.workbench.text import escape, number, table
 BUILT_IN = tuple(robots.__all__)
 CHOOSE = "built-in ..."
 LABELS = {
-    "body": "links, from the joints",
+    "body": "links",
     "joint": "joints",
-    "visual": "the file's own look",
-    "inertia": "inertia ellipsoids",
-    "frame": "frames {s} and tool",
+    "visual": "visuals",
+    "inertia": "inertias",
+    "frame": "frames",
 }
 Open = Callable[[Robot, Scene | None, list[str]], None]
 
@@ -31,7 +31,7 @@ def add_robot_choice(
     gui.add_html(robot_reading(state.robot, notes))
     choice = gui.add_dropdown("Robot", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
     upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
-    degrees = gui.add_checkbox("angles in degrees", state.degrees)
+    degrees = gui.add_checkbox("degrees", state.degrees)
 
     def choose(_: Any) -> None:
         if choice.value in BUILT_IN:

@@ -1,6 +1,7 @@
 """State: what the workbench shows, as one frozen record, and what follows from it at once."""
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -38,19 +39,18 @@ class State:
         return replace(self, **changes)
 
 
-def at_rest(robot: Robot, q: Array | None = None, *, degrees: bool = False) -> State:
-    """A robot that stands still, at its neutral position unless another is given."""
-    q = within_limits(robot, robot.neutral() if q is None else q)
-    return State(robot, q, np.zeros(robot.n), np.zeros(robot.n), degrees=degrees)
+def at_rest(robot: Robot, *, degrees: bool = False) -> State:
+    """A robot that stands still at home."""
+    return State(robot, home(robot), np.zeros(robot.n), np.zeros(robot.n), degrees=degrees)
 
 
-def within_limits(robot: Robot, q: Array) -> Array:
-    """The position moved into the joints' limits: Panda's elbow, for one, cannot stand at zero."""
-    q = np.array(q, float)
+def home(robot: Robot) -> Array:
+    """Every joint at zero, or half-way between its limits where zero lies beyond them."""
+    q = np.array(robot.neutral(), float)
     for joint in robot.model.joints:
-        if joint.follows is None and joint.screw is not None:
-            k = joint.coords[0]
-            q[k] = min(max(q[k], joint.limits.lower), joint.limits.upper)
+        low, high = joint.limits.lower, joint.limits.upper
+        if joint.follows is None and joint.screw is not None and not low <= 0 <= high:
+            q[joint.coords[0]] = (low + high) / 2 if isfinite(low + high) else max(low, min(high, 0))
     return q
 
 

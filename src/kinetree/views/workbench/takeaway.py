@@ -6,6 +6,8 @@ from kinetree.errors import InputError
 from kinetree.motion.csv_files import read_csv, write_csv
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.views.session_page import session_page
+from kinetree.views.workbench.bench import Bench
 from kinetree.views.workbench.files import private_file
 
 MOST_SAMPLES = 100_000
@@ -25,15 +27,13 @@ def read_motion_file(robot: Robot, name: str, content: bytes, folder: Path) -> T
     return trajectory
 
 
-def as_csv(robot: Robot, trajectory: Trajectory, folder: Path) -> bytes:
+def as_csv(bench: Bench, trajectory: Trajectory) -> bytes:
     """The motion as a CSV file, every number in full."""
-    with private_file(folder, "motion.csv", b"") as path:
+    with private_file(bench.folder, "motion.csv", b"") as path:
         write_csv(trajectory, path)
         return path.read_bytes()
 
 
-def as_page(robot: Robot, trajectory: Trajectory, folder: Path) -> bytes:
+def as_page(bench: Bench, trajectory: Trajectory) -> bytes:
     """The robot and its motion in one page that needs nothing else."""
-    from kinetree.views.session_page import session_page
-
-    return session_page(robot, trajectory).encode()
+    return session_page(bench.state.robot, trajectory, folder=bench.meshes).encode()

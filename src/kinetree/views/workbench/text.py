@@ -1,7 +1,7 @@
 """Text on the page: numbers of a steady width, and names that can never become markup."""
 
 from html import escape
-from math import isfinite
+from math import floor, isfinite, log10
 from typing import Any
 
 __all__ = ["escape", "number", "percent", "table", "vector"]
@@ -17,8 +17,8 @@ def number(x: Any, digits: int = 4) -> str:
     size = abs(x)
     if size >= 10**digits or size < 1e-3:
         return f"{x:.{digits - 2}e}".replace("e-0", "e-").replace("e+0", "e")
-    before = max(len(str(int(size))), 1)
-    return f"{x:.{max(digits - before, 0)}f}"
+    place = floor(log10(size))  # of the first digit
+    return f"{x:.{min(max(digits - 1 - place, 0), digits)}f}"
 
 
 def vector(x: Any, digits: int = 3) -> str:

@@ -6,6 +6,8 @@ import webbrowser
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+
 from kinetree.robot import Robot
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
@@ -18,7 +20,7 @@ from kinetree.views.workbench.recursion_panel import add_recursion
 from kinetree.views.workbench.robot_panel import add_robot_choice
 from kinetree.views.workbench.scene_nodes import add_robot
 from kinetree.views.workbench.server import start_server, stop_server
-from kinetree.views.workbench.state import at_rest
+from kinetree.views.workbench.state import at_rest, link_poses
 from kinetree.views.workbench.wrench_panel import add_wrench
 
 WIDTH = 360  # pixels of the controls
@@ -55,6 +57,7 @@ def view(
     *,
     drawn: Scene | None = None,
     notes: list[str] | None = None,
+    meshes: Path | None = None,
     port: int = 0,
     browser: bool = True,
     degrees: bool = False,
@@ -65,6 +68,7 @@ def view(
         robot: Panda when None.
         drawn: its shapes, where they are known already, as from `read_robot`.
         notes: remarks to show with it.
+        meshes: the only folder that meshes are read from; that of the robot's file when None.
         port: of 127.0.0.1; 0 takes a free one.
         browser: whether to open the page.
         degrees: show angles in degrees.
@@ -73,10 +77,10 @@ def view(
         from kinetree.robots import panda
 
         robot = panda()
-    drawn = scene(robot) if drawn is None else drawn
+    drawn = scene(robot, folder=meshes) if drawn is None else drawn
     server, guard = start_server(port)
     folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
-    bench = Bench(server, guard, at_rest(robot, degrees=degrees), drawn, folder)
+    bench = Bench(server, guard, at_rest(robot, degrees=degrees), drawn, folder, meshes=meshes)
     build(bench, notes or [])
     if browser:
         webbrowser.open(address(guard))
@@ -133,8 +137,11 @@ def close(bench: Bench) -> None:
 
 def look_at(bench: Bench) -> None:
     """A first view from the front, the whole robot in it."""
-    extent, camera = bench.scene.extent, bench.server.initial_camera
-    camera.position = tuple(float(x * extent) for x in (1.35, -1.35, 0.95))
-    camera.look_at = (0.0, 0.0, 0.35 * extent)
-
-
+    scene, camera = bench.scene, bench.server.initial_camera
+    T = link_poses(bench.state)
+    tool = bench.state.robot.pose(bench.state.q)
+    points = np.array([*T[:, :3, 3], tool[:3, 3], np.zeros(3)])
+    middle = (points.min(0) + points.max(0)) / 2
+    distance = max(scene.extent, float(np.linalg.norm(np.ptp(points, axis=0))))
+    camera.position = tuple((middle + distance * np.array([1.05, -1.05, 0.55])).tolist())
+    camera.look_at = tuple(middle.tolist())

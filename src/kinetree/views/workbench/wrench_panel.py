@@ -76,6 +76,7 @@ class Handles:
         self.bench = bench
         self.scale = metres_per_newton(bench.state.robot.model, bench.scene.extent)
         self.held: set[str] = set()
+        self.drawn = np.zeros(3)
         size = 0.14 * bench.scene.extent
         self.foot, self.tip = (self._handle(name, size) for name in ("foot", "tip"))
         radius = 0.008 * bench.scene.extent
@@ -119,7 +120,10 @@ class Handles:
             return
         foot = point_in_space(state, push)
         tip = foot + self.scale * push.force
-        self.arrow.points = np.array([[foot, tip]], np.float32)
+        self.arrow.position = tuple(foot.tolist())
+        if not np.array_equal(self.drawn, push.force):  # moving an arrow is cheap, a new one is not
+            self.drawn = push.force
+            self.arrow.points = np.array([[np.zeros(3), tip - foot]], np.float32)
         for name, node, p in (("foot", self.foot, foot), ("tip", self.tip, tip)):
             if name not in self.held:
                 node.position = tuple(p.tolist())

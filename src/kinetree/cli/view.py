@@ -1,0 +1,58 @@
+"""`kinetree view`: the workbench in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kinetree.cli.arguments import Degrees, RobotName
+
+Port = Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")]
+Browser = Annotated[
+    bool,
+    Parameter(
+        name="--browser",
+        negative="--no-browser",
+        help="Open the page; --no-browser only prints its address.",
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    Parameter(help="The only folder that meshes are read from; that of the file when left out."),
+]
+
+
+def view(
+    robot: RobotName = "panda",
+    /,
+    *,
+    port: Port = 0,
+    browser: Browser = True,
+    folder: Folder = None,
+    degrees: Degrees = False,
+) -> None:
+    """Open the workbench: the robot in the browser, with its joint forces as it moves.
+
+    Sliders, joint forces by parts, the mass matrix, pushes by hand, simulations with plots, the
+    recursion step by step, equations. It needs `pip install 'kinetree[view]'`. Only this machine
+    can reach it, with the address that is printed; its token is new each time. Ctrl-C ends it.
+
+    For example:
+
+    ```
+    kinetree view
+    kinetree view ur5e --degrees
+    kinetree view my_robot.urdf --folder ~/ros/src --no-browser
+    ```
+    """
+    import webbrowser
+
+    from kinetree.cli.serving import opened, wait_for_end
+
+    with opened(robot, folder, port, degrees) as workbench:
+        print(f"The workbench is at {workbench.address}")
+        print("Keep the address to yourself: who has it can use the workbench. Ctrl-C ends it.")
+        if browser:
+            webbrowser.open(workbench.address)
+        wait_for_end()
+    print("The workbench is closed.")
