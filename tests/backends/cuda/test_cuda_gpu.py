@@ -10,7 +10,7 @@ from kinetree.backends.cuda import CudaKernel, toolkit
 from kinetree.compile import trace_quantity
 from kinetree.compiler.interpret import interpret
 from kinetree.cuda import cuda_kernel
-from kinetree.errors import CompileError, InputError, ShapeError
+from kinetree.errors import InputError, KinetreeError, ShapeError
 
 DTYPES = ("float32", "float64")
 EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}
@@ -20,7 +20,7 @@ EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}
 def cp():
     try:
         return toolkit.require_device()
-    except CompileError as problem:
+    except KinetreeError as problem:
         pytest.skip(f"no GPU to run on: {problem}")
 
 

@@ -1,6 +1,7 @@
 """Graph -> text of one CUDA C++ kernel."""
 
 import re
+from collections.abc import Sequence
 
 from kinetree.backends.cuda.body import statements
 from kinetree.backends.cuda.constants import Constants
@@ -65,27 +66,46 @@ def signature(graph: Graph) -> str:
 def tiles(layout: Layout) -> str:
     """The three steps of a warp: rows into tiles, each thread its state, tiles into rows."""
     arrays = parameters(layout)
-    reads = [line("kt_read", row, f"p{k}") for k, row in enumerate(layout.inputs)]
-    writes = [line("kt_write", row, f"r{k}") for k, row in enumerate(layout.outputs)]
     rows = [place(row, f"p{k}") for k, row in enumerate(layout.inputs)]
     rows += [place(row, f"r{k}") for k, row in enumerate(layout.outputs)]
     where = f"real *tile, long long first, int count, int lane, {arrays}"
     return "\n".join(
         [
-            f"KT_FUNCTION void kt_enter({where}) {{\n{''.join(reads)}}}\n",
+            f"KT_FUNCTION void kt_enter({where}) {{\n{moves('read', layout.inputs, 'p')}}}\n",
             f"KT_FUNCTION void kt_compute({where}) {{",
             f"    if (lane < count) kt_state({', '.join(rows)});\n}}\n",
-            f"KT_FUNCTION void kt_leave({where}) {{\n{''.join(writes)}}}\n",
+            f"KT_FUNCTION void kt_leave({where}) {{\n{moves('write', layout.outputs, 'r')}}}\n",
         ]
     )
 
 
-def line(function: str, row: Row, array: str) -> str:
-    """The call that copies the rows of one port, if they go through a tile."""
-    if row.start is None:
-        return ""
+def moves(verb: str, rows: Sequence[Row], letter: str) -> str:
+    """The calls that copy the rows of all ports that go through tiles.
+
+    Unpadded rows of a whole warp go as blocks, if all of them begin where 16 bytes do.
+    """
+    staged = [(row, f"{letter}{k}") for k, row in enumerate(rows) if row.start is not None]
+    plain = [(row, array) for row, array in staged if row.pitch == row.width]
+    padded = [line(verb, row, array) for row, array in staged if row.pitch != row.width]
+    if not plain:
+        return "".join(padded)
+    starts = " | ".join(f"(size_t)({array} + first * {row.width})" for row, array in plain)
+    blocks = [
+        f"        kt_{verb}_block<{row.width}>(tile + {row.start}, {array} + first * {row.width},"
+        " lane);\n"
+        for row, array in plain
+    ]
+    others = [f"    {line(verb, row, array)}" for row, array in plain]
+    return (
+        f"    if (count == KT_WARP && ({starts}) % 16 == 0) {{\n{''.join(blocks)}"
+        f"    }} else {{\n{''.join(others)}    }}\n{''.join(padded)}"
+    )
+
+
+def line(verb: str, row: Row, array: str) -> str:
+    """The call that copies the rows of one port, number by number."""
     where = f"tile + {row.start}, {array} + first * {row.width}, count, lane"
-    return f"    {function}<{row.width}, {row.pitch}>({where});\n"
+    return f"    kt_{verb}<{row.width}, {row.pitch}>({where});\n"
 
 
 def place(row: Row, array: str) -> str:

@@ -1,8 +1,9 @@
-"""Where the numbers of a rollout lie while it runs: in shared memory, or in the thread's own.
+"""Where the numbers of a rollout lie while it runs: in the thread's registers or in shared memory.
 
-The state is read and written in every step, so it stays in shared memory, where it costs no
-registers while the dynamics are computed. Numbers of 32 rollouts lie side by side: thread and bank
-go together, whatever the size.
+The state of a small robot stays in registers. That of a large one would leave too few of them to
+compute with; like parameters and rates it lies in shared memory, the numbers of 32 rollouts side by
+side, so that thread and bank go together, whatever the size. What does not fit there either is the
+compiler's to place.
 """
 
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from dataclasses import dataclass
 from kinetree.backends.cuda.layout import STATE_BYTES, WARP
 from kinetree.compiler.stepping import Stepping
 
+FEW = 32  # numbers of a state that stay in registers; measured with 14 and with 88
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Numbers of one kind; `start` is None where they do not fit shared memory."""
+    """Numbers of one kind; `start` is None for an array of the thread's own."""
 
     name: str
     size: int
@@ -52,7 +55,7 @@ class Frame:
         return self.staging + self.pitch * WARP
 
 
-def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES, own=()) -> Frame:
+def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> Frame:
     """The places of all parts, with at most about `budget` bytes of shared memory for a rollout."""
     n, stages = stepping.sizes, len(stepping.stages)
     several = stages > 1
@@ -64,7 +67,8 @@ def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES, own
     sizes = {"x": n["x"], "begun": n["x"] * several, "p": n["p"]}
     sizes["rates"] = n["k"] * stages * several
     for name, size in sizes.items():
-        start = used if size and used + size <= left and name not in own else None
+        kept = name in ("x", "begun") and n["x"] <= FEW
+        start = used if size and not kept and used + size <= left else None
         used += 0 if start is None else size
         parts[name] = Part(name, size, start)
     if not several:

@@ -128,30 +128,34 @@ KT_FUNCTION void kt_arrived() {
 #endif
 }
 
+// a whole warp of rows as one block, 16 bytes a thread; anything else number by number
+template <int width> KT_FUNCTION void kt_read_block(real *tile, const real *rows, int lane) {
+#pragma unroll
+    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+        if (k + lane * KT_PACK < width * KT_WARP)
+            kt_fetch<kt_pack>(tile + k + lane * KT_PACK, rows + k + lane * KT_PACK);
+}
+
 template <int width, int pitch>
 KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
-    if (pitch == width && count == KT_WARP && (size_t)rows % 16 == 0) {
-#pragma unroll
-        for (int k = lane * KT_PACK; k < width * KT_WARP; k += KT_PACK * KT_WARP)
-            kt_fetch<kt_pack>(tile + k, rows + k);
-    } else {
 #pragma unroll 1
-        for (int k = lane; k < width * count; k += KT_WARP)
-            kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
-    }
+    for (int k = lane; k < width * count; k += KT_WARP)
+        kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
+}
+
+template <int width> KT_FUNCTION void kt_write_block(const real *tile, real *rows, int lane) {
+#pragma unroll
+    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+        if (k + lane * KT_PACK < width * KT_WARP)
+            *(kt_pack *)(rows + k + lane * KT_PACK) =
+                *(const kt_pack *)(tile + k + lane * KT_PACK);
 }
 
 template <int width, int pitch>
 KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
-    if (pitch == width && count == KT_WARP && (size_t)rows % 16 == 0) {
-#pragma unroll
-        for (int k = lane * KT_PACK; k < width * KT_WARP; k += KT_PACK * KT_WARP)
-            *(kt_pack *)(rows + k) = *(const kt_pack *)(tile + k);
-    } else {
 #pragma unroll 1
-        for (int k = lane; k < width * count; k += KT_WARP)
-            rows[k] = tile[k / width * pitch + k % width];
-    }
+    for (int k = lane; k < width * count; k += KT_WARP)
+        rows[k] = tile[k / width * pitch + k % width];
 }
 """
 

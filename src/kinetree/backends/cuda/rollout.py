@@ -1,5 +1,6 @@
 """CudaRollout: the loop over time around its graphs on a GPU, one thread for each rollout."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from kinetree.backends.cuda.emit import ITEMSIZE
 from kinetree.backends.cuda.frame import make_frame
 from kinetree.backends.cuda.launch import Launch, load
+from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.cuda.stepping import NAME, emit_rollout
 from kinetree.backends.cuda.toolkit import require_device
 from kinetree.compiler.stepping import Run, Stepping
@@ -19,17 +21,31 @@ class CudaRollout:
         self.stepping = stepping
         self._loaded: dict[tuple[str, int], Launch] = {}
 
-    def source(self, dtype: str = "float64") -> str:
-        """The code as CUDA C++."""
-        return emit_rollout(self.stepping, dtype)
+    def ordered(self, *, short: bool = False) -> Stepping:
+        """The stepping, with few values of its rate alive at once where `short`."""
+        rate = self.stepping.rate
+        return replace(self.stepping, rate=short_lived(rate)) if short else self.stepping
+
+    def source(self, dtype: str = "float64", *, short: bool = False) -> str:
+        """The code as CUDA C++; `short` as in `ordered`."""
+        return emit_rollout(self.ordered(short=short), dtype)
 
     def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded when first asked for."""
+        """The code on the current GPU, compiled and loaded when first asked for.
+
+        Where values do not fit the registers, the order that needs fewer is tried as well.
+        """
         key = (dtype, require_device().cuda.Device().id)
         if key not in self._loaded:
-            shared = make_frame(self.stepping, ITEMSIZE[dtype]).tile * ITEMSIZE[dtype]
-            self._loaded[key] = load(self.source(dtype), NAME, shared)
+            best = self._load(dtype, short=False)
+            if best.spills:
+                best = min(best, self._load(dtype, short=True), key=lambda x: x.local)
+            self._loaded[key] = best
         return self._loaded[key]
+
+    def _load(self, dtype: str, *, short: bool) -> Launch:
+        shared = make_frame(self.stepping, ITEMSIZE[dtype]).tile * ITEMSIZE[dtype]
+        return load(self.source(dtype, short=short), NAME, shared)
 
     def run(self, run: Run) -> None:
         """All evaluations of a run, queued on the current stream.

@@ -69,7 +69,7 @@ class Loop:
             yield "#pragma unroll 1"
             yield f"for (int i = 0; i < {self.stages}; i++) {{"
         else:
-            yield "const int i = 0;"
+            yield "[[maybe_unused]] const int i = 0;"
         yield from self.rate()
         if self.stages > 1:
             yield "if (i == 0) {"
@@ -119,7 +119,9 @@ class Loop:
         if elements(rate, "s"):
             yield f"const real *signals = table + (e * {self.stages} + i) * table_row"
             yield "    + me * table_step;"
-        yield f"real k[{self.sizes['k']}], y[{max(1, self.sizes['y'])}];"
+        yield f"real k[{self.sizes['k']}];"
+        # constant forces are neither recorded nor watched
+        yield f"[[maybe_unused]] real y[{max(1, self.sizes['y'])}];"
 
         def read(port: int, element: int) -> str:
             part = {"x": frame.begun, "p": frame.p}.get(ports[port])

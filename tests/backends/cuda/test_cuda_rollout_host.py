@@ -1,0 +1,174 @@
+"""simulate(target="cuda") with the emitted loop run on the CPU: the bits of the CPU's own loop."""
+
+import numpy as np
+import pytest
+from cuda_harness import compile_for_gpu
+from cuda_host_rollout import OnGpu, moved, pretend
+
+import kinetree as kt
+from kinetree import controllers
+from kinetree.backends.cuda.rollout import CudaRollout
+from kinetree.backends.cuda.stepping import emit_rollout
+from kinetree.errors import CompileError, InputError, ShapeError
+from kinetree.simulate import SimulationError, signal, simulate
+from kinetree.simulate.gpu import gpu_steps
+from kinetree.simulate.inputs import read_setup
+from kinetree.simulate.integrators import METHODS
+
+RNG = np.random.default_rng(3)
+BATCH = 37  # a warp and a few
+
+
+@pytest.fixture
+def cp(monkeypatch, tmp_path):
+    return pretend(monkeypatch, tmp_path)
+
+
+def both(model, q0, dq0=None, **options):
+    """The motion on the "GPU", from arrays that are there, and on the CPU."""
+    found = simulate(
+        model, moved(q0), None if dq0 is None else moved(dq0), target="cuda", **options
+    )
+    assert isinstance(found.q, OnGpu)
+    return found, simulate(model, q0, dq0, **options)
+
+
+def same(found, expected):
+    found = found.cpu()
+    np.testing.assert_array_equal(found.t, expected.t)
+    for name in ("q", "dq", "ddq", "tau"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for key in ("violations", "controller_state", "method", "controller", "steps"):
+        if key in expected.meta:
+            np.testing.assert_array_equal(found.meta[key], expected.meta[key])
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_constant_forces_of_every_rollout(cp, method):
+    model = kt.robots.puma_560().model
+    q0, dq0, tau = RNG.normal(size=(3, BATCH, 6))
+    found, expected = both(
+        model, q0, dq0, tau=tau, method=method, duration=0.02, dt=2e-3, every=3, limits="ignore"
+    )
+    same(found, expected)
+    assert found.q.shape == (5, BATCH, 6) and found.batch_shape == (BATCH,)
+
+
+def test_forces_over_time_and_a_shorter_last_step(cp):
+    model = kt.robots.planar_2r().model
+    times = np.linspace(0, 0.1, 6)
+    shared = signal(times, RNG.normal(size=(6, 2)), "linear")
+    own = signal(times, RNG.normal(size=(6, BATCH, 2)))
+    for tau in (shared, own):
+        options = {"method": "rk4", "duration": 0.095, "dt": 0.01, "limits": "ignore"}
+        same(*both(model, RNG.normal(size=(BATCH, 2)), tau=tau, **options))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        controllers.ComputedTorque(lambda t: (np.array([t, 1 - t]),) * 3, kp=100, kd=20),
+        controllers.PID(np.array([0.3, -0.2]), kp=50, kd=5, ki=10, bound=0.1, gravity=True),
+        controllers.GravityCompensation(kd=0.5),
+        lambda t, q, dq: -3 * dq - q * t,
+    ],
+)
+def test_controllers_in_the_loop(cp, law):
+    model = kt.robots.planar_2r().model
+    q0 = RNG.normal(size=(2, 3, 2))
+    options = {"method": "semi_implicit_euler", "duration": 0.05, "dt": 5e-3, "limits": "ignore"}
+    found, expected = both(model, q0, controller=law, **options)
+    same(found, expected)
+    assert found.q.shape == (11, 2, 3, 2)
+
+
+def test_turning_bodies_wrenches_and_varied_masses(cp):
+    model = kt.robots.quadruped().model
+    q0 = np.array([model_position(model, k) for k in range(5)])
+    loads = RNG.normal(size=(len(model.links), 6))
+    mass = model.m * RNG.uniform(0.9, 1.1, (5, len(model.links)))
+    options = {"method": "rk4", "duration": 0.004, "dt": 1e-3, "limits": "ignore"}
+    found = simulate(
+        model, moved(q0), F_ext=moved(loads), parameters={"mass": moved(mass)}, target="cuda",
+        **options,
+    )  # fmt: skip
+    same(found, simulate(model, q0, F_ext=loads, parameters={"mass": mass}, **options))
+
+
+def model_position(model, seed):
+    return kt.algorithms.random(model, np.random.default_rng(seed))
+
+
+def test_dry_friction_stops_and_holds(cp):
+    robot = kt.robots.planar_2r()
+    rough = {name: kt.Friction(coulomb=2.0) for name in robot.model.joint_names}
+    robot = robot.with_friction(rough)
+    options = {"method": "semi_implicit_euler", "duration": 0.1, "dt": 5e-3, "limits": "ignore"}
+    same(*both(robot.model, RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2)), **options))
+
+
+def test_float32_follows_the_type_of_q0(cp):
+    model = kt.robots.planar_2r().model
+    q0 = RNG.normal(size=(3, 2)).astype("float32")
+    options = {"method": "rk4", "duration": 0.01, "dt": 1e-3, "limits": "ignore"}
+    found, expected = both(model, q0, **options)
+    assert found.q.dtype == found.tau.dtype == np.float32
+    # ten steps of a few roundings each
+    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=40 * 2.0**-24)
+
+
+def test_limits_stop_are_recorded_or_ignored(cp):
+    model = kt.robots.panda().model
+    q0 = np.tile(np.array([0, 0.3, 0, -1.5, 0, 1.9, 0.0]), (3, 1))
+    tau = np.zeros((3, 7))
+    tau[1, 3] = 40
+    options = {"method": "rk4", "duration": 0.6, "dt": 5e-3, "tau": tau}
+    same(*both(model, q0, limits="record", **options))
+    with pytest.raises(SimulationError, match="panda_joint6") as found:
+        simulate(model, moved(q0), target="cuda", **options)
+    with pytest.raises(SimulationError) as expected:
+        simulate(model, q0, **options)
+    assert str(found.value) == str(expected.value)
+    same(found.value.trajectory, expected.value.trajectory)
+
+
+def test_rollouts_that_run_away_stand_where_they_were(cp):
+    model = kt.robots.planar_2r().model
+    q0, tau = np.zeros((40, 2)), np.zeros((40, 2))
+    tau[33] = 1e200, 0
+    options = {"method": "euler", "duration": 0.5, "dt": 0.05, "tau": tau, "limits": "record"}
+    with np.errstate(all="ignore"):
+        found, expected = both(model, q0, **options)
+    assert any(v.by is None for v in expected.meta["violations"])
+    finite = [v for v in expected.meta["violations"] if v.by is None]
+    assert {v.rollout for v in finite} == {(33,)}
+    assert np.isfinite(np.asarray(found.q)).all()
+    np.testing.assert_array_equal(found.q, expected.q)
+
+
+def test_wrong_input_is_named_as_on_the_cpu(cp):
+    model = kt.robots.planar_2r().model
+    options = {"method": "rk4", "duration": 0.1, "target": "cuda"}
+    with pytest.raises(ShapeError, match="q0"):
+        simulate(model, moved(np.zeros((5, 3))), **options)
+    with pytest.raises(InputError, match=r"tau\[1, 0\] is nan"):
+        simulate(model, np.zeros(2), tau=moved([[0, 0], [np.nan, 0]]), **options)
+    with pytest.raises(ShapeError, match="broadcast"):
+        simulate(model, moved(np.zeros((5, 2))), tau=moved(np.zeros((4, 2))), **options)
+    with pytest.raises(CompileError, match="scalars"):
+        simulate(model, np.zeros(2), controller=lambda t, q, dq: [float(q[0]), 0], **options)
+    turning = kt.robots.quadruped().model
+    bent = np.array(kt.algorithms.neutral(turning), float)
+    bent[0] = 2
+    with pytest.raises(InputError, match="quaternion"):
+        simulate(turning, moved(bent), **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_nvcc_accepts_a_loop_without_a_warning(dtype, method, tmp_path):
+    model = kt.robots.quadruped().model
+    setup = read_setup(model, kt.algorithms.neutral(model), None, None, None, None, None)
+    steps = gpu_steps(model, setup, (None, None, None), METHODS[method], ())
+    assert isinstance(steps.rollout, CudaRollout)
+    compile_for_gpu(emit_rollout(steps.rollout.stepping, dtype), tmp_path)
