@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from kinetree.backends.dispatch import Dispatch
 from kinetree.tensors.arguments import check_call
 from kinetree.tensors.operation import operation_of
@@ -17,3 +19,26 @@ def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -
     operation = operation_of(dispatch)
     check_call(operation, arrays, options)
     return operation.cuda(*arrays, out=options.get("out"))
+
+
+def view(
+    cp: Any,
+    address: int,
+    shape: tuple[int, ...],
+    dtype: str,
+    device: int,
+    strides: tuple[int, ...] | None = None,
+    owner: Any = None,
+) -> Any:
+    """Memory of others as an array of CuPy, without a copy; `owner` lives as long as the array.
+
+    DLPack would do the same at several times the cost, with checks that matter only where the two
+    sides work on different streams.
+    """
+    kind = np.dtype(dtype)
+    if strides is None:
+        size = int(np.prod(shape)) * kind.itemsize
+    else:
+        size = kind.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    memory = cp.cuda.UnownedMemory(address, size, owner, device)
+    return cp.ndarray(shape, kind, cp.cuda.MemoryPointer(memory, 0), strides)

@@ -6,6 +6,7 @@ torch records like any other step, so that derivatives can be differentiated.
 """
 
 import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,21 @@ from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
 from kinetree.extras import need
 from kinetree.tensors.arguments import NUMBERS, check_call, number_type, refuse_kind
+from kinetree.tensors.cupy import view
 from kinetree.tensors.operation import Operation, operation_of
 
 DEVICES = ("cpu", "cuda")
 
 
 def taker() -> Any:
-    """See `kinetree.backends.foreign`; torch.compile leaves the call as it is."""
-    return torch().compiler.disable(call)
+    """See `kinetree.backends.foreign`; torch.compile leaves the call out of its graphs."""
+    compiler = torch().compiler
+    apart = compiler.disable(call)
+
+    def take(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return (apart if compiler.is_compiling() else call)(dispatch, arrays, options)
+
+    return take
 
 
 def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -44,6 +52,7 @@ def torch() -> Any:
 def function() -> Any:
     """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
     rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
+    forward.__signature__ = inspect.signature(forward)  # torch asks for it on every call
     members = {rule.__name__: staticmethod(rule) for rule in rules}
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 
@@ -59,7 +68,7 @@ def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, A
         elif not isinstance(x, NUMBERS):
             refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
     device = one_device(operation, given)
-    kinds = {name: str(x.dtype).removeprefix("torch.") for name, x in given.items()}
+    kinds = {name: dtype_name(x) for name, x in given.items()}
     dtype = getattr(torch(), number_type(operation, kinds))
     return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
 
@@ -110,14 +119,28 @@ def on_cuda(operation: Operation, tensors: Any, outs: Any) -> list[Any]:
     cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
     device = tensors[0].device
     stream = torch().cuda.current_stream(device).cuda_stream
-    ports = [*operation.inputs]
     if outs is None:
-        shape = np.broadcast_shapes(*(lead(x, p) for x, p in zip(tensors, ports, strict=True)))
+        leads = [lead(x, port) for x, port in zip(tensors, operation.inputs, strict=True)]
+        shape = np.broadcast_shapes(*leads)
         outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
     with cp.cuda.Device(device.index), cp.cuda.ExternalStream(stream, device.index):
-        arrays, written = ([cp.from_dlpack(x.detach()) for x in xs] for xs in (tensors, outs))
+        arrays, written = ([as_cupy(cp, x) for x in xs] for xs in (tensors, outs))
         operation.cuda(*arrays, out=tuple(written))
     return list(outs)
+
+
+def as_cupy(cp: Any, x: Any) -> Any:
+    """The memory of a CUDA tensor as an array of CuPy; no number is copied."""
+    x = x.resolve_neg()
+    if not x.numel():
+        return cp.empty(tuple(x.shape), dtype_name(x))
+    strides = None if x.is_contiguous() else tuple(n * x.element_size() for n in x.stride())
+    return view(cp, x.data_ptr(), tuple(x.shape), dtype_name(x), x.device.index, strides, x)
+
+
+def dtype_name(x: Any) -> str:
+    """The type of a tensor as NumPy writes it."""
+    return str(x.dtype).removeprefix("torch.")
 
 
 def write(operation: Operation, tensors: list[Any], out: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.backends.kernel import has_llvm
 from kinetree.extras import need
 from kinetree.tensors import xla_frame
+from kinetree.tensors.cupy import view
 from kinetree.tensors.operation import Operation
 from kinetree.tensors.xla_code import Handler
 from kinetree.tensors.xla_frame import HANDLER, Buffer, CallFrame, python_handler
@@ -79,14 +80,7 @@ def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, Any]:
             return  # no states
         device = cp.cuda.runtime.pointerGetAttributes(first).device
         with cp.cuda.Device(device), cp.cuda.ExternalStream(xla_frame.stream(frame), device):
-            outs = tuple(on_gpu(cp, buffer, dtype, device) for buffer in frame.rets)
-            kernel(*(on_gpu(cp, buffer, dtype, device) for buffer in frame.args), out=outs)
+            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in frame.rets)
+            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in frame.args), out=outs)
 
     return python_handler(run), None
-
-
-def on_gpu(cp: Any, buffer: Buffer, dtype: str, device: int) -> Any:
-    """A buffer as an array of CuPy, without a copy."""
-    size = int(np.prod(buffer.shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    memory = cp.cuda.UnownedMemory(buffer.data or 0, size, None, device)
-    return cp.ndarray(buffer.shape, dtype, cp.cuda.MemoryPointer(memory, 0))
