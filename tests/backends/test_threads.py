@@ -2,6 +2,7 @@
 
 import threading
 
+import eager_kernels
 import numpy as np
 import pytest
 
@@ -21,9 +22,7 @@ def settings(monkeypatch):
 @pytest.fixture
 def eager(arm):
     """A kernel that takes threads for any batch."""
-    dispatch = arm._dispatch
-    dispatch._least = dispatch._states = 1
-    return arm
+    return eager_kernels.eager(arm)
 
 
 @pytest.fixture
@@ -76,9 +75,7 @@ def test_number_types(eager, states, runs):
 
 
 def test_kernels_without_float32_return_float64(arm_graph, states, runs):
-    kernel = Kernel(arm_graph, dtypes=("float64",))
-    dispatch = kernel._dispatch
-    dispatch._least = dispatch._states = 1
+    kernel = eager_kernels.eager(Kernel(arm_graph, dtypes=("float64",)))
     arrays = [array.astype("f4") for array in states(900, 3)]
     with threads(2):
         result = kernel(*arrays)
@@ -87,8 +84,7 @@ def test_kernels_without_float32_return_float64(arm_graph, states, runs):
 
 
 def test_several_outputs(pair, states, runs):
-    dispatch = pair._dispatch
-    dispatch._least = dispatch._states = 1
+    eager_kernels.eager(pair)
     q, dq = states(800, 2, count=2)
     expected = pair(q, dq)
     with threads(2):

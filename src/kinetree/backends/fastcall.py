@@ -2,17 +2,20 @@
 
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
 plain contiguous float64 array of the right shape it makes the result arrays and calls
-`@{name}_one`; any other call goes on, unchanged, to the object's general call. Addresses of
+`@{name}_one`; any other call goes on, unchanged, to `@{name}_batch` (fastbatch.py). Addresses of
 Python's and NumPy's functions differ from process to process, so they are read from a table, never
 written into the code: object code stays valid in the disk cache.
 """
 
+from collections.abc import Sequence
+
 from kinetree.backends import arrays_abi as abi
-from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.graph import Graph
 
 # layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
 TABLE = 24
 GENERAL = 32
+LIMIT = 40
 
 # what the code calls
 FUNCTIONS = (
@@ -22,6 +25,8 @@ FUNCTIONS = (
     "PyTuple_SetItem",
     "Py_IncRef",
     "Py_DecRef",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
 )
 
 # rows of the table: the array type, the dtype, and addresses of functions
@@ -30,11 +35,18 @@ ROWS = ("ndarray", "float64", "PyObject_Vectorcall", *FUNCTIONS)
 # nargsf carries a flag of the caller in its highest bit
 COUNT = (1 << 63) - 1
 
+PROTOCOL = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
+
+Shape = tuple[int | None, ...]  # None: any length
+
 
 def emit_call(graph: Graph, name: str = "kernel") -> str:
-    """LLVM IR of `@{name}_call`, to stand in the module that defines `@{name}_one`."""
-    head = f"define ptr @{name}_call(ptr %self, ptr %args, i64 %nargsf, ptr %kwnames) {{"
-    body = [*start(graph), *checks(graph), *compute(graph, name), *general()]
+    """LLVM IR of `@{name}_call`, beside `@{name}_one` and `@{name}_batch` in a module."""
+    head = f"define ptr @{name}_call({PROTOCOL}) {{"
+    rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
+    tests = checks([port.shape for port in graph.inputs])
+    other = ["general:", f"%answer = tail call ptr @{name}_batch({PROTOCOL})", "ret ptr %answer"]
+    body = ["entry:", *rooms, *start(len(graph.inputs)), *tests, *compute(graph, name), *other]
     return "\n".join([*shapes(graph, name), head, *body, "}"]) + "\n"
 
 
@@ -49,23 +61,20 @@ def shapes(graph: Graph, name: str) -> list[str]:
     return lines
 
 
-def start(graph: Graph) -> list[str]:
-    """Room for outputs without dimensions; a check of the number of arguments."""
-    rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
+def start(count: int) -> list[str]:
+    """A check of the number of arguments."""
     return [
-        "entry:",
-        *rooms,
         *field("%table", "ptr", "%self", TABLE),
         f"%nargs = and i64 %nargsf, {COUNT}",
-        f"%enough = icmp eq i64 %nargs, {len(graph.inputs)}",
+        f"%enough = icmp eq i64 %nargs, {count}",
         "%positional = icmp eq ptr %kwnames, null",
         *all_of("plain", ["%enough", "%positional"], "types"),
     ]
 
 
-def checks(graph: Graph) -> list[str]:
+def checks(shapes: Sequence[Shape]) -> list[str]:
     """First all types (only an array has the other fields), then headers, then dimensions."""
-    count = range(len(graph.inputs))
+    count = range(len(shapes))
     lines = ["types:", *row("ndarray")]
     for i in count:
         lines += [
@@ -75,13 +84,13 @@ def checks(graph: Graph) -> list[str]:
         ]
     lines += all_of("are_arrays", [f"%is_array{i}" for i in count], "headers")
     lines.append("headers:")
-    for i, port in enumerate(graph.inputs):
-        lines += header(i, port)
+    for i, shape in enumerate(shapes):
+        lines += header(i, len(shape))
     lines += all_of("are_fit", [f"%is_fit{i}" for i in count], "dimensions")
-    return lines + dimensions(graph)
+    return lines + dimensions(shapes)
 
 
-def header(i: int, port: Port) -> list[str]:
+def header(i: int, ndim: int) -> list[str]:
     """Check that argument i is native float64, contiguous, aligned, of the right dimension.
 
     The dtype is judged by its fields: an array that was unpickled has a dtype object of its own.
@@ -97,22 +106,23 @@ def header(i: int, port: Port) -> list[str]:
         f"%ready{i} = and i32 %flags{i}, {abi.READY}",
         f"%is_ready{i} = icmp eq i32 %ready{i}, {abi.READY}",
         *field(f"%ndim{i}", "i32", f"%in{i}", abi.NDIM),
-        f"%is_ndim{i} = icmp eq i32 %ndim{i}, {len(port.shape)}",
+        f"%is_ndim{i} = icmp eq i32 %ndim{i}, {ndim}",
         f"%is_kind{i} = and i1 %is_float64_{i}, %is_ready{i}",
         f"%is_fit{i} = and i1 %is_kind{i}, %is_ndim{i}",
     ]
 
 
-def dimensions(graph: Graph) -> list[str]:
+def dimensions(shapes: Sequence[Shape]) -> list[str]:
     """Check the size of every dimension of every argument."""
     lines, tests = ["dimensions:"], []
-    for i, port in enumerate(graph.inputs):
-        if port.shape:
+    for i, shape in enumerate(shapes):
+        if shape:
             lines += field(f"%sizes{i}", "ptr", f"%in{i}", abi.DIMENSIONS)
-        for axis, size in enumerate(port.shape):
+        for axis, size in enumerate(shape):
             lines += field(f"%size{i}_{axis}", "i64", f"%sizes{i}", 8 * axis)
-            lines.append(f"%is_size{i}_{axis} = icmp eq i64 %size{i}_{axis}, {size}")
-            tests.append(f"%is_size{i}_{axis}")
+            if size is not None:
+                lines.append(f"%is_size{i}_{axis} = icmp eq i64 %size{i}_{axis}, {size}")
+                tests.append(f"%is_size{i}_{axis}")
     return lines + all_of("are_sized", tests, "compute")
 
 
@@ -125,7 +135,7 @@ def compute(graph: Graph, name: str) -> list[str]:
     for i in range(nin):
         lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
     for k in arrays:
-        lines += new_array(k, len(graph.outputs[k].shape), name)
+        lines += new_array(k, len(graph.outputs[k].shape), f"@{name}_shape{k}")
     data = [f"ptr %from{i}" for i in range(nin)] + [f"ptr %to{k}" for k in range(nout)]
     lines.append(f"call void @{name}_one({', '.join(data)})")
     for k in scalars:
@@ -135,11 +145,10 @@ def compute(graph: Graph, name: str) -> list[str]:
     return lines + undo(order, packed=nout != 1)
 
 
-def new_array(k: int, ndim: int, name: str) -> list[str]:
+def new_array(k: int, ndim: int, shape: str) -> list[str]:
     """A new array for output k. NewFromDescr takes over one reference to the dtype."""
     arguments = (
-        f"ptr %ndarray, ptr %float64, i32 {ndim}, ptr @{name}_shape{k}, "
-        "ptr null, ptr null, i32 0, ptr null"
+        f"ptr %ndarray, ptr %float64, i32 {ndim}, ptr {shape}, ptr null, ptr null, i32 0, ptr null"
     )
     return [
         "call void %Py_IncRef(ptr %float64)",
@@ -186,18 +195,6 @@ def undo(order: list[int], packed: bool) -> list[str]:
             f"br label %undo_{before}",
         ]
     return [*lines, f"undo_{names[0]}:", "ret ptr null"]
-
-
-def general() -> list[str]:
-    """Everything else: the same arguments to the object's general call."""
-    return [
-        "general:",
-        *row("PyObject_Vectorcall"),
-        *field("%other", "ptr", "%self", GENERAL),
-        "%answer = tail call ptr %PyObject_Vectorcall("
-        "ptr %other, ptr %args, i64 %nargsf, ptr %kwnames)",
-        "ret ptr %answer",
-    ]
 
 
 def field(name: str, kind: str, base: str, offset: int) -> list[str]:

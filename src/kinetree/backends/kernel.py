@@ -1,7 +1,7 @@
 """Kernel: a compiled graph that is called like the function it came from.
 
-A single float64 state enters machine code directly (fastcall.py); everything else, and every other
-Python, goes through a real NumPy gufunc (dispatch.py).
+A single float64 state and a plain batch enter machine code directly (fastcall.py, fastbatch.py);
+everything else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
 """
 
 import functools
@@ -72,7 +72,8 @@ class Kernel:
             self._general = Overload(self._general, len(graph.inputs), *more).call
         if self._direct:
             self._code = self._compiled.code("float64")
-            vectorcall.set_entry(self, self._compiled.entry(), self._general)
+            entry = self._compiled.entry()
+            vectorcall.set_entry(self, entry, self._general, self._dispatch.large)
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""

@@ -3,6 +3,7 @@
 import logging
 
 from kinetree.backends import cache, cache_folder, engine
+from kinetree.backends.fastbatch import emit_batch
 from kinetree.backends.fastcall import emit_call
 from kinetree.backends.fingerprint import code_key
 from kinetree.backends.gufunc import Loop
@@ -29,12 +30,14 @@ class Programs:
         self._codes: dict[str, engine.Code] = {}
 
     def text(self, dtype: str) -> str:
-        """The module as text of LLVM IR: loops over states, one state, and (float64) its call."""
+        """The module as text of LLVM IR: loops over states, one state, and (float64) calls."""
         from kinetree.backends.llvm import emit
 
         text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
         text += emit_quiet(self.target.triple, SYMBOL)
-        return text + emit_call(self.graph, SYMBOL) if dtype == "float64" else text
+        if dtype == "float64":
+            text += emit_call(self.graph, SYMBOL) + emit_batch(self.graph, SYMBOL)
+        return text
 
     def assembly(self, dtype: str) -> str:
         """The same as assembly of this machine."""

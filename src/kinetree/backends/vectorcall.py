@@ -2,8 +2,8 @@
 
 CPython calls an object through a function pointer inside it where its type says so ("vectorcall").
 `EnteredInCode` is such a type, made with Python's own C-API: each instance carries the address of
-its entry point, the table of C functions that the entry point uses, and the general call that takes
-what the entry point does not handle. See fastcall.py for the entry point.
+its entry point, the table of C functions that the entry point uses, the general call that takes
+what the entry point does not handle, and a limit for batches. See fastcall.py and fastbatch.py.
 """
 
 import ctypes
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends import arrays_abi, numpy_api
-from kinetree.backends.fastcall import GENERAL, ROWS, TABLE
+from kinetree.backends.fastcall import GENERAL, LIMIT, ROWS, TABLE
 
 # layout of an instance (fastcall.py has the rest) and of a type
 ENTRY = 16
-SIZE = 40
+SIZE = 48
 TYPE_FLAGS = 168
 
 BASETYPE, HAVE_VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
@@ -102,8 +102,8 @@ def table() -> Any:
     return (ctypes.c_void_p * len(ROWS))(*(rows[name] for name in ROWS))
 
 
-def set_entry(instance: object, address: int, general: Callable[..., Any]) -> None:
-    """Give `instance` its entry point.
+def set_entry(instance: object, address: int, general: Callable[..., Any], limit: int) -> None:
+    """Give `instance` its entry point; batches of `limit` states and more are for `general`.
 
     The instance must hold the code at `address` and the object `general` for as long as it lives:
     only their addresses are stored here.
@@ -112,4 +112,11 @@ def set_entry(instance: object, address: int, general: Callable[..., Any]) -> No
     pointer = ctypes.c_void_p
     pointer.from_address(id(instance) + TABLE).value = ctypes.addressof(table())
     pointer.from_address(id(instance) + GENERAL).value = id(general)
+    set_limit(instance, limit)
     pointer.from_address(id(instance) + ENTRY).value = address
+
+
+def set_limit(instance: object, limit: int) -> None:
+    """The number of states from which `instance` hands a batch to its general call."""
+    assert isinstance(instance, entered_in_code())
+    ctypes.c_ssize_t.from_address(id(instance) + LIMIT).value = limit
