@@ -8,6 +8,7 @@ from pathlib import Path
 from kinetree.algorithms import total_mass
 from kinetree.description.records import Note, RobotDescription
 from kinetree.model import Joint, Model
+from kinetree.notebook import table
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 
@@ -44,6 +45,14 @@ class Report:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def _repr_html_(self) -> str:
+        text = "".join(
+            table(f"{len(notes)} {title}", (), (), notes=[_remark(note) for note in notes])
+            for title, notes in (("warnings", self.warnings), ("notes", self.notes))
+            if notes
+        )
+        return self.model._repr_html_() + text
+
     def lines(self) -> Iterator[str]:
         """The report as lines of text, none wider than a terminal needs to be."""
         model = self.model
@@ -70,13 +79,17 @@ class Report:
         yield f"  {len(remarks)} {title if len(remarks) > 1 else title[:-1]}"
         single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
         for note in single[:MOST_REMARKS]:
-            yield f"  - {note.text}" + (f" [{note.where}]" if note.where else "")
+            yield f"  - {_remark(note)}"
         if len(single) > MOST_REMARKS:
             yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}"
         for beginning, text in TOGETHER.items():
             count = sum(note.text.startswith(beginning) for note in remarks)
             if count:
                 yield f"  - {text.format(count)}"
+
+
+def _remark(note: Note) -> str:
+    return f"{note.text} [{note.where}]" if note.where else note.text
 
 
 def _limits(joint: Joint) -> str:

@@ -290,5 +290,8 @@ class Robot:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__init__(state["model"], state["report"])
 
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"

@@ -13,7 +13,7 @@ import kinetree
 SOURCE = Path(kinetree.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 STAGES = (
-    ("errors", "scalars", "arrays", "extras"),
+    ("errors", "scalars", "arrays", "extras", "notebook"),
     ("spatial",),
     ("description",),
     ("model",),

@@ -22,6 +22,7 @@ from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.notebook import table
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor")
@@ -64,6 +65,11 @@ class BaseParameters:
             _formula([(self.parameters[j], row[j]) for j in (k, *self._others(k))], digits)
             for k, row in zip(self.kept, self.K, strict=True)
         ]
+
+    def _repr_html_(self) -> str:
+        rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
+        title = f"{self.count} base parameters of {len(self.parameters)} parameters"
+        return table(title, ("", "stands for"), rows, text=2)
 
     def _others(self, k: int) -> list[int]:
         return [j for j in range(len(self.parameters)) if j != k]

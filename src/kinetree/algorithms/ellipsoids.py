@@ -13,6 +13,7 @@ from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.notebook import table
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
 
@@ -26,6 +27,10 @@ class Ellipsoid:
 
     axes: Array
     lengths: Array
+
+    def _repr_html_(self) -> str:
+        rows = [(k + 1, self.lengths[k], *self.axes[:, k]) for k in range(3)]
+        return table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
 
 
 def mass_ellipsoid(

@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.algorithms.inputs import per_dof
 from kinetree.arrays import Array
 from kinetree.model import Model
+from kinetree.notebook import number, table
 from kinetree.spatial import cross
 
 
@@ -50,6 +51,18 @@ class Recursion:
     def F(self) -> Array:
         """Wrenches (n, f) onto the links through their joints, in the link frames, (n, 6)."""
         return np.concatenate([self._in_links(self.n), self._in_links(self.f)], 1)
+
+    def _repr_html_(self) -> str:
+        names = ("omega", "v", "alpha", "a_e", "f", "n")
+        head = ("link", *(f"{name}.{axis}" for name in names for axis in "xyz"))
+        rows = [
+            (i, *(entry for name in names for entry in getattr(self, name)[i]))
+            for i in range(len(self.T_si))
+        ]
+        frame = "{s}" if self.frame == "space" else "the links' frames"
+        tau = ", ".join(map(number, self.tau))
+        title = f"Newton-Euler, {self.formulation} form, vectors in {frame}"
+        return table(title, head, rows, text=0, notes=[f"tau = {tau}"])
 
     def _in_links(self, x: Array) -> Array:
         if self.frame == "link":

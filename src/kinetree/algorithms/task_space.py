@@ -20,6 +20,7 @@ from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.arrays import Array, array, scalar
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
+from kinetree.notebook import formulas, matrix
 
 JACOBIANS = {
     "body": (body_jacobian, body_jacobian_rate),
@@ -38,6 +39,10 @@ class TaskSpace:
     J_bar: Array  # (n, k) dynamically consistent generalised inverse, M^-1 J^T Lambda
     N: Array  # (n, n) null-space projector 1 - J_bar J; N^T tau leaves the task alone
     singular_values: Array  # of J, largest first
+
+    def _repr_latex_(self) -> str:
+        parts = (("J", self.J), (r"\Lambda", self.Lambda), (r"\eta", self.eta))
+        return formulas(*(matrix(name, x) for name, x in parts))
 
 
 def task_space(

@@ -18,6 +18,7 @@ from kinetree.identify.least_squares import METHODS, Fit, fit
 from kinetree.identify.recording import Recording
 from kinetree.identify.suspicions import check_sense
 from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.notebook import table
 from kinetree.robot import Robot
 
 
@@ -65,6 +66,16 @@ class Identification:
         """
         data = self.test if data is None else data
         return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
+
+    def _repr_html_(self) -> str:
+        test, now = self.test, self.error()
+        before = test.tau - self.prior.inverse_dynamics(test.q, test.dq, test.ddq)
+        measured, described = ((x**2).mean(axis=0) ** 0.5 for x in (test.tau, before))
+        names = self.robot.model.dof_names
+        rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
+        head = ("joint", "rms", "error as described", "error now", "noise of the fit")
+        title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
+        return table(title, head, rows, notes=self.notes)
 
     def summary(self) -> str:
         """The findings as text; see `kinetree.identify.report`."""

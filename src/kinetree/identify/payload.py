@@ -19,6 +19,7 @@ from kinetree.identify.physical import (
 )
 from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
+from kinetree.notebook import table
 from kinetree.robot import Robot
 
 WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat
@@ -42,6 +43,12 @@ class Payload:
     standard_error: Array
     condition: float
     robot: Robot
+
+    def _repr_html_(self) -> str:
+        moments = np.linalg.eigvalsh(self.I_com)
+        row = (self.m, 1.96 * self.standard_error[0], *self.com, *moments)
+        head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
+        return table(f"payload on {self.frame}", head, [row], text=0)
 
     def __str__(self) -> str:
         centre = ", ".join(f"{x:.4f}" for x in self.com)

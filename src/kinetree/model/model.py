@@ -187,6 +187,11 @@ class Model:
         """A copy with some fields changed."""
         return replace(self, **changes)
 
+    def _repr_html_(self) -> str:
+        from kinetree.model.table import model_table
+
+        return model_table(self)
+
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)
         return f"Model({self.name!r}, {self.n} degrees of freedom: {joints})"

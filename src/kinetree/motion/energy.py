@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.splines import cubic_spline
+from kinetree.notebook import table
 from kinetree.simulate.trajectory import Trajectory
 
 
@@ -34,6 +35,14 @@ class EnergyBalance:
     def defect(self) -> Array:
         """Total energy less its start, work and losses, (T, ...)."""
         return self.total - self.total[:1] - self.work + self.losses
+
+    def _repr_html_(self) -> str:
+        names = ("kinetic", "potential", "total", "work", "losses", "defect")
+        rows = [
+            (name, x[0].min(), x[-1].max(), x.min(), x.max())
+            for name, x in ((name, np.asarray(getattr(self, name))) for name in names)
+        ]
+        return table("Energies, J", ("", "start", "end", "lowest", "highest"), rows)
 
     def __repr__(self) -> str:
         return (

@@ -170,6 +170,11 @@ class LimitReport:
 
         return as_text(self)
 
+    def _repr_html_(self) -> str:
+        from kinetree.motion.limit_tables import as_html
+
+        return as_html(self)
+
     def __rich__(self) -> Any:
         from kinetree.motion.limit_tables import as_rich
 

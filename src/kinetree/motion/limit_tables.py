@@ -4,6 +4,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from kinetree.motion.limit_report import JointLoad, LimitReport
+from kinetree.notebook import table
 
 # what a column belongs to, and its heading; "used" is the share of the limit at the peak
 COLUMNS = (
@@ -56,6 +57,13 @@ def as_text(report: LimitReport) -> str:
     said = list(report.verdict())
     text = [report.headline(), "", *lines, *([""] if said else []), *(f"  - {x}" for x in said)]
     return "\n".join(line.rstrip() for line in text)
+
+
+def as_html(report: LimitReport) -> str:
+    """The report as a notebook shows it; what is beyond a limit is marked with "!"."""
+    heads = [" ".join(filter(None, head)) for head in zip(*_heads(report), strict=True)]
+    rows = [[text + MARK * bad for text, bad in cells(report, load)] for load in report.joints]
+    return table(report.headline(), heads, rows, notes=report.verdict())
 
 
 def as_rich(report: LimitReport) -> Any:

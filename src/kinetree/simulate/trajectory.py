@@ -11,6 +11,7 @@ from kinetree.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.notebook import table
 
 _SLIDING = {PRISMATIC, PLANAR, FREE}
 _PER_TIME = (("dq", "s"), ("ddq", "s^2"))
@@ -137,12 +138,38 @@ class Trajectory:
 
         return to_dataframe(self)
 
+    def _repr_html_(self) -> str:
+        head = ("", "from", "to", "rate, at most", "force, at most")
+        rows = [
+            (
+                name,
+                *self._range(k),
+                _peak(self.dq, k),
+                "" if self.tau is None else _peak(self.tau, k),
+            )
+            for k, name in enumerate(self.dof_names)
+        ]
+        units = ", ".join(f"{key} in {unit}" for key, unit in self.units.items())
+        return table(repr(self).partition(":")[0] + ")", head, rows, notes=[units])
+
+    def _range(self, dof: int) -> tuple[Any, Any]:
+        """Lowest and highest value of the coordinate of a degree of freedom, where it has one."""
+        name = self.dof_names[dof]
+        if name not in self.coordinate_names:
+            return "", ""
+        q = self.q[..., self.coordinate_names.index(name)]
+        return q.min(), q.max()
+
     def __repr__(self) -> str:
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""
         joints = ", ".join(self.joint_names)
         return (
             f"Trajectory({self.name!r}, {len(self)} samples, {self.duration:g} s{batch}: {joints})"
         )
+
+
+def _peak(x: Array, k: int) -> float:
+    return float(np.abs(x[..., k]).max())
 
 
 def _set(record: Trajectory, name: str, value: Any) -> None:

@@ -11,6 +11,7 @@ from kinetree.algorithms.inputs import zeros
 from kinetree.arrays import Array
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import Model
+from kinetree.notebook import table as html_table
 from kinetree.symbols.angles import register_angles
 from kinetree.symbols.model import exact_model, polynomial_model, weightless
 from kinetree.symbols.names import joint_symbols, model_symbols, weights
@@ -186,6 +187,13 @@ class SymbolicRobot:
         table = {named.get(str(key), sympify(key)): value for key, value in values.items()}
         changed = self.model.astype(lambda x: sympify(x).subs(table))
         return SymbolicRobot(changed)
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.model.dof_names, self.dq, self.ddq, strict=True)
+        notes = [f"q: {', '.join(map(str, self.q))}"]
+        notes.append(f"parameters: {', '.join(map(str, self.parameters)) or 'none'}")
+        notes.append("M, C, c, g, tau, T, J, K, U, Lambda and christoffel are its closed forms.")
+        return html_table(f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.parameters)) or "none"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kinetree.errors import KinetreeError, NameLookupError
+from kinetree.notebook import table
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 
@@ -79,6 +80,16 @@ class CheckReport:
 
     def __str__(self) -> str:
         return "\n".join(self._text())
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (x.group, x.law, x.status, "" if x.error is None else x.error,
+             "" if x.limit is None else x.limit, x.reason or x.origin)
+            for x in self.lines
+        ]  # fmt: skip
+        head = ("group", "law", "", "worst error", "limit", "why")
+        first, *_, last = self._text()
+        return table(first, head, rows, text=3, notes=[last])
 
     def _text(self) -> Iterator[str]:
         plural = "" if self.states == 1 else "s"

@@ -19,6 +19,7 @@ from kinetree.algorithms.inputs import Wrenches, rates
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.notebook import formulas, matrix
 from kinetree.spatial import ad
 
 
@@ -29,6 +30,11 @@ class Linearization:
     A: Array
     B: Array
     dt: float | None = None
+
+    def _repr_latex_(self) -> str:
+        step = "" if self.dt is None else rf"\text{{ at steps of {self.dt:g} s}}"
+        change = r"\dot x" if self.dt is None else "x_{k+1}"
+        return formulas(f"{change} = A x + B u{step}", matrix("A", self.A), matrix("B", self.B))
 
     def discrete(self, dt: float) -> "Linearization":
         """The same at steps of dt with tau held in between: x_next = A x + B u, exactly."""
