@@ -73,9 +73,6 @@ def sensitivities(
     given = complete(model, names, tau, F_ext, parameters)
     acting: dict[str, Any] = {"tau": given.tau, "F_ext": given.F_ext, "controller": controller}
     acting["parameters"] = given.parameters
-    motion = simulate(
-        model, q0, dq0, duration=duration, dt=dt, method=method, limits=limits, **acting
-    )
     setup = read_setup(model, q0, dq0, **acting)
     forces = given.tau, given.F_ext, controller
     watched = () if limits == "ignore" else tuple(bounds(model))
@@ -86,6 +83,9 @@ def sensitivities(
     inputs = find_inputs(model, names, given, setup.feed, stages, ends)
     check_size(inputs, setup, steps, len(times))
     run = run_of(steps, setup, inputs)
+    motion = simulate(
+        model, q0, dq0, duration=duration, dt=dt, method=method, limits=limits, **acting
+    )
     A, B = run.all(states(motion, setup), setup, times, inputs)
     return Sensitivities(motion, model, inputs, A, B)
 
