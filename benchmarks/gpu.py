@@ -10,69 +10,55 @@ Nothing is timed that disagrees with the CPU's kernels: float64 to 4 eps norm-wi
 
 import argparse
 import json
-import platform
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.gpu_agreement import kernel_error, rollout_error
+from benchmarks.gpu_cases import (
+    DTYPES,
+    kernel_case,
+    new_run,
+    read_graph,
+    read_stepping,
+    rollout_case,
+    write,
+)
+from benchmarks.gpu_record import Row, about, copy_bandwidth, markdown, times
 from benchmarks.machine import commit
 from kinetree.backends.cuda import CudaKernel
-from kinetree.compiler.store import StoredGraph, encode
+from kinetree.backends.cuda.rollout import CudaRollout
 
 STATES = 2**23
-CHECKED = 4096  # states that are compared with the CPU
+ROLLOUTS, STEPS = 2**20, 200
+CHECKED, CHECKED_ROLLOUTS = 4096, 512  # states that are compared with the CPU
 COMMIT = "commit.txt"
-REPEATS = 20
-CALLS = 10  # in a repeat
-DTYPES = ("float32", "float64")
-ALLOWED = {"float32": 8, "float64": 4}  # eps, norm-wise
 
 # robot, quantity -> billions of states a second that are required, float32 and float64
-REQUIRED: dict[tuple[str, str], tuple[float, float] | None] = {
+REQUIRED: dict[tuple[str, str], tuple[float | None, float | None]] = {
     ("panda", "inverse_dynamics"): (28, 16),
     ("panda", "forward_dynamics"): (18, 9.5),
     ("panda", "inverse_dynamics_derivatives"): (3.8, 1.4),
-    ("panda", "mass_matrix"): None,
+    ("panda", "mass_matrix"): (None, None),
     ("ur5", "inverse_dynamics"): (36, 22),
     ("talos", "inverse_dynamics"): (3, 1),
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """One kernel measured: rates in 1e9 states/s, the best and the median of all repeats."""
-
-    robot: str
-    quantity: str
-    dtype: str
-    error: float  # eps, norm-wise, the largest of all checked states
-    rate: float
-    median: float
-    required: float | None
-    bandwidth: float  # share of the bandwidth of a copy
-    bytes: int  # of memory for a state
-    registers: int
-    local: int  # bytes of slow memory for a thread
-    threads: int
-    resident: int  # threads on a multiprocessor
-
-    @property
-    def word(self) -> str:
-        """Whether the requirement is met."""
-        if self.error > ALLOWED[self.dtype]:
-            return "wrong"
-        return "" if self.required is None else "yes" if self.rate >= self.required else "NO"
+# the same for steps of rollouts of Panda
+ROLLOUT_CASES: dict[str, tuple[float | None, float | None]] = {
+    "semi_implicit_euler": (21, 10),
+    "semi_implicit_euler, limits watched": (None, None),
+    "semi_implicit_euler, computed torque": (8, None),
+    "rk4": (None, None),
+}
 
 
 def prepare(folder: Path) -> None:
     """Write the graph of each case, states, and what the CPU's kernels make of them."""
     from benchmarks import robots
-    from kinetree.backends.kernel import Kernel
     from kinetree.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,16 +66,37 @@ def prepare(folder: Path) -> None:
     for robot, quantity in REQUIRED:
         case = robots.load(robot)
         graph = trace_quantity(case.model, quantity)
-        arrays = robots.states(case, quantity, CHECKED)
-        kernel = Kernel(graph, quantity)
-        data: dict[str, np.ndarray] = {"graph": np.frombuffer(encode(graph), np.uint8)}
-        for dtype in DTYPES:
-            given = [x.astype(dtype) for x in arrays]
-            made = kernel(*given)
-            outputs = made if isinstance(made, tuple) else (made,)
-            data |= {f"{dtype} in {k}": x for k, x in enumerate(given)}
-            data |= {f"{dtype} out {k}": x for k, x in enumerate(outputs)}
-        np.savez(folder / f"{robot}-{quantity}.npz", **data)  # type: ignore[arg-type]
+        arrays = list(robots.states(case, quantity, CHECKED))
+        write(folder / f"{robot}-{quantity}.npz", kernel_case(graph, arrays, quantity))
+    for name in ROLLOUT_CASES:
+        write(folder / f"rollout-{file_name(name)}.npz", prepared_rollout(name))
+
+
+def prepared_rollout(name: str) -> dict[str, np.ndarray]:
+    """Panda from random states near rest, under small forces or following a motion."""
+    from benchmarks import robots
+    from kinetree import scalars
+    from kinetree.controllers import ComputedTorque
+
+    rng = np.random.default_rng(11)
+    q0, dq0, tau = rng.normal(size=(3, CHECKED_ROLLOUTS, 7)) * [[[1.0]], [[0.1]], [[0.1]]]
+    size = np.linspace(0.2, 0.8, 7)
+
+    def reference(t: Any) -> tuple[Any, Any, Any]:
+        s, c = scalars.sin(2 * t), scalars.cos(2 * t)
+        return size * s, 2 * size * c, -4 * size * s
+
+    acting: dict[str, Any] = {"tau": tau}
+    if "computed torque" in name:
+        acting = {"controller": ComputedTorque(reference, kp=100, kd=20)}
+    watched = "limits" in name
+    model, method = robots.load("panda").model, name.partition(",")[0]
+    return rollout_case(model, method, q0, dq0, steps=20, limits=watched, **acting)
+
+
+def file_name(name: str) -> str:
+    """A name without blanks and commas."""
+    return name.replace(",", "").replace(" ", "_")
 
 
 def measure(folder: Path) -> Iterator[Row]:
@@ -97,31 +104,20 @@ def measure(folder: Path) -> Iterator[Row]:
     bandwidth = copy_bandwidth()
     for (robot, quantity), required in REQUIRED.items():
         with np.load(folder / f"{robot}-{quantity}.npz") as data:
-            kernel = CudaKernel(StoredGraph(data["graph"].tobytes()), quantity)
-            for k, dtype in enumerate(DTYPES):
-                error = disagreement(kernel, dtype, data)
-                bar = required[k] if required else None
-                yield timed(kernel, robot, dtype, error, bar, bandwidth)
+            kernel = CudaKernel(read_graph(data, "graph"), quantity)
+            for dtype, bar in zip(DTYPES, required, strict=True):
+                error = kernel_error(kernel, dtype, data)
+                yield timed_kernel(kernel, robot, dtype, error, bar, bandwidth)
+    for name, required in ROLLOUT_CASES.items():
+        with np.load(folder / f"rollout-{file_name(name)}.npz") as file:
+            data = dict(file)
+        rollout = CudaRollout(read_stepping(data))
+        for dtype, bar in zip(DTYPES, required, strict=True):
+            error = rollout_error(rollout, dtype, data)
+            yield timed_rollout(rollout, name, dtype, error, bar, bandwidth, data)
 
 
-def disagreement(kernel: CudaKernel, dtype: str, data: Any) -> float:
-    """The largest difference from the CPU for any state, in eps of the state's norm."""
-    import cupy
-
-    ports = kernel.graph.inputs, kernel.graph.outputs
-    given = [cupy.asarray(data[f"{dtype} in {k}"]) for k in range(len(ports[0]))]
-    expected = [data[f"{dtype} out {k}"] for k in range(len(ports[1]))]
-    out = tuple(cupy.full(x.shape, np.nan, dtype) for x in expected)
-    kernel(*given, out=out)
-    worst = 0.0
-    for found, wanted in zip(out, expected, strict=True):
-        x, y = [a.reshape(len(a), -1).astype(float) for a in (cupy.asnumpy(found), wanted)]
-        ratio = np.linalg.norm(x - y, axis=1) / np.linalg.norm(y, axis=1)
-        worst = max(worst, float(np.max(ratio)) if np.all(np.isfinite(x)) else np.inf)
-    return worst / float(np.finfo(dtype).eps)
-
-
-def timed(
+def timed_kernel(
     kernel: CudaKernel, robot: str, dtype: str, error: float, bar: float | None, bandwidth: float
 ) -> Row:
     """The rate of one kernel on `STATES` fresh states."""
@@ -135,113 +131,54 @@ def timed(
     out = tuple(cupy.full(shape, np.nan, dtype) for shape in shapes[split:])
     seconds = times(lambda: kernel(*given, out=out))
     size = sum(port.size for port in ports) * np.dtype(dtype).itemsize
-    launch = kernel.launch(dtype)
-    return Row(
-        robot,
-        kernel.name,
-        dtype,
-        error,
-        STATES / seconds[0] / 1e9,
-        STATES / seconds[len(seconds) // 2] / 1e9,
-        bar,
-        STATES / seconds[0] * size / bandwidth,
-        size,
-        launch.registers,
-        launch.local,
-        launch.threads,
-        launch.resident,
+    work = STATES, size, kernel.operations
+    return Row.make(
+        (robot, kernel.name, dtype), error, bar, seconds, work, kernel.launch(dtype), bandwidth
     )
 
 
-def copy_bandwidth(size: int = 2**32) -> float:
-    """Bytes read and written a second by a copy of `size` bytes on the GPU."""
-    import cupy
+def timed_rollout(
+    rollout: CudaRollout,
+    name: str,
+    dtype: str,
+    error: float,
+    bar: float | None,
+    bandwidth: float,
+    data: dict[str, np.ndarray],
+) -> Row:
+    """The rate of steps of `ROLLOUTS` rollouts of which the last state is recorded.
 
-    source = cupy.random.default_rng(0).random(size // 8)
-    target = cupy.empty_like(source)
-    return 2 * size / times(lambda: cupy.copyto(target, source))[0]
-
-
-def times(work: Any) -> list[float]:
-    """Seconds of one call in each repeat, sorted; warmed up before.
-
-    Calls are queued one behind the other, and one before the clock starts, so that the GPU is
-    timed and not how fast Python can call.
+    Every call begins from the same states, which are copied to their place within the time.
     """
     import cupy
 
-    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    found = []
-    for _ in range(REPEATS + 1):
-        work()
-        start.record()
-        for _ in range(CALLS):
-            work()
-        stop.record()
-        stop.synchronize()
-        found.append(cupy.cuda.get_elapsed_time(start, stop) / 1e3 / CALLS)
-    return sorted(found[1:])
+    spread = -(-ROLLOUTS // len(data["state"]))
+    long = dict(data)
+    for key in ("state", "params"):
+        if len(data[key]) > 1:
+            long[key] = np.tile(data[key], (spread, 1))[:ROLLOUTS]
+    h, share = data["h"][0], data["times"][0] / data["h"][0]
+    long["h"] = np.append(np.full(STEPS, h), 0.0)
+    long["times"] = h * np.arange(STEPS + 1)[:, None] + long["h"][:, None] * share
+    long["table"] = np.zeros((STEPS + 1, len(share), 1, data["table"].shape[-1]))
+    long["rows"] = np.append(np.full(STEPS, -1), 0)
+    run = new_run(cupy, long, rollout.stepping, dtype)
+    start = run.state.copy()
 
+    def work() -> None:
+        cupy.copyto(run.state, start)
+        rollout.run(run)
 
-def about(folder: Path) -> dict[str, Any]:
-    """The machine, the versions, the commit that the cases came from, and the date."""
-    import cupy
-
-    runtime = cupy.cuda.runtime
-    device = runtime.getDeviceProperties(cupy.cuda.Device().id)
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": (folder / COMMIT).read_text(),
-        "gpu": device["name"].decode(),
-        "copy_bandwidth": copy_bandwidth(),
-        "states": STATES,
-        "versions": {
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "cupy": cupy.__version__,
-            "nvrtc": ".".join(map(str, cupy.cuda.nvrtc.getVersion())),
-            "cuda driver": str(runtime.driverGetVersion()),
-        },
-    }
-
-
-def markdown(record: dict[str, Any], rows: list[Row]) -> str:
-    """The record for people."""
-    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    head = [
-        f"# CUDA kernels, {record['date']}",
-        "",
-        f"{record['gpu']}, copy bandwidth {record['copy_bandwidth'] / 1e12:.2f} TB/s (read and "
-        f"written). Commit {record['commit']}. {versions}.",
-        f"`python -m benchmarks.gpu`: {STATES} states in (N, n) arrays, no fast-math, {REPEATS} "
-        f"repeats of {CALLS} calls after warming up; the best, and the median. The error is the "
-        f"largest difference from the CPU's kernel for any of {CHECKED} states, relative to the "
-        "norm of the result.",
-        "",
-    ]
-    names = ("robot", "quantity", "", "error", "1e9/s", "median", "required", "", "bandwidth")
-    lines = [
-        (
-            row.robot,
-            row.quantity.replace("_", " "),
-            row.dtype,
-            f"{row.error:.2g} eps",
-            f"{row.rate:.2f}",
-            f"{row.median:.2f}",
-            "" if row.required is None else f"{row.required:g}",
-            row.word,
-            f"{row.bandwidth:.0%}",
-            f"{row.registers}",
-            f"{row.local}",
-            f"{row.threads}",
-            f"{row.resident}",
-        )
-        for row in rows
-    ]
-    more = ("registers", "local bytes", "block", "resident threads")
-    header = (*names, *more)
-    cells = [header, ("---",) * len(header), *lines]
-    return "\n".join([*head, *(f"| {' | '.join(line)} |" for line in cells)]) + "\n"
+    seconds = times(work, calls=2)
+    sizes, recorded = rollout.stepping.sizes, sum(f.size for f in rollout.stepping.fields)
+    per_rollout = 2 * sizes["x"] + recorded + (sizes["p"] if len(long["params"]) > 1 else 0)
+    size = per_rollout * np.dtype(dtype).itemsize / STEPS
+    operations = len(rollout.stepping.stages) * rollout.stepping.rate.operations
+    done = ROLLOUTS * STEPS, size, operations
+    launch = rollout.launch(dtype)
+    return Row.make(
+        (("panda"), f"step: {name}", dtype), error, bar, seconds, done, launch, bandwidth
+    )
 
 
 def main() -> None:
@@ -258,14 +195,16 @@ def main() -> None:
         cases = options.cases or Path(scratch)
         if not options.cases:
             prepare(cases)
-        record, rows = about(cases), list(measure(cases))
+        record = about((cases / COMMIT).read_text())
+        rows = list(measure(cases))
     name = "-".join(record["gpu"].lower().replace("nvidia", "").split())
     target = options.results / f"{record['date'][:10]}-{name}"
     target.parent.mkdir(parents=True, exist_ok=True)
     everything = {**record, "rows": [asdict(row) for row in rows]}
     target.with_suffix(".json").write_text(json.dumps(everything, indent=1) + "\n")
-    target.with_suffix(".md").write_text(markdown(record, rows))
-    print(markdown(record, rows))
+    text = markdown(record, rows, (STATES, ROLLOUTS, STEPS, CHECKED, CHECKED_ROLLOUTS))
+    target.with_suffix(".md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":

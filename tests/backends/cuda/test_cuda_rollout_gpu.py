@@ -1,0 +1,96 @@
+"""simulate(target="cuda") on a GPU; without one these tests skip."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import controllers
+from kinetree.backends.cuda import toolkit
+from kinetree.errors import KinetreeError
+from kinetree.simulate import SimulationError, signal
+
+RNG = np.random.default_rng(8)
+# the CPU may take NumPy's sines here, which differ in the last bit; steps of a smooth motion let
+# such a difference grow by little, and 20 steps have less than 1e3 roundings behind each other
+CLOSE = 1e3 * np.finfo(float).eps
+
+
+@pytest.fixture(scope="module")
+def cp():
+    try:
+        return toolkit.require_device()
+    except KinetreeError as problem:
+        pytest.skip(f"no GPU to run on: {problem}")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return kt.robots.planar_2r()
+
+
+def both(cp, robot, q0, **options):
+    own = {key: cp.asarray(x) if isinstance(x, np.ndarray) else x for key, x in options.items()}
+    found = robot.simulate(cp.asarray(q0), target="cuda", **own)
+    assert isinstance(found.q, cp.ndarray)
+    return found.cpu(), robot.simulate(q0, **options)
+
+
+def close(found, expected):
+    for name in ("t", "q", "dq", "ddq", "tau"):
+        x, y = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(x, y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
+
+
+@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("count", [1, 32, 100])
+def test_the_motion_of_the_cpu(cp, robot, method, count):
+    q0, tau = RNG.normal(size=(2, count, 2))
+    options = {"method": method, "duration": 0.02, "dt": 1e-3, "every": 6, "limits": "ignore"}
+    close(*both(cp, robot, q0, tau=tau, **options))
+
+
+def test_signals_controllers_and_varied_masses(cp, robot):
+    q0 = RNG.normal(size=(40, 2))
+    options = {"method": "rk4", "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    tau = signal([0, 0.01], RNG.normal(size=(2, 40, 2)))
+    close(*both(cp, robot, q0, tau=tau, **options))
+    law = controllers.ComputedTorque(lambda t: (np.array([t, -t]),) * 3, kp=100, kd=20)
+    close(*both(cp, robot, q0, controller=law, **options))
+    mass = robot.model.m * RNG.uniform(0.5, 2, (40, 2))
+    found = robot.simulate(
+        cp.asarray(q0), parameters={"mass": cp.asarray(mass)}, target="cuda", **options
+    )
+    close(found.cpu(), robot.simulate(q0, parameters={"mass": mass}, **options))
+
+
+def test_a_robot_in_flight(cp):
+    robot = kt.robots.quadruped()
+    q0 = np.array([robot.random(seed) for seed in range(33)])
+    close(*both(cp, robot, q0, method="rk4", duration=0.005, dt=1e-3, limits="ignore"))
+
+
+def test_float32_of_float32_and_the_current_stream(cp, robot):
+    q0 = RNG.normal(size=(64, 2)).astype("float32")
+    options = {"method": "rk4", "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        found = robot.simulate(cp.asarray(q0), target="cuda", **options)
+    stream.synchronize()
+    assert found.q.dtype == np.float32
+    expected = robot.simulate(q0.astype(float), **options)
+    np.testing.assert_allclose(found.q.get(), expected.q, rtol=0, atol=1e3 * 2.0**-24)
+
+
+def test_limits_are_watched(cp):
+    robot = kt.robots.panda()
+    q0 = np.tile(np.array([0, 0.3, 0, -1.5, 0, 1.9, 0.0]), (3, 1))
+    tau = np.zeros((3, 7))
+    tau[1, 3] = 40
+    options = {"method": "rk4", "duration": 0.3, "dt": 5e-3}
+    found, expected = both(cp, robot, q0, tau=tau, limits="record", **options)
+    noted = [(v.t, v.joint, v.quantity, v.rollout) for v in found.meta["violations"]]
+    wanted = [(v.t, v.joint, v.quantity, v.rollout) for v in expected.meta["violations"]]
+    assert noted == wanted and noted
+    with pytest.raises(SimulationError, match="rollout") as problem:
+        robot.simulate(cp.asarray(q0), tau=cp.asarray(tau), target="cuda", **options)
+    assert isinstance(problem.value.trajectory.q, cp.ndarray)
