@@ -28,6 +28,7 @@ class BootstrapStudy:
         self.names = tuple(settings["names"])
         self.columns = tuple(f"beta:{name}" for name in self.names)
         blocks, r = self.b.shape
+        self.seconds = 1e-9 * (r**3 + blocks * r * r)
         self.size = 8 * (4 * r * r + 2 * blocks)
 
     def warm(self) -> None:

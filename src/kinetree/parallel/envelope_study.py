@@ -49,6 +49,7 @@ class EnvelopeStudy:
         self.drawn = [x for x, value in self.arguments.values.items() if varies(value)]
         drawn = [column for x in self.drawn for column in argument_columns(model, x)]
         self.columns = (*drawn, *(f"p:{x}" for x in AXES), "holding", "payload", "force")
+        self.seconds = 1e-7 * len(self.columns)
         self.size = 8 * (2 * len(self.columns) + 10 * model.n + 64)
 
     def warm(self) -> None:

@@ -20,6 +20,7 @@ from kinetree.simulate.integrators import ADAPTIVE, find_method
 from kinetree.simulate.simulate import record_rows
 
 FORCES = ("tau", "F_ext")
+EVALUATION = 1e-8  # s that accelerations of one rollout take, for every degree of freedom
 
 
 class RolloutStudy:
@@ -64,6 +65,7 @@ class RolloutStudy:
         numbers = recorded * (model.nq + 3 * model.n) + self.rows * len(self.columns)
         noise = sum(self._holds(x) * math.prod(shapes[name]) for name, x in self.noise.items())
         self.size = 8 * (numbers + 4 * noise)  # as Python floats on the way
+        self.seconds = EVALUATION * model.n * 4 * len(self.times)
 
     def _columns(self) -> list[str]:
         q, dq, tau = (argument_columns(self.model, name) for name in ("q", "dq", "tau"))

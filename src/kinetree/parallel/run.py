@@ -19,6 +19,8 @@ from kinetree.parallel.work import Study, prepare, study_text
 from kinetree.robot import Robot
 
 CHUNK = 8 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
+PATIENCE = 0.5  # s that a chunk is expected to take at most: then bars move and Ctrl-C is heard
+LANES = 8  # samples that a core computes at a time, where their kernel allows
 LONG = 20_000  # characters of settings that are still written out in the metadata
 
 
@@ -123,11 +125,12 @@ def _hash(text: str) -> str:
 
 
 def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
-    """Samples in a chunk: as many as memory allows, and enough chunks for all workers."""
+    """Samples in a chunk: as many as memory and patience allow, and enough for all workers."""
     if chosen is not None:
         return _whole(chosen, "chunk", 1)
     fair = -(-samples // (4 * workers))
-    return max(1, min(CHUNK // study.size, fair))
+    quick = max(LANES, int(PATIENCE / study.seconds))
+    return max(1, min(CHUNK // study.size, quick, fair))
 
 
 def _whole(value: Any, name: str, least: int) -> int:

@@ -30,11 +30,15 @@ _lock = threading.RLock()
 
 
 class Study(Protocol):
-    """A study, ready to compute; size: bytes that a sample takes while it is computed."""
+    """A study, ready to compute.
+
+    size, seconds: what a sample takes while it is computed, in bytes and, roughly, in time.
+    """
 
     columns: tuple[str, ...]
     rows: int
     size: int
+    seconds: float
 
     def warm(self) -> None:
         """Compile, and complain about what cannot be computed."""
