@@ -1,0 +1,263 @@
+"""The program among others: pipes that close, Ctrl-C, a million rows, terminals, shells."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import kinetree as kt
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+
+ROW = b"0.1,-0.2\n"
+BLOCK = ROW * 1000
+SLACK = 16 << 10  # KiB that the memory of two runs may differ by
+
+
+@pytest.fixture(scope="module")
+def warm(program):
+    """The kernel is in the cache, so that compiling it does not count."""
+    program("id planar_2r")
+    return program
+
+
+def test_a_reader_that_wants_one_row(warm):
+    with warm.start("id planar_2r -") as process:
+        process.stdin.write(ROW)
+        first = process.stdout.readline()
+        process.stdout.close()
+        try:
+            while True:
+                process.stdin.write(BLOCK)
+        except BrokenPipeError:
+            process.stdin.close()
+        words = process.stderr.read().decode()
+    assert first == b"tau:joint1,tau:joint2\n"
+    assert process.returncode == 141
+    assert words == "kinetree: standard input has no columns of dq and ddq: taken as zero.\n"
+
+
+@pytest.mark.parametrize("line", ["export humanoid", "info humanoid --json", "simulate rp -o -"])
+def test_other_output_may_be_cut_too(warm, line):
+    with warm.start(line, stdin=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_rows_come_out_as_they_come_in(warm):
+    """A pipe that is slow is answered at once, not when a block is full."""
+    with warm.start("id planar_2r -", stderr=subprocess.DEVNULL) as process:
+        for k in range(3):
+            process.stdin.write(ROW)
+            lines = [process.stdout.readline() for _ in range(1 + (k == 0))]
+            assert lines[-1].count(b",") == 1 and lines[-1].endswith(b"\n")
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("output", ["", " -o out.csv"])
+def test_ctrl_c_leaves_whole_rows(warm, output):
+    with warm.start("id planar_2r -" + output) as process:
+        process.stdin.write(BLOCK)
+        process.stderr.readline()  # it says that dq is missing, so it has begun
+        process.stdin.write(BLOCK * 3)
+        process.send_signal(signal.SIGINT)
+        found, words = process.communicate(timeout=20)
+    assert process.returncode == 130 and words == b"kinetree: interrupted\n"
+    if output:
+        found = (warm.folder / "out.csv").read_bytes()
+    assert found == b"" or found.endswith(b"\n")
+    assert {line.count(b",") for line in found.splitlines()} <= {1}
+
+
+def test_ctrl_c_at_rest(warm):
+    """While it waits for rows."""
+    with warm.start("id planar_2r -") as process:
+        process.stdin.write(ROW)
+        rows = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        words = process.stderr.read()
+    assert process.returncode == 130 and words.endswith(b"kinetree: interrupted\n")
+    assert rows[1].count(b",") == 1
+
+
+def test_ctrl_c_deep_in_compiled_code(warm):
+    """Where Python itself does not take notice: here a hash of many rounds, which takes minutes."""
+    code = """
+        import hashlib
+        from kinetree.cli.interrupt import end_promptly
+        end_promptly()
+        print("ready", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 10**9)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=warm.environment, **pipes) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        words = process.communicate(timeout=20)[1]
+    assert process.returncode == 130 and words == b"kinetree: interrupted\n"
+
+
+# ----- a million rows
+
+MEASURE = """
+import resource, subprocess, sys
+rows, output = int(sys.argv[1]), sys.argv[2]
+words = [sys.executable, "-m", "kinetree", "id", "planar_2r", "-", "-o", output]
+child = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+for _ in range(rows // 1000):
+    child.stdin.write(b"".join(b"%f,%f\\n" % (0.001 * k, -0.002 * k) for k in range(1000)))
+child.stdin.close()
+code = child.wait()
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def measured(program, rows):
+    """Peak memory of the program, KiB, for so many rows, and what it wrote."""
+    path = program.folder / f"{rows}.csv"
+    found = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(rows), str(path)], capture_output=True, text=True,
+        env=program.environment, timeout=600, check=True,
+    )  # fmt: skip
+    code, memory = map(int, found.stdout.split())
+    assert code == 0, found.stderr
+    return memory / (1024 if sys.platform == "darwin" else 1), path
+
+
+def test_a_million_rows_take_no_more_memory_than_ten_thousand(warm):
+    few, _ = measured(warm, 10_000)
+    many, path = measured(warm, 1_000_000)
+    assert many < few + SLACK
+    tau = kt.robots.planar_2r().inverse_dynamics([0.999, -1.998], [0.0, 0], [0.0, 0])
+    with path.open(encoding="utf-8") as file:
+        for count, line in enumerate(file, 1):  # noqa: B007
+            last = line
+    assert count == 1_000_001
+    assert [float(x) for x in last.split(",")] == pytest.approx(tau.tolist(), rel=1e-13)
+    path.unlink()
+
+
+# ----- terminals
+
+
+def on_terminal(program, line, columns=80, **environment):
+    """What a person sees: standard output and error on a terminal of so many columns."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    import fcntl
+    import struct
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    clean = {key: x for key, x in program.environment.items() if key not in ("COLUMNS", "NO_COLOR")}
+    process = subprocess.Popen(
+        program.command(line), stdin=slave, stdout=slave, stderr=slave, cwd=program.folder,
+        env=clean | {"TERM": "xterm-256color"} | environment,
+    )  # fmt: skip
+    os.close(slave)
+    found = b""
+    try:
+        while data := os.read(master, 1 << 16):
+            found += data
+    except OSError:  # how a terminal ends on Linux
+        pass
+    os.close(master)
+    return process.wait(30), found.decode().replace("\r\n", "\n")
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(
+    "line", ["terms panda", "info panda", "check panda motion.csv", "id panda"]
+)
+def test_tables_fit_the_terminal(warm, line, columns):
+    if "motion" in line and not (warm.folder / "motion.csv").exists():
+        warm("simulate panda --duration 0.1 -o motion.csv")
+    code, text = on_terminal(warm, line, columns)
+    assert code == (1 if line.startswith("check") else 0)
+    assert "\x1b[1m" in text  # headings are bold
+    shown = [x for x in plain(text).splitlines() if not x.startswith("- ")]  # sentences may wrap
+    assert max(map(len, shown)) <= columns
+    assert "…" not in text and "panda_joint7" in plain(text)
+
+
+def test_pipes_and_no_color_get_no_codes(warm):
+    for line in ("terms panda", "info panda", "--help", "demo", "explain planar_2r"):
+        assert "\x1b" not in warm(line).stdout
+    code, text = on_terminal(warm, "info scara", NO_COLOR="1")
+    assert code == 0 and not re.search(r"\x1b\[3\dm", text)
+
+
+def test_progress_is_shown_on_a_terminal_only(warm):
+    (warm.folder / "many.csv").write_bytes(BLOCK * 30)
+    code, text = on_terminal(warm, "id planar_2r many.csv -o out.csv")
+    assert code == 0 and "rows" in text and "\x1b" in text
+    code, text = on_terminal(warm, "id planar_2r many.csv")
+    rows = text.splitlines()
+    assert code == 0 and len([x for x in rows if re.fullmatch(r"[-\d.e]+,[-\d.e]+", x)]) == 30_000
+    found = warm("id planar_2r many.csv -o out.csv")
+    assert found.stdout == "" and "rows" not in found.stderr
+
+
+def test_json_is_indented_for_people(warm):
+    code, text = on_terminal(warm, "id planar_2r --json")
+    assert code == 0 and '\n  "robot": "planar 2R"' in text
+    assert json.loads(text)["robot"] == "planar 2R"
+    assert warm("id planar_2r --json").stdout.count("\n") == 1
+
+
+# ----- shells
+
+
+def test_bash_completes(program):
+    if not shutil.which("bash"):
+        pytest.skip("bash is not installed")
+    program.shell("kinetree completion bash > complete.sh")
+
+    def completed(*words):
+        given = " ".join(f"'{x}'" for x in words)
+        script = (
+            f"source ./complete.sh; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; "
+            '_kinetree; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        found = program.shell(script)
+        assert found.returncode == 0, found.stderr
+        return {x.strip() for x in found.stdout.splitlines()}
+
+    assert completed("kinetree", "simu") == {"simulate"}
+    assert "--degrees" in completed("kinetree", "id", "panda", "--de")
+    assert completed("kinetree", "export", "panda", "--language", "ju") == {"julia"}
+    assert "quadruped" in completed("kinetree", "info", "quad")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_a_script(program, shell):
+    text = program(f"completion {shell}").stdout
+    assert "simulate" in text and "degrees" in text
+    if shutil.which(shell):
+        path = program.folder / f"script.{shell}"
+        path.write_text(text, encoding="utf-8")
+        assert subprocess.run([shell, "-n", str(path)], timeout=60).returncode == 0
+
+
+def test_completion_is_installed_at_home(program):
+    home = program.folder / "home"
+    home.mkdir()
+    found = program("completion bash --install", HOME=str(home))
+    path = found.stdout.partition("installed as ")[2].partition(";")[0]
+    assert path.startswith(str(home))
+    assert "simulate" in Path(path).read_text(encoding="utf-8")
