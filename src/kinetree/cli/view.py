@@ -45,6 +45,7 @@ def view(
     kinetree view my_robot.urdf --folder ~/ros/src --no-browser
     ```
     """
+    import sys
     import webbrowser
 
     from kinetree.cli.serving import opened, wait_for_end
@@ -52,6 +53,7 @@ def view(
     with opened(robot, folder, port, degrees) as workbench:
         print(f"The workbench is at {workbench.address}")
         print("Keep the address to yourself: who has it can use the workbench. Ctrl-C ends it.")
+        sys.stdout.flush()  # a program that reads it is waiting for the address
         if browser:
             webbrowser.open(workbench.address)
         wait_for_end()

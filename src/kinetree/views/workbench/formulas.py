@@ -79,8 +79,6 @@ def closed_forms(robot: Robot) -> str:
 
         forms: Any = symbolic(robot)
         parts = {"M(θ)": forms.M, "C(θ, θ̇)": forms.C, "g(θ)": forms.g}
-        return "".join(
-            f"<h4>{name}</h4>{form.mathml(digits=4)}" for name, form in parts.items()
-        )
+        return "".join(f"<h4>{name}</h4>{form.mathml(digits=4)}" for name, form in parts.items())
     except KinetreeError as error:
         return f"<p>No closed forms: {escape(str(error))}</p>"

@@ -1,4 +1,4 @@
-"""Mass and force ellipsoids at the hand: how heavy it is, and how hard it can push, by direction."""
+"""Mass and force ellipsoids at the hand: how heavy it is and how hard it pushes, each way."""
 
 from dataclasses import dataclass
 

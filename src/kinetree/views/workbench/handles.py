@@ -19,7 +19,7 @@ HARDEST = {True: 10.0, False: 5.0}  # accelerations, rad/s^2 and m/s^2
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider: its label, its range in rad or m (or per s, per s^2), and whether it is an angle."""
+    """A slider: its label, its range in rad or m (per s, per s^2), and whether it is an angle."""
 
     name: str
     low: float

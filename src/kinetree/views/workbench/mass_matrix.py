@@ -29,7 +29,8 @@ def heat_map(names: tuple[str, ...], M: Array) -> str:
     largest = max(float(np.max(np.abs(M), initial=0.0)), 1e-300)
     cells = "".join(cell(names, M, i, j, largest) for i in range(n) for j in range(n))
     labels = "".join(
-        f'<text x="{k * 10 + 5}" y="-2">{k + 1}</text><text x="-4" y="{k * 10 + 6.3}">{k + 1}</text>'
+        f'<text x="{k * 10 + 5}" y="-2">{k + 1}</text>'
+        f'<text x="-4" y="{k * 10 + 6.3}">{k + 1}</text>'
         for k in range(n)
     )
     return (
@@ -50,6 +51,6 @@ def cell(names: tuple[str, ...], M: Array, i: int, j: int, largest: float) -> st
         text = f'<text x="{10 * j + 5}" y="{10 * i + 6}" fill="{ink}" font-size="2.5">'
         text += f"{number(value, 3)}</text>"
     return (
-        f'<g><title>{title}</title><rect x="{10 * j}" y="{10 * i}" width="9.6" height="9.6" rx="0.8" '
-        f'fill="rgb({r},{g},{b})" data-m="{i},{j}" data-value="{value!r}"/>{text}</g>'
+        f'<g><title>{title}</title><rect x="{10 * j}" y="{10 * i}" width="9.6" height="9.6" '
+        f'rx="0.8" fill="rgb({r},{g},{b})" data-m="{i},{j}" data-value="{value!r}"/>{text}</g>'
     )

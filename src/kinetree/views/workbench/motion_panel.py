@@ -165,6 +165,4 @@ def add_takeaway(bench: Bench) -> None:
         return by_hand(press)
 
     gui.add_button("Save the motion (CSV)").on_click(hand_out("motion.csv", as_csv))
-    gui.add_button("Save this session (one HTML file)").on_click(
-        hand_out("session.html", as_page)
-    )
+    gui.add_button("Save this session (one HTML file)").on_click(hand_out("session.html", as_page))

@@ -100,10 +100,10 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
             "record a robot whose joints have one coordinate each, or simulate."
         )
     t = np.array([time for time, _ in kept])
-    apart = np.concatenate([[True], np.diff(t) > 1e-3])
-    t, q = t[apart] - t[0], np.array([q for _, q in kept])[apart]
-    if len(t) < 4:
+    apart = np.flatnonzero(np.diff(t, prepend=-np.inf) > 1e-3)
+    if len(apart) < 4:
         raise InputError("Nothing moved while recording; move a slider before finishing it.")
+    t, q = t[apart] - t[0], np.array([q for _, q in kept])[apart]
     columns = {("q", name): q[:, k] for k, name in enumerate(robot.model.coordinate_names)}
     return from_columns(t, columns, robot, "recording", "the recording")
 

@@ -80,8 +80,9 @@ def pace(permit: Permit, now: float) -> None:
 
 def starts(permit: Permit, message: Mapping[str, Any]) -> bool:
     """An upload announces its size: the whole of it is refused when it is too large."""
-    key, size, parts = (message.get(k) for k in ("transfer_uuid", "size_bytes", "part_count"))
-    if not (isinstance(key, str) and is_count(size) and is_count(parts)):
+    key = message.get("transfer_uuid")
+    size, parts = count(message.get("size_bytes")), count(message.get("part_count"))
+    if not isinstance(key, str) or size < 0 or parts < 0:
         return False
     if size > UPLOAD_BYTES or parts > UPLOAD_PARTS:
         raise TooMuch(f"an upload of {size} bytes; at most {UPLOAD_BYTES} are taken")
@@ -105,6 +106,6 @@ def continues(permit: Permit, message: Mapping[str, Any]) -> bool:
     return True
 
 
-def is_count(x: Any) -> bool:
-    """Whether x is an integer that counts something."""
-    return isinstance(x, int) and not isinstance(x, bool) and x >= 0
+def count(x: Any) -> int:
+    """A number of things; -1 for what is none."""
+    return x if isinstance(x, int) and not isinstance(x, bool) else -1

@@ -121,6 +121,7 @@ def serving(guard: Guard, page: Page) -> dict[str, Any]:
         "create_connection": connection_class(),
         "max_size": MESSAGE_BYTES,
         "compression": None,
+        "close_timeout": 1,  # a page that is gone does not hold up the end
         "server_header": None,
         "logger": log,
     }

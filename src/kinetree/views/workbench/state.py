@@ -50,7 +50,9 @@ def home(robot: Robot) -> Array:
     for joint in robot.model.joints:
         low, high = joint.limits.lower, joint.limits.upper
         if joint.follows is None and joint.screw is not None and not low <= 0 <= high:
-            q[joint.coords[0]] = (low + high) / 2 if isfinite(low + high) else max(low, min(high, 0))
+            q[joint.coords[0]] = (
+                (low + high) / 2 if isfinite(low + high) else max(low, min(high, 0))
+            )
     return q
 
 

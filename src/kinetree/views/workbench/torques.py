@@ -71,9 +71,7 @@ def torque_row(x: Torques, i: int) -> str:
     parts = "".join(f"<td>{number(x.parts[part][i], 3)}</td>" for part in HEADS)
     tau = f'<b{css} data-tau="{i}" data-value="{float(x.tau[i])!r}">{number(x.tau[i])}</b>'
     title = f"{name}, {x.units[i]}"
-    return (
-        f'<tr><td title="{title}">{name}</td><td>{tau}</td>{parts}<td{css}>{limit}</td></tr>'
-    )
+    return f'<tr><td title="{title}">{name}</td><td>{tau}</td>{parts}<td{css}>{limit}</td></tr>'
 
 
 def bar_scales(x: Torques) -> Array:
@@ -90,11 +88,14 @@ def bar_row(x: Torques, i: int, scale: float) -> str:
     for name, colour in COLOURS.items():
         value = float(np.clip(x.parts[name][i] / scale, -1, 1)) * 100
         start = right if value > 0 else left + value
-        boxes += f'<rect x="{start:.2f}" y="1" width="{abs(value):.2f}" height="5" fill="{colour}"/>'
+        boxes += (
+            f'<rect x="{start:.2f}" y="1" width="{abs(value):.2f}" height="5" fill="{colour}"/>'
+        )
         right, left = (right + value, left) if value > 0 else (right, left + value)
     mark = float(np.clip(x.tau[i] / scale, -1, 1)) * 100
     return (
         '<tr class="bar"><td colspan="8"><svg viewBox="-100 0 200 7" height="7" '
         'preserveAspectRatio="none"><rect x="-100" y="3" width="200" height="1" fill="#d5d8dc"/>'
-        f'{boxes}<rect x="{mark - 0.4:.2f}" y="0" width="0.8" height="7" fill="#111"/></svg></td></tr>'
+        f'{boxes}<rect x="{mark - 0.4:.2f}" y="0" width="0.8" height="7" fill="#111"/></svg>'
+        "</td></tr>"
     )

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 import webbrowser
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -46,9 +45,7 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
 
@@ -81,10 +78,15 @@ def view(
     server, guard = start_server(port)
     folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
     bench = Bench(server, guard, at_rest(robot, degrees=degrees), drawn, folder, meshes=meshes)
-    build(bench, notes or [])
+    workbench = Workbench(bench)
+    try:
+        build(bench, notes or [])
+    except BaseException:
+        workbench.stop()
+        raise
     if browser:
-        webbrowser.open(address(guard))
-    return Workbench(bench)
+        webbrowser.open(workbench.address)
+    return workbench
 
 
 def build(bench: Bench, notes: list[str]) -> None:

@@ -84,27 +84,27 @@ class Handles:
             "/push/arrow", np.zeros((1, 2, 3)), RED, shaft_radius=radius,
             head_radius=2.5 * radius, head_length=5 * radius, visible=False,
         )  # fmt: skip
-        self.foot.on_update(by_hand(lambda _: self._drag_foot(dropped=False)))
-        self.foot.on_drag_end(by_hand(lambda _: self._drag_foot(dropped=True)))
-        self.tip.on_update(by_hand(lambda _: self._drag_tip()))
+        self.foot.on_update(by_hand(lambda event: self._drag_foot(event.phase)))
+        self.tip.on_update(by_hand(lambda event: self._drag_tip(event.phase)))
 
     def _handle(self, name: str, size: float) -> Any:
-        node = self.bench.server.scene.add_transform_controls(
+        return self.bench.server.scene.add_transform_controls(
             f"/push/{name}", scale=size, disable_rotations=True, depth_test=False, visible=False
         )
-        node.on_drag_start(lambda _: self.held.add(name))
-        node.on_drag_end(lambda _: self.held.discard(name))
-        return node
 
-    def _drag_foot(self, dropped: bool) -> None:
+    def _hold(self, name: str, phase: str) -> None:
+        """Remember which handle is held, so that `follow` leaves it alone."""
+        (self.held.discard if phase == "end" else self.held.add)(name)
+
+    def _drag_foot(self, phase: str) -> None:
+        self._hold("foot", phase)
         state, p = self.bench.state, np.asarray(self.foot.position, float)
         if state.push is not None and np.isfinite(p).all():
-            move = dropped_on if dropped else moved_point
-            if dropped:
-                self.held.discard("foot")
+            move = dropped_on if phase == "end" else moved_point
             change(self.bench, push=move(state, state.push, p))
 
-    def _drag_tip(self) -> None:
+    def _drag_tip(self, phase: str) -> None:
+        self._hold("tip", phase)
         state, p = self.bench.state, np.asarray(self.tip.position, float)
         if state.push is not None and np.isfinite(p).all():
             force = (p - point_in_space(state, state.push)) / self.scale

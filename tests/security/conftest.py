@@ -1,0 +1,20 @@
+"""A workbench on a small robot, and raw ways to knock at it."""
+
+import pytest
+from security_door import Door
+
+import kinetree as kt
+
+
+@pytest.fixture(scope="module")
+def workbench():
+    pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
+    from kinetree.views.workbench import view
+
+    with view(kt.robots.planar_2r(), browser=False) as running:
+        yield running
+
+
+@pytest.fixture
+def door(workbench):
+    return Door(workbench)

@@ -1,0 +1,166 @@
+"""Who gets into the workbench: the holder of the token, from this machine, and nobody else."""
+
+import gzip
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_the_address_opens_the_page(door):
+    answer = door.ask(f"/{door.token}/")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
+    assert b"kinetree workbench" in gzip.decompress(answer.body)
+
+
+def test_localhost_is_this_machine_too(door):
+    assert door.ask(f"/{door.token}/", host=f"localhost:{door.port}").status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/index.html", "/wrong/", "//", "/?token=", "/%2e", "http://127.0.0.1/"]
+)
+def test_without_the_token_nothing_is_served(door, path):
+    answer = door.ask(path)
+    assert answer.status == 403 and door.token.encode() not in answer.body
+
+
+def test_a_token_that_is_nearly_right_is_wrong(door):
+    for token in (door.token[:-1], door.token + "x", door.token.swapcase(), door.token[::-1]):
+        assert door.ask(f"/{token}/").status == 403
+        wire, answer = door.websocket(f"/{token}")
+        wire.close()
+        assert answer.status == 403
+
+
+@pytest.mark.parametrize("host", ["example.org", "127.0.0.1", "localhost", "127.0.0.1:1", "[::1]"])
+def test_a_foreign_host_is_refused(door, host):
+    """A page whose name was made to point to this machine (DNS rebinding)."""
+    assert door.ask(f"/{door.token}/", host=host).status == 403
+    wire, answer = door.websocket(host=host)
+    wire.close()
+    assert answer.status == 403
+
+
+def test_no_host_and_two_hosts_are_refused(door):
+    assert door.ask(f"/{door.token}/", host=()).status in (400, 403)
+    answer = door.ask(f"/{door.token}/", "Host: example.org")
+    assert answer.status in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://example.org", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "null", "file://"],
+)
+def test_a_foreign_origin_is_refused(door, origin):
+    origin = origin.format(port=door.port)
+    assert door.ask(f"/{door.token}/", f"Origin: {origin}").status == 403
+    wire, answer = door.websocket(origin=origin)
+    wire.close()
+    assert answer.status == 403
+
+
+def test_a_websocket_without_an_origin_is_refused(door):
+    """Every browser sends one; who leaves it out is no page of ours."""
+    wire, answer = door.websocket(origin=None)
+    wire.close()
+    assert answer.status == 403
+
+
+def test_the_names_of_this_machine_do_not_mix(door):
+    """A page at localhost is another origin than one at 127.0.0.1."""
+    answer = door.ask(f"/{door.token}/", f"Origin: http://localhost:{door.port}")
+    assert answer.status == 403
+
+
+def test_a_websocket_with_token_and_origin_opens(door):
+    wire, answer = door.websocket()
+    wire.close()
+    assert answer.status == 101
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "../../../../etc/passwd",
+        "..%2f..%2fetc/passwd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "..\\..\\windows\\win.ini",
+        "index.html",
+        ".",
+        "/etc/passwd",
+        "\x00",
+    ],
+)
+def test_no_path_leads_to_a_file(door, rest):
+    answer = door.ask(f"/{door.token}/{rest}")
+    assert answer.status in (0, 400, 404) and b"root:" not in answer.body
+
+
+def test_traversal_without_the_token_is_refused(door):
+    assert door.ask("/../../etc/passwd").status == 403
+
+
+def test_the_page_may_load_nothing_and_run_only_its_own_scripts(door):
+    headers = door.ask(f"/{door.token}/").headers
+    policy = dict(
+        rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";")
+    )
+    assert policy["default-src"] == "'none'" and policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in policy["script-src"].replace("'wasm-unsafe-eval'", "")
+    assert policy["script-src"].count("sha256-") == 2
+    assert f"ws://127.0.0.1:{door.port}" in policy["connect-src"]
+    assert "http" not in policy["connect-src"].replace("ws://", "")
+    assert headers["referrer-policy"] == "no-referrer"  # the token is in the address
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"])
+def test_only_get_is_understood(door, method):
+    assert door.ask(f"/{door.token}/", method=method).status in (0, 400, 403, 405)
+
+
+def test_garbage_does_not_end_the_server(door):
+    for junk in (b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\x00" * 4096, b"A" * 70000):
+        with door.connect() as wire:
+            wire.sendall(junk)
+            wire.shutdown(socket.SHUT_WR)
+            wire.settimeout(5)
+            try:
+                while wire.recv(65536):
+                    pass
+            except ConnectionError:
+                pass
+    assert door.ask(f"/{door.token}/").status == 200
+
+
+def test_only_the_loopback_listens(door):
+    """No other address of this machine has the port open."""
+    psutil = pytest.importorskip("psutil")
+    listening = {
+        x.laddr.ip
+        for x in psutil.Process().net_connections("inet")
+        if x.status == psutil.CONN_LISTEN and x.laddr.port == door.port
+    }
+    assert listening == {"127.0.0.1"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the kernel's own table")
+def test_the_kernel_agrees_that_only_the_loopback_listens(door):
+    rows = []
+    for name in ("tcp", "tcp6"):
+        table = Path("/proc/net") / name
+        rows += table.read_text().splitlines()[1:] if table.exists() else []
+    local = [row.split()[1] for row in rows if row.split()[3] == "0A"]
+    ours = [address for address in local if int(address.rsplit(":", 1)[1], 16) == door.port]
+    assert ours == [f"0100007F:{door.port:04X}"]
+
+
+def test_every_workbench_has_a_token_of_its_own():
+    from kinetree.views.workbench.guard import Guard
+
+    tokens = {Guard(1).token for _ in range(100)}
+    assert len(tokens) == 100 and all(len(token) >= 32 for token in tokens)
+    assert Guard(1).token not in repr(Guard(1))
