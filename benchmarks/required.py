@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.peers.labels import CASADI, POOL, PYTHON_LOOP
-from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, HEAVY, READY, WARM
+from benchmarks.peers.labels import ADAM, CASADI, FRAX, POOL, PYTHON_LOOP
+from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
 from benchmarks.simulation import CONSTANT, CONTROLLED, LOOP, MUJOCO
@@ -136,6 +136,14 @@ REQUIRED: list[tuple[str, str, tuple[float, float, float], str, Find]] = [
      two_threads(ID)),
     ("two threads over one, forward dynamics, N = 1e6", AT_LEAST, (1.8, 1.8, 1.8), "x",
      two_threads(FD)),
+    ("inverse dynamics in JAX's vmap vs frax", AT_LEAST, (20, 20, 20), "x",
+     faster("tensors", ID, FRAX)),
+    ("inverse dynamics in JAX's vmap vs adam", AT_LEAST, (20, 20, 20), "x",
+     faster("tensors", ID, ADAM)),
+    ("forward dynamics in JAX's vmap vs frax", AT_LEAST, (20, 20, 20), "x",
+     faster("tensors", FD, FRAX)),
+    ("forward dynamics in JAX's vmap vs adam", AT_LEAST, (20, 20, 20), "x",
+     faster("tensors", FD, ADAM)),
 ]  # fmt: skip
 # the same for what is measured with one robot alone
 OF_PANDA: list[tuple[str, str, float, str, Find]] = [
@@ -143,6 +151,11 @@ OF_PANDA: list[tuple[str, str, float, str, Find]] = [
     for quantity in (CONSTANT, CONTROLLED)
     for who, bound in ((MUJOCO, 20), (LOOP, 100))
 ]
+OF_PANDA += [
+    (f"gradient in JAX's vmap vs {who}", AT_LEAST, 20, "x",
+     faster("tensors", f"{GRADIENT} of {ID}", who))
+    for who in (FRAX, ADAM)
+]  # fmt: skip
 IMPORT_LIMIT = 250.0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.peers import Absent
 from benchmarks.peers.jax_batch import jax, mapped
+from benchmarks.peers.labels import ADAM
 from benchmarks.robots import Arrays, Case
 from benchmarks.timing import Job
 
@@ -23,8 +24,13 @@ def computations(case: Case) -> Any:
     return KinDynComputations(case.urdf, list(case.model.joint_names), gravity=gravity)
 
 
-def function_of(case: Case, quantity: str) -> Callable[..., Any]:
-    """A quantity of the arm alone, out of those with a free base, whose entries come first."""
+def function_of(case: Case, quantity: str) -> tuple[Callable[..., Any], np.ndarray]:
+    """A quantity of the arm alone, out of those with a free base, whose entries come first.
+
+    Its order of joints is the one that it is given, kinetree's.
+    """
+    if case.model.n > LARGE:
+        raise Absent(f"left out for {case.key}: XLA compiles its graph for more than a minute")
     robot = computations(case)
     T, V = np.eye(4), np.zeros(6)
 
@@ -41,14 +47,12 @@ def function_of(case: Case, quantity: str) -> Callable[..., Any]:
         factor = jax.scipy.linalg.cho_factor(mass_matrix(q))
         return jax.scipy.linalg.cho_solve(factor, tau - bias(q, dq))
 
-    return locals()[quantity]
+    return locals()[quantity], np.arange(case.model.n)
 
 
 def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, Job]:
     """One compiled call on the batch, on the cores that the process may use."""
     if threads > 1:
         raise Absent("measured on one core alone")
-    if case.model.n > LARGE:
-        raise Absent(f"left out for {case.key}: XLA compiles its graph for more than a minute")
-    columns = np.arange(case.model.n)
-    return {"adam, JAX on the CPU": mapped(function_of(case, quantity), quantity, states, columns)}
+    function, columns = function_of(case, quantity)
+    return {ADAM: mapped(function, quantity, states, columns)}

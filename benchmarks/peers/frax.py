@@ -2,12 +2,14 @@
 
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.peers import Absent
 from benchmarks.peers.jax_batch import jax, mapped
+from benchmarks.peers.labels import FRAX
 from benchmarks.robots import Arrays, Case
 from benchmarks.timing import Job
 
@@ -24,14 +26,20 @@ def robot_of(case: Case) -> tuple[Any, np.ndarray]:
     return robot, case.columns(robot.joint_names)
 
 
-def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, Job]:
-    """One compiled call on the batch, on the cores that the process may use."""
-    if threads > 1:
-        raise Absent("measured on one core alone")
+def function_of(case: Case, quantity: str) -> tuple[Callable[..., Any], np.ndarray]:
+    """A quantity of one state, and the columns of its joints."""
     robot, columns = robot_of(case)
     functions = {
         "inverse_dynamics": lambda q, dq, ddq: robot.rnea(q, dq, ddq, jax.numpy.array(UP), None),
         "forward_dynamics": lambda q, dq, tau: robot.forward_dynamics(q, dq, tau, None),
         "mass_matrix": robot.crba,
     }
-    return {"frax, JAX on the CPU": mapped(functions[quantity], quantity, states, columns)}
+    return functions[quantity], columns
+
+
+def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, Job]:
+    """One compiled call on the batch, on the cores that the process may use."""
+    if threads > 1:
+        raise Absent("measured on one core alone")
+    function, columns = function_of(case, quantity)
+    return {FRAX: mapped(function, quantity, states, columns)}

@@ -13,5 +13,6 @@ QUESTIONS = (
     "simulation",
     "compile",
     "derivatives",
+    "tensors",
 )
 OF_NO_ROBOT = ("imports",)
