@@ -21,6 +21,8 @@ SAYS = {
     "10_trajectory": r"the CSV file reads back to the same bits: True",
     "11_limits": r"timed anew it takes 0\.8\d* s: True",
     "13_identify": r"of 62 intervals hold",
+    "14_torch_fit_a_mass": r"mass of the load: 2\.50 kg",
+    "15_jax_predictive_control": r"reached: 1\.20, -0\.60 rad",
     "16_monte_carlo": r"one worker and four write the same file: True",
     "05_many_robots_at_once": r"planets, robots, joints: \(2, 1000, 6\)",
 }
