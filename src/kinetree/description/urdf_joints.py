@@ -94,11 +94,15 @@ def _axis(element: Element, kind: str, owner: str, findings: Findings) -> tuple[
 def _friction(element: Element, kind: str, owner: str, findings: Findings) -> Friction:
     """Damping and friction of <dynamics>, for joints that have one direction to rub in."""
     dynamics = only(element, "dynamics", owner, findings)
-    if dynamics is None or kind == FIXED:
+    if dynamics is None:
         return Friction()
     check_words(dynamics, owner, findings)
     viscous = number(dynamics, "damping", owner, 0.0)
     coulomb = number(dynamics, "friction", owner, 0.0)
+    if kind == FIXED:
+        if viscous or coulomb:
+            findings.count(dynamics, "<dynamics> of a fixed joint has no effect: nothing moves")
+        return Friction()
     for key, value in (("damping", viscous), ("friction", coulomb)):
         if value < 0:
             raise fault(

@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.arrays import Array, is_numeric
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
+    Friction,
     JointDescription,
     LinkDescription,
     Note,
@@ -105,7 +106,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
         if joint.type == FIXED:
             parts.places[joint.child] = Place(place.link, T)
             note = f"fixed joint {joint.name!r}: link {joint.child!r} merged into {joint.parent!r}"
-            parts.notes.append(Note(note, joint.where))
+            parts.notes += [Note(note, joint.where), *idle_drive(joint)]
         else:
             i = len(parts.joints)
             parts.joints.append(joint)
@@ -118,6 +119,19 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
         if not parts.bodies[i]:
             parts.bodies[i].append(_no_body())
     return parts
+
+
+def idle_drive(joint: JointDescription) -> list[Note]:
+    """What a fixed joint was given and never feels, because it does not move."""
+    given = {
+        "friction": joint.friction != Friction(),
+        "armature": not (isinstance(joint.armature, int | float) and joint.armature == 0),
+        "rotor": joint.rotor is not None,
+        "mimic": joint.mimic is not None,
+    }
+    names = ", ".join(name for name, there in given.items() if there)
+    text = f"joint {joint.name!r} is fixed, so that this has no effect: {names}"
+    return [Note(text, joint.where)] if names else []
 
 
 def outward(description: RobotDescription) -> list[JointDescription]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,13 @@ class Model:
                 view = getattr(self, name).view()
                 view.flags.writeable = False
                 object.__setattr__(self, name, view)
+        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "frames": MappingProxyType(state["frames"])})
 
     @cached_property
     def n(self) -> int:

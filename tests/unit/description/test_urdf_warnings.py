@@ -103,6 +103,15 @@ def test_mimic_on_or_of_a_fixed_joint_is_ignored_with_a_warning():
         assert "'j1'" in said(robot.warnings)
 
 
+def test_dynamics_of_fixed_joints_are_noted():
+    text = changed(AXIS, f'{AXIS}<dynamics damping="0.5" friction="0.1"/>')
+    assert "fixed joint has no effect" in said(
+        read_urdf_text(text.replace("revolute", "fixed")).notes
+    )
+    without = text.replace("revolute", "fixed").replace("0.5", "0").replace("0.1", "0")
+    assert "no effect" not in said(read_urdf_text(without).notes)
+
+
 def test_a_massless_moving_link_is_noted():
     text = ROBOT.replace(f'<inertial><mass value="2"/>{INERTIA}</inertial>', "")
     assert "'l2' moves" in said(read_urdf_text(text).notes)

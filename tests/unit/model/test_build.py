@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import chain_data
 from kinetree import algorithms
-from kinetree.description import Rotor
+from kinetree.description import Friction, Rotor
 from kinetree.model import WORLD, Builder
 from kinetree.model.samples import random_body, random_pose
 from kinetree.spatial import compose, move_body, pose, rotation, translation
@@ -53,6 +53,14 @@ def test_fixed_joints_are_merged_and_their_frames_kept(seed):
         "fixed joint 'weld': link 'flange' merged into 'arm'",
         "fixed joint 'screw': link 'camera' merged into 'flange'",
     }
+
+
+def test_drives_of_fixed_joints_are_noted():
+    builder = Builder().link("base").link("a", 1.0).link("b", 1.0)
+    builder.joint("j", "revolute", "base", "a", friction=Friction(0.1), armature=0.2)
+    builder.joint("w", "fixed", "a", "b", friction=Friction(0.1), armature=0.2, rotor=Rotor(1e-4))
+    idle = [note.text for note in builder.build().notes if "no effect" in note.text]
+    assert idle == ["joint 'w' is fixed, so that this has no effect: friction, armature, rotor"]
 
 
 @given(seeds)

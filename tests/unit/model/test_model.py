@@ -1,5 +1,6 @@
 """Model: frozen data with names, and the quantities that follow from them."""
 
+import copy
 import dataclasses
 import pickle
 
@@ -21,6 +22,16 @@ def test_a_model_never_changes():
     for name in ("M_pi", "m", "com", "I_com", "gravity"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(MODEL, name)[0] = 1
+    with pytest.raises(TypeError, match="item assignment"):
+        MODEL.frames["new"] = MODEL.frame()
+
+
+def test_the_frames_stay_read_only_in_copies():
+    model = random_model(7, 5, drives=False)  # a friction function has no pickle
+    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.replace()):
+        assert list(copied.frames) == list(model.frames) and copied.frames is not model.frames
+        with pytest.raises(TypeError, match="item assignment"):
+            copied.frames["new"] = model.frame()
 
 
 def test_the_callers_own_array_stays_writeable():
