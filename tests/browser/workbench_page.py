@@ -1,0 +1,81 @@
+"""A page of the workbench, driven as a person does: tabs, sliders, buttons."""
+
+import re
+
+# Part of the viewer that the workbench never uses (its point clouds) asks for eval; it is refused.
+HARMLESS = ("Evaluating a string as JavaScript violates",)
+
+
+class WorkbenchPage:
+    """The page of a running workbench."""
+
+    def __init__(self, browser, workbench):
+        self.bench = workbench.bench
+        self.faults = []
+        self.context = browser.new_context(viewport={"width": 1280, "height": 800})
+        self.page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self._note(str(error)))
+        self.page.on("console", lambda x: self._note(x.text) if x.type == "error" else None)
+        self.page.on("request", lambda request: self._asked(request.url))
+        self.own = (workbench.address, "data:", "blob:")
+        self.page.goto(workbench.address)
+        self.page.get_by_text("Joint forces").wait_for(timeout=60_000)
+        # the note that pixels are drawn without a graphics card covers the scene
+        close = self.page.locator(".mantine-Notification-closeButton")
+        if close.count():
+            close.first.click()
+
+    def _note(self, text):
+        if not text.startswith(HARMLESS):
+            self.faults.append(text)
+
+    def _asked(self, url):
+        if not url.startswith(self.own):
+            self.faults.append(f"request: {url}")
+
+    def tab(self, name):
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+    def press(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def set_slider(self, label, value):
+        """Type a value into the box beside a slider."""
+        row = self.page.locator("label:visible", has_text=re.compile(f"^{re.escape(label)}$")).first
+        box = row.locator("xpath=ancestor::*[.//input[@type='text']][1]").locator(
+            "input[type=text]"
+        )
+        box.first.fill(str(value))
+        box.first.press("Enter")
+
+    def values(self, key):
+        """Numbers in all digits that the readings carry, by key."""
+        script = (
+            "key => Object.fromEntries([...document.querySelectorAll(`[data-${key}]`)].map("
+            "x => [x.getAttribute(`data-${key}`), parseFloat(x.dataset.value)]))"
+        )
+        return self.page.evaluate(script, key)
+
+    def until(self, true, seconds=20):
+        """Wait until a function of ours is true; the page goes on meanwhile."""
+        for _ in range(int(seconds / 0.05)):
+            if true():
+                return True
+            self.page.wait_for_timeout(50)
+        return bool(true())
+
+    def shot(self, path):
+        self.page.wait_for_timeout(700)  # the scene is drawn some frames after its messages
+        self.page.screenshot(path=path)
+
+    def put(self, robot, **options):
+        """Another robot on the bench, at home and at rest."""
+        from kinetree.views.workbench.view import open_robot
+
+        self.bench.state = self.bench.state.replace(push=None, **options)
+        open_robot(self.bench, robot, None, [])
+        assert self.until(lambda: len(self.values("tau")) == robot.n)
+        self.page.get_by_text("Joint forces").wait_for()
+
+    def close(self):
+        self.context.close()
