@@ -16,6 +16,7 @@ from kinetree.motion.loads import loads_of
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 
+ROUNDING = 1e-9  # of a limit: what is smaller is shown as 0
 UNITS = {"position": ("rad", "m"), "speed": ("rad/s", "m/s"), "torque": ("N m", "N")}
 ANGLES = ("lowest", "highest", "lower", "upper", "peak_speed", "speed_limit")
 
@@ -72,7 +73,8 @@ def _worst(
 ) -> tuple[float, float, float, float, float]:
     """Value, time, limits and margin where the least is left."""
     left = np.minimum(high - values, values - low)
-    k = int(np.argmin(left))
+    dust = ROUNDING * max(abs(x) for x in (low, high) if isfinite(x))
+    k = int(np.argmax(left <= left.min() + dust))  # the first of those that are equally bad
     numbers = (values[k], low, high, left[k])
     value, lower, upper, margin = (float(x) * scale for x in numbers)
     return value, float(times[k]), lower, upper, margin
@@ -127,9 +129,10 @@ def margin_table(rows: list[Margin]) -> Any:
     cells, last = [], ""
     for x in rows:
         limit = x.upper if x.upper - x.value <= x.value - x.lower else x.lower
+        value = x.value if abs(x.value) > ROUNDING * abs(limit) else 0.0
         cells.append(
             [
-                "" if x.joint == last else x.joint, x.quantity, number(x.value, 5),
+                "" if x.joint == last else x.joint, x.quantity, number(value, 5),
                 number(limit, 5), number(x.margin, 4), x.unit, f"{x.t:.4g}",
                 "ok" if x.ok else "OVER",
             ]

@@ -21,6 +21,7 @@ from kinetree.simulate.trajectory import Trajectory
 
 NEEDS = {"gravity": ("kd",), "pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+ROUNDING = 1e-12  # of the largest coordinate: what is smaller is shown as 0
 STDOUT = Path(STREAM)
 
 
@@ -188,11 +189,12 @@ def document(robot: Robot, shown: Trajectory, degrees: bool, ended: str) -> dict
 def print_summary(robot: Robot, shown: Trajectory, degrees: bool) -> None:
     """Where every coordinate began, ended and went, and what forces it took."""
     model = robot.model
-    unit = units(model, "q", degrees)
-    rows = [
-        [name, *map(number, (x[0], x[-1], x.min(), x.max())), "" if unit[k] == "1" else unit[k]]
-        for k, (name, x) in enumerate(zip(names(model, "q"), shown.q.T, strict=True))
-    ]
+    unit = ["" if x == "1" else x for x in units(model, "q", degrees)]
+    dust = ROUNDING * float(np.abs(shown.q).max(initial=1))
+    rows = []
+    for k, x in enumerate(np.where(np.abs(shown.q) > dust, shown.q, 0).T):
+        numbers = map(number, (x[0], x[-1], x.min(), x.max()))
+        rows.append([names(model, "q")[k], *numbers, unit[k]])
     screen = console()
     title = f"{robot.name}: {shown.duration:g} s, {len(shown)} samples, {shown.meta['method']}"
     screen.print(table(title, ["q", "start", "end", "lowest", "highest", "unit"], rows))

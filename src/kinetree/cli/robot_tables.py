@@ -97,10 +97,10 @@ def print_robot(robot: Robot, degrees: bool) -> None:
         f"{number(float(total_mass(model)))} kg; base {model.base_name!r}, tool {model.tool!r}, "
         f"gravity ({', '.join(number(x) for x in model.gravity[3:].tolist())}) m/s^2"
     )
-    screen.print()
-    screen.print(joint_table(model, degrees, parents=screen.width >= WIDE))
-    screen.print()
-    screen.print(link_table(model))
+    if model.joints:
+        for part in (joint_table(model, degrees, screen.width >= WIDE), link_table(model)):
+            screen.print()
+            screen.print(part)
     for title, remarks in (("warnings", model.warnings), ("notes", model.notes)):
         if remarks:
             screen.print()

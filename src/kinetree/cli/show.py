@@ -14,6 +14,7 @@ from kinetree.arrays import Array
 from kinetree.cli.writing import check_output, json_text
 
 DIGITS = 6
+GAP = 2  # columns between two of a table
 ROUNDING = 1e-15  # of the largest entry of a matrix: what is below is shown as 0
 
 
@@ -51,7 +52,10 @@ def table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
 ) -> Group:
     """Columns in `left` to the left, numbers to the right; nothing is cut, long words fold."""
-    found = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    found = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
+        header_style="bold",
+    )  # fmt: skip
     for k, head in enumerate(heads):
         found.add_column(Text(head), justify="left" if k in left else "right", overflow="fold")
     for row in rows:
@@ -66,9 +70,9 @@ def matrix_tables(
     dust = ROUNDING * float(abs(matrix).max(initial=0))
     shown = [[x if abs(x) > dust else 0.0 for x in row] for row in matrix.tolist()]
     cells = [[number(x, digits) for x in row] for row in shown]
-    label = min(max((len(x) for x in names), default=0), 30) + len(str(len(names))) + 2
-    widest = max((len(x) for row in cells for x in row), default=1) + 1
-    group = max(1, (width - label) // max(widest, len(str(len(names))) + 1))
+    label = max((len(x) for x in names), default=0) + len(str(len(names))) + 1
+    widest = max((len(x) for row in cells for x in row), default=1)
+    group = max(1, (width - min(label, width // 2)) // (widest + GAP))
     found = []
     for start in range(0, max(len(names), 1), group):
         part = range(start, min(start + group, len(names)))
