@@ -12,7 +12,7 @@ from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
-GROUP = 4  # more would make many sines wait in registers, fewer leave less to do at a time
+GROUP = 2  # measured: more make sines wait in registers, fewer leave less to do at a time
 
 OPERATIONS: dict[str, str] = {
     "add": "{} + {}",

@@ -65,7 +65,7 @@ def load(source: str, name: str, shared: int) -> Launch:
         return best
     for warps in range(most_warps(best.registers) + 1, MOST_WARPS + 1):
         tight = load_with(source, name, shared, warps)
-        if tight.spills or tight.resident <= best.resident:
+        if tight.local > best.local or tight.resident <= best.resident:
             break
         best = tight
     return best

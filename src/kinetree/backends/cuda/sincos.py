@@ -47,6 +47,16 @@ KT_FUNCTION double kt_fma64(double a, double b, double c) {
 #endif
 }
 
+KT_FUNCTION real kt_size(real x) {
+#if !defined(__CUDACC__)
+    return std::fabs(x);
+#elif KT_DOUBLE
+    return fabs(x);
+#else
+    return fabsf(x);
+#endif
+}
+
 KT_FUNCTION int kt_low_word(double x) {
 #if defined(__CUDACC__)
     return __double2loint(x);
@@ -101,10 +111,10 @@ def sincos_text(dtype: str) -> str:
     turns, first = number(TWO_OVER_PI), number(-HALF_PI[0])
     limit = f"(real){LIMIT[dtype]!r}"
     return f"""{number.text()}{BITS}
-KT_FUNCTION bool kt_is_near(real angle) {{ return (angle < 0 ? -angle : angle) <= {limit}; }}
+KT_FUNCTION bool kt_is_near(real angle) {{ return kt_size(angle) <= {limit}; }}
 
 KT_FUNCTION kt_pair kt_near(real angle) {{
-    const double x = angle < 0 ? -(double)angle : (double)angle;
+    const double x = (double)kt_size(angle);
     const double shifted = kt_fma64(x, {turns}, {ROUNDER!r});
     const double n = shifted - {ROUNDER!r};
     const double rest = kt_fma64(n, {first}, x);
