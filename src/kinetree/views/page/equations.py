@@ -7,7 +7,7 @@ from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
 
 MOST_JOINTS = 8
-MOST_OPERATIONS = 220  # of the compiled Coriolis matrix: a count that is quick and grows with it
+MOST_OPERATIONS = 150  # of compiled inverse dynamics: a count that grows with the forms
 MOST_MARKUP = 40_000  # characters of one equation
 # SymPy's product is without any space, so that 7.6 cos reads as one word
 TIMES, THIN_SPACE = "<mo>&InvisibleTimes;</mo>", '<mspace width="0.17em"></mspace>'
@@ -20,7 +20,7 @@ TITLES = {
 
 def equations(robot: Robot, digits: int = 4) -> str:
     """Markup of M, C and g, or a sentence that says why they are not shown."""
-    if robot.n > MOST_JOINTS or robot.coriolis_matrix.operations > MOST_OPERATIONS:
+    if robot.n > MOST_JOINTS or robot.inverse_dynamics.operations > MOST_OPERATIONS:
         return (
             "<p>The closed forms of this robot are too long to read. <code>kt.symbolic(robot)"
             "</code> gives them, and <code>robot.explain(q, dq, ddq)</code> shows every step of "
