@@ -31,7 +31,7 @@ def factor(M: Array, names: Sequence[str]) -> Factor:
     """
     n = len(M)
     rows: list[dict[int, Any]] = [
-        {j: M[i][j] for j in range(i + 1) if not _is_zero(M[i][j])} for i in range(n)
+        {j: M[i][j] for j in range(i + 1) if not is_zero(M[i][j])} for i in range(n)
     ]
     L: list[dict[int, Any]] = [{} for _ in range(n)]
     D: list[Any] = [0] * n
@@ -60,7 +60,8 @@ def solve(M: Factor, b: Array) -> Array:
     return np.array(x).reshape(np.shape(b))
 
 
-def _is_zero(entry: Any) -> bool:
+def is_zero(entry: Any) -> bool:
+    """Whether an entry is a plain number 0, which counts as zero by structure."""
     return isinstance(entry, int | float) and entry == 0
 
 

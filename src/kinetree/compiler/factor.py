@@ -12,6 +12,7 @@ from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.prune import prune, select
 
+LEAST = 1 / 1000  # sums to change for each operation of the graph from which a round is worth it
 SUMS = frozenset({"add", "sub", "neg"})
 
 
@@ -25,8 +26,12 @@ class Product:
 
 
 def factor(graph: Graph) -> Graph:
-    """The graph with common factors taken out of its sums; never with more operations."""
-    while brackets := grouped_sums(graph):
+    """The graph with common factors taken out of its sums; never with more operations.
+
+    Taking out a factor may bring others together, so it is done until nothing, or hardly anything,
+    is left to gain.
+    """
+    while len(brackets := grouped_sums(graph)) > LEAST * graph.operations:
         factored = prune(rebuild(graph, brackets))
         if factored.operations >= graph.operations:
             break

@@ -20,6 +20,7 @@ from kinetree.algorithms.factor import Factor, factor, solve
 from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.inputs import Wrenches, rates, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
+from kinetree.algorithms.inverse_factor import InverseFactor
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite
 from kinetree.algorithms.lean.model import LeanModel
@@ -62,12 +63,5 @@ def lean_forward_derivatives(
 
 
 def _solved(M: Factor, by_q: Array, by_dq: Array) -> tuple[Array, Array, Array]:
-    return solve(M, -by_q), solve(M, -by_dq), inverse_of(M)
-
-
-def inverse_of(M: Factor) -> Array:
-    """M^-1, (n, n): one half is solved for, the other is its mirror image."""
-    n = len(M.D)
-    X = solve(M, np.eye(n, dtype=int))
-    rows = [[X[max(a, b), min(a, b)] for b in range(n)] for a in range(n)]
-    return np.array(rows).reshape(n, n)
+    inverse = InverseFactor(M)
+    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
