@@ -12,6 +12,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, robots
 from kinetree.algorithms.parameters import parameter_list
+from kinetree.errors import ModelError
 from kinetree.model.samples import random_model
 from robot_states import EPS, any_robot, random_state, relative, size
 
@@ -141,6 +142,13 @@ def test_rules_and_numbers_agree_on_random_trees(seed):
     rules = algorithms.base_parameters_by_rules(model)
     assert numeric.kept == rules.kept
     np.testing.assert_allclose(numeric.K, rules.K, rtol=0, atol=1e-7)
+
+
+def test_rules_refuse_joints_that_follow_others_and_numbers_do_not():
+    model = robots.hand().model
+    assert any(joint.follows is not None for joint in model.joints)
+    with pytest.raises(ModelError, match="follows another"):
+        algorithms.base_parameters_by_rules(model)
 
 
 @pytest.mark.parametrize("seed", SEEDS[::3])

@@ -20,7 +20,7 @@ from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ModelError
 from kinetree.model import Model
 from kinetree.notebook import table
 from kinetree.scalars import home
@@ -98,7 +98,18 @@ def base_parameters(
 
 
 def base_parameters_by_rules(model: Model) -> BaseParameters:
-    """Of the links, from the rules of regrouping; over any kind of scalar, symbols included."""
+    """Of the links, from the rules of regrouping; over any kind of scalar, symbols included.
+
+    Raises:
+        ModelError: a joint follows another, which ties motions together as no rule knows.
+    """
+    for joint in model.joints:
+        if joint.follows is not None:
+            raise ModelError(
+                f"joint {joint.name!r} follows another, and the rules of regrouping know only "
+                "joints that move by themselves; base_parameters finds the combinations from "
+                "numbers, with such joints too."
+            )
     return _from_dependencies(model, _columns(model, ("link",)), regrouping_rules(model))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.suspicions import check_given_rates, check_units, remarks
@@ -16,6 +17,7 @@ from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
 
+ROUNDED = 1e-2  # of a quaternion's length: few digits in a file, or a filter
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
 
 
@@ -86,6 +88,7 @@ def make_recording(
     if len(checked.t) < 16:
         raise InputError(f"the recording has {len(checked.t)} samples; expected 16 at least.")
     x, given = _in_radians(model, checked.q, given) if degrees else (checked.q, given)
+    x = _unit_quaternions(model, x)
     check_units(model, x, "degrees=True, --degrees" if not degrees else "degrees=False")
     assert checked.tau is not None
     found = _with_rates(model, checked.t, x, given[0], given[1], checked.tau, cutoff)
@@ -130,6 +133,11 @@ def _with_rates(
         )
     notes: list[str] = []
     if np.ptp(np.diff(t)) > JITTER * np.diff(t).mean():
+        if model.n != model.nq:
+            raise InputError(
+                f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
+                "not resampled; expected even steps, or ddq with the recording."
+            )
         even = np.linspace(t[0], t[-1], len(t))
         q, tau = cubic_spline(t, q)(even)[0], cubic_spline(t, tau)(even)[0]
         dq, ddq = (x if x is None else cubic_spline(t, x)(even)[0] for x in (dq, ddq))
@@ -156,6 +164,24 @@ def _with_rates(
     )
     inner = slice(cut, len(t) - cut)
     return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes)).part(inner)
+
+
+def _unit_quaternions(model: Any, q: Array) -> Array:
+    """Measured quaternions brought to length 1; those that are no rotations are refused."""
+    found = q
+    for joint in model.joints:
+        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
+            own = list(joint.coords[:4])
+            length = np.linalg.norm(q[:, own], axis=1)
+            worst = int(np.abs(length - 1).argmax())
+            if abs(length[worst] - 1) > ROUNDED:
+                raise InputError(
+                    f"the quaternion (w, x, y, z) of joint {joint.name!r} has length "
+                    f"{length[worst]:.6g} in sample {worst}; expected 1."
+                )
+            found = found.copy() if found is q else found
+            found[:, own] = q[:, own] / length[:, None]
+    return found
 
 
 def _in_radians(model: Any, q: Array, rates: list[Any]) -> tuple[Array, list[Any]]:

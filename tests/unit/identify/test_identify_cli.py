@@ -38,9 +38,14 @@ def program(folder, *arguments):
 
 
 def test_the_program_writes_a_robot_that_fits_and_exists(folder):
+    pytest.importorskip("mujoco")
     found = program(folder, "arm.urdf", "data.csv", "-o", "out.xml", "--report", "report")
     assert found.returncode == 0, found.stderr
     assert "robot   out.xml" in found.stdout and (folder / "report" / "forces.png").is_file()
+    mjcf = kt.load(folder / "out.xml")  # MJCF has words for armature
+    for joint, true in zip(mjcf.model.joints, TRUE.model.joints, strict=True):
+        assert joint.armature == pytest.approx(true.armature, abs=0.03)
+        assert joint.armature > 0.02
     text = program(folder, "arm.urdf", "data.csv", "-o", "out.urdf", "--method", "robust")
     assert text.returncode == 0 and "armature" in text.stderr  # URDF has no words for it
     robot = kt.load(folder / "out.urdf")
