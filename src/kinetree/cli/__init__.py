@@ -12,6 +12,9 @@ FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; the signals' are 128 
 
 def main() -> None:
     """Run the command line; a known fault is one paragraph on stderr and exit code 2."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # a terminal that knows no Greek gets a question mark
     try:
         try:
             run(sys.argv[1:])

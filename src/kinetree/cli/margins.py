@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from kinetree.arrays import Array
 from kinetree.cli.show import console, number, table
@@ -134,7 +135,7 @@ def margin_table(rows: list[Margin]) -> Any:
             [
                 "" if x.joint == last else x.joint, x.quantity, number(value, 5),
                 number(limit, 5), number(x.margin, 4), x.unit, f"{x.t:.4g}",
-                "ok" if x.ok else "OVER",
+                "ok" if x.ok else Text("OVER", style="bold red"),
             ]
         )  # fmt: skip
         last = x.joint

@@ -49,7 +49,10 @@ def number(x: float, digits: int = DIGITS) -> str:
 
 
 def table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    left: Sequence[int] = (0,),
 ) -> Group:
     """Columns in `left` to the left, numbers to the right; nothing is cut, long words fold."""
     found = Table(
@@ -59,7 +62,7 @@ def table(
     for k, head in enumerate(heads):
         found.add_column(Text(head), justify="left" if k in left else "right", overflow="fold")
     for row in rows:
-        found.add_row(*(Text(x) for x in row))
+        found.add_row(*(Text(x) if isinstance(x, str) else x for x in row))
     return Group(*([Text(title, style="bold")] if title else []), found)
 
 

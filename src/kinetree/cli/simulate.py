@@ -60,7 +60,8 @@ def simulate(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, Parameter(help="Picture to write, such as motion.png; needs matplotlib.")
+        Path | None,
+        Parameter(help="Picture to write, such as motion.png, in radians; needs matplotlib."),
     ] = None,
     json: Json = False,
     degrees: Degrees = False,

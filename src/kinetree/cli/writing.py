@@ -80,7 +80,7 @@ def number_lines(rows: Iterable[Sequence[float]]) -> Iterable[str]:
 
 def json_text(value: Any, **options: Any) -> str:
     """JSON of numbers in full precision; NaN and infinity are null, for JSON has neither."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, **options)
+    return json.dumps(_plain(value), allow_nan=False, **options)
 
 
 def _plain(value: Any) -> Any:
