@@ -5,8 +5,8 @@ from typing import Any
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
+from kinetree.symbols.front import symbolic
 
-MOST_JOINTS = 8
 MOST_OPERATIONS = 150  # of compiled inverse dynamics: a count that grows with the forms
 MOST_MARKUP = 40_000  # characters of one equation
 # SymPy's product is without any space, so that 7.6 cos reads as one word
@@ -20,15 +20,14 @@ TITLES = {
 
 def equations(robot: Robot, digits: int = 4) -> str:
     """Markup of M, C and g, or a sentence that says why they are not shown."""
-    if robot.n > MOST_JOINTS or robot.inverse_dynamics.operations > MOST_OPERATIONS:
+    count = robot.inverse_dynamics.operations
+    if count > MOST_OPERATIONS:
         return (
-            "<p>The closed forms of this robot are too long to read. <code>kt.symbolic(robot)"
-            "</code> gives them, and <code>robot.explain(q, dq, ddq)</code> shows every step of "
-            "the recursion instead.</p>"
+            "<p>The closed forms of this robot are too long to read: inverse dynamics alone, "
+            f"compiled for it, is {count} operations. <code>kt.symbolic(robot)</code> gives them, "
+            "and <code>robot.explain(q, dq, ddq)</code> shows every step of the recursion.</p>"
         )
     try:
-        from kinetree.symbols.front import symbolic
-
         closed = symbolic(robot)
         found = {name: _markup(getattr(closed, name), digits) for name in TITLES}
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
