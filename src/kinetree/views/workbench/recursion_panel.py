@@ -15,15 +15,19 @@ from kinetree.views.workbench.state import State
 from kinetree.views.workbench.style import reading
 
 PREVIOUS, NEXT, OFF = "◀ back", "next ▶", "off"
-LONGEST = 0.3  # of an arrow, in extents
+CLEAR = 0.35  # opacity of the robot among its arrows
+LONGEST = 0.4  # of an arrow, in extents
 HELP = reading(
     "<p>Press <b>next</b> to walk outward from the base (V and dV of each link) and back inward "
     "(F and τ). Set rates under <b>Joints</b> first: at rest only gravity is left.</p>"
 )
 
 
-def add_recursion(bench: Bench) -> None:
-    """The tab of the recursion, its arrows, and the frame of the link at hand."""
+def add_recursion(bench: Bench, bodies: list[Any]) -> None:
+    """The tab of the recursion, its arrows, and the frame of the link at hand.
+
+    bodies: nodes of the robot that one sees through meanwhile.
+    """
     gui, scene, extent = bench.server.gui, bench.server.scene, bench.scene.extent
     plan = steps(bench.state.robot.model)
     buttons = gui.add_button_group("Step", (PREVIOUS, NEXT, OFF))
@@ -41,7 +45,10 @@ def add_recursion(bench: Bench) -> None:
 
     def draw(state: State) -> None:
         k = min(max(int(slider.value), 0), len(plan)) - 1
-        frame.visible = k >= 0
+        if frame.visible != (k >= 0):
+            frame.visible = k >= 0
+            for body in bodies:
+                body.opacity = CLEAR if frame.visible else None
         if k < 0:
             text.content = HELP
             arrows.draw([])
