@@ -122,7 +122,7 @@ def make_engine(executor: Any, workers: int | None, text: str) -> Engine:
     if isinstance(executor, Executor):
         return GivenEngine(text, workers, executor)
     if hasattr(executor, "get_executor"):
-        count = workers or len(executor.scheduler_info().get("workers", ())) or None
+        count = workers or sum(executor.nthreads().values()) or None
         return GivenEngine(text, count, executor.get_executor(pure=False))
     if executor not in (None, *NAMES):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Ray: the user's cluster where Ray is running, else one on this machine, on loopback alone."""
+"""Ray: the one of this process, or of RAY_ADDRESS, or one of this machine, on loopback alone."""
 
 import os
 import sys
@@ -25,9 +25,13 @@ class RayEngine:
         with _local_environment():
             self._ray: Any = need("ray", "ray", "the executor 'ray'")
             self._own = not self._ray.is_initialized()
-            if self._own:
+            elsewhere = os.environ.get("RAY_ADDRESS")
+            if self._own and elsewhere:
+                self._ray.init(address=elsewhere, log_to_driver=False, logging_level="ERROR")
+            elif self._own:
                 start(self._ray, workers)
-        self.workers = workers if self._own else int(self._ray.cluster_resources().get("CPU", 1))
+        mine = self._own and not elsewhere
+        self.workers = workers if mine else int(self._ray.cluster_resources().get("CPU", 1))
         self._task = self._ray.remote(max_retries=0)(run_chunk)
         self._text = self._ray.put(text)
         self._under_way: dict[Future[bytes], Any] = {}
@@ -60,6 +64,7 @@ class RayEngine:
 def start(ray: Any, workers: int) -> None:
     """A Ray of this machine alone; refused where it would listen elsewhere."""
     ray.init(
+        address="local",
         num_cpus=workers,
         include_dashboard=False,
         log_to_driver=False,

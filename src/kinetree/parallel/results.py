@@ -1,18 +1,20 @@
 """Results: the table of a study, in memory or in its file, with statistics of every column."""
 
+import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError, NameLookupError
-from kinetree.parallel.sinks import check_ending, read_meta
+from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
 SHOWN = 40  # columns in a printed table
+HEAD = 1 << 24  # bytes that names of columns may take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +34,7 @@ class Results:
     table: Array | None = None
 
     def __getitem__(self, name: str) -> Array:
-        """A column, or all columns `name:...` side by side along a last axis."""
+        """A column, or all columns of a group side by side along a last axis."""
         shape = (self.samples,) if self.rows == 1 else (self.samples, self.rows)
         if name in self.columns:
             return self._read([name])[0].reshape(shape)
@@ -40,10 +42,11 @@ class Results:
         return np.stack([x.reshape(shape) for x in self._read(group)], axis=-1)
 
     def group(self, name: str) -> list[str]:
-        """The columns `name`, `name:...` and `name[...]`."""
-        found = [x for x in self.columns if x == name or x.startswith((f"{name}:", f"{name}["))]
+        """The columns `name`, `name:...`, `name.part:...` and `name[...]`."""
+        begins = tuple(name + sign for sign in ":.[")
+        found = [x for x in self.columns if x == name or x.startswith(begins)]
         if not found:
-            groups = dict.fromkeys(x.partition(":")[0].partition("[")[0] for x in self.columns)
+            groups = dict.fromkeys(re.split(r"[:.\[]", x)[0] for x in self.columns)
             raise NameLookupError(
                 f"the study has no column {name!r}; it has {', '.join(groups)}, "
                 f"such as {self.columns[-1]!r}."
@@ -106,7 +109,7 @@ class Results:
 
 def read(path: Any) -> Results:
     """The results of a study from its file: .parquet, .npy or .csv."""
-    path = Path(path)
+    path = as_path(path, "path")
     ending = check_ending(path)
     if not path.is_file():
         raise InputError(f"{path} is no file; a study that was not finished ends in .partial.")
@@ -138,19 +141,19 @@ def read_columns(path: Path, names: list[str]) -> list[Array]:
     places = [every.index(name) for name in names]
     with path.open(encoding="utf-8", newline="") as file:
         found = np.loadtxt(file, delimiter=",", skiprows=1, usecols=places, ndmin=2)
-    return list(found.T)
+    return [
+        x.astype(np.int64) if name == "sample" else x
+        for name, x in zip(names, found.T, strict=True)
+    ]
 
 
 def _mapped(path: Path) -> Array:
     with path.open("rb") as file:
-        version = npy.read_magic(file)
-    if version != (2, 0):
-        raise InputError(f"{path.name} is a NumPy file of version {version}; expected a study's.")
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+        if file.read(len(MAGIC)) != MAGIC:
+            raise InputError(f"{path.name} does not begin as a study's NumPy file does.")
+    return np.load(path, mmap_mode="r", allow_pickle=False, max_header_size=HEAD)
 
 
 def _csv_names(path: Path) -> list[str]:
-    import csv
-
     with path.open(encoding="utf-8", newline="") as file:
         return next(csv.reader(file))

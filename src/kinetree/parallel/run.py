@@ -25,14 +25,14 @@ LONG = 20_000  # characters of settings that are still written out in the metada
 
 
 class Options(TypedDict, total=False):
-    """How a study is run; none of it changes a bit of the results.
+    """How a study is run; none of it but the seed changes a bit of the results.
 
-    seed: of the random numbers, 0 by default; the one option that does.
+    seed: of the random numbers, 0 by default.
     output: a file to write, .parquet, .npy or .csv; None keeps the results in memory.
     executor: "threads" (default), "processes", "ray", "dask", any concurrent.futures.Executor, or
         a Dask client. workers: how many; all cores by default.
     chunk: samples that are computed together.
-    resume: go on with a study that was interrupted.
+    resume: go on with a study that was interrupted; one that is complete is read.
     progress: a bar on the error stream; None shows one on a terminal where the study takes long.
     """
 
@@ -49,6 +49,8 @@ def run_study(
     kind: str, robot: Robot, n: int, settings: Mapping[str, Any], options: Options
 ) -> Results:
     """All samples of a study, n for every point of its grids."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"robot is {robot!r}; expected a kinetree.Robot.")
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         known = ", ".join(Options.__annotations__)
@@ -61,6 +63,10 @@ def run_study(
     samples = repeats * (1 if arguments is None else arguments.points)
     dtype = row_dtype(study.columns)
     meta = _meta(kind, robot, settings, seed, samples, study)
+    if options.get("resume") and path is not None and path.exists():
+        former = read(path)
+        if dict(former.meta) == meta:
+            return former
     engine = make_engine(options.get("executor"), options.get("workers"), text)
     try:
         chunk = _chunk(options.get("chunk"), study, samples, engine.workers)

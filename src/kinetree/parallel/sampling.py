@@ -19,6 +19,7 @@ from kinetree.parallel.draws import Anywhere, Choice, Grid, Normal, Spread, Unif
 from kinetree.parallel.philox import normals, uniforms, words
 from kinetree.parallel.places import anywhere
 
+POSITIVE = {"mass", "friction"}
 RANDOM = (Normal, Uniform, Choice, Grid, Anywhere, Spread)
 
 
@@ -46,6 +47,8 @@ class Arguments:
         self.model, self.seed, self.repeats = model, seed, repeats
         self.shapes, self.own = shapes, own or {}
         self.values = {name: self._checked(name, value) for name, value in values.items()}
+        for name in POSITIVE & set(self.values):
+            _check_positive(name, self.values[name])
         grids = {name: x for name, x in self.values.items() if isinstance(x, Grid)}
         self.grids = {name: len(x.values) for name, x in grids.items()}
         self._move: Kernel | None = None
@@ -132,6 +135,21 @@ class Arguments:
             case Anywhere() | Spread():
                 return value
         return _array(value, shape, where)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    """Data that cannot be below zero; what is Normal may be, far from its mean."""
+    match value:
+        case Uniform():
+            lowest = value.low
+        case Choice() | Grid():
+            lowest = value.values
+        case Normal():
+            lowest = value.mean
+        case _:
+            lowest = 0.0 if varies(value) else value
+    if np.min(lowest) < 0:
+        raise InputError(f"{name} of the study reaches {np.min(lowest):g}; expected 0 or more.")
 
 
 def _array(value: Any, shape: tuple[int, ...], where: str) -> Array:

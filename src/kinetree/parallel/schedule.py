@@ -72,6 +72,7 @@ def _result(engine: Engine, waiting: deque[Chunk]) -> bytes:
             return chunk.future.result()
         except Exception as error:
             if not _is_lost(engine, error):
+                error.add_note(f"in {chunk} of the study")
                 raise
             _mend(engine, chunk, error)
             for other in waiting:

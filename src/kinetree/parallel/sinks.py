@@ -6,17 +6,18 @@ study alone: not on the engine, nor on how the samples were cut into chunks.
 
 import json
 import os
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.lib import format as npy
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 
 PARTIAL = ".partial"
+MAGIC = b"\x93NUMPY\x03\x00"
 BLOCK = 1 << 20  # bytes that are read at a time
 
 
@@ -64,15 +65,13 @@ class NpySink:
         self.path, self.partial, self.meta = path, partial_of(path), meta
         self.done = 0
         if resume and same_study(self.partial, meta):
-            with self.partial.open("rb") as file:
-                head = _skip_npy_head(file)
-            self.done = (self.partial.stat().st_size - head) // dtype.itemsize
+            head = len(npy_head(dtype, total))
+            self.done = max(0, self.partial.stat().st_size - head) // dtype.itemsize
             os.truncate(self.partial, head + self.done * dtype.itemsize)
             self._file = self.partial.open("ab")
         else:
             self._file = self.partial.open("wb")
-            head = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (total,)}
-            npy.write_array_header_2_0(self._file, head)
+            self._file.write(npy_head(dtype, total))
             write_meta(self.partial, meta)
 
     def write(self, rows: Array) -> None:
@@ -139,11 +138,19 @@ def check_place(output: Any) -> Path | None:
     """Where results go: a file with one of our endings in a folder that is there, or memory."""
     if output is None:
         return None
-    path = Path(output)
+    path = as_path(output, "output")
     check_ending(path)
     if not path.parent.is_dir():
         raise InputError(f"the folder of output {path} does not exist; expected one that does.")
     return path
+
+
+def as_path(value: Any, name: str) -> Path:
+    """The name of a file."""
+    try:
+        return Path(value)
+    except TypeError:
+        raise InputError(f"{name} is {value!r}; expected the name of a file.") from None
 
 
 def check_ending(path: Path) -> str:
@@ -203,10 +210,11 @@ def settle(partial: Path, path: Path) -> None:
     os.replace(partial, path)
 
 
-def _skip_npy_head(file: Any) -> int:
-    npy.read_magic(file)
-    npy.read_array_header_2_0(file)
-    return file.tell()
+def npy_head(dtype: np.dtype[Any], total: int) -> bytes:
+    """What a NumPy file of version 3 begins with: names in UTF-8, numbers from a multiple of 64."""
+    text = repr({"descr": dtype.descr, "fortran_order": False, "shape": (total,)}).encode()
+    text += b" " * (-(len(MAGIC) + 4 + len(text) + 1) % 64) + b"\n"
+    return MAGIC + struct.pack("<I", len(text)) + text
 
 
 def _whole_lines(path: Path) -> tuple[int, int]:

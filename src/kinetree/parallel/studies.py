@@ -55,7 +55,7 @@ def rollouts(
         raise InputError(f"every is {every!r}; expected a whole number of steps, or None.")
     settings = {
         "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
-        "F_ext": F_ext, "controller": controller, "parameters": dict(parameters or {}),
+        "F_ext": F_ext, "controller": controller, "parameters": _named(parameters, "parameters"),
         "every": every,
     }  # fmt: skip
     return run_study("rollouts", robot, n, settings, options)
@@ -83,8 +83,8 @@ def sweep(
         options: see `kinetree.parallel.Options`.
     """
     settings = {
-        "quantity": quantity, "arguments": dict(arguments), "frame": frame,
-        "parameters": dict(parameters or {}),
+        "quantity": quantity, "arguments": _named(arguments, "arguments"), "frame": frame,
+        "parameters": _named(parameters, "parameters"),
     }  # fmt: skip
     return run_study("sweep", robot, n, settings, options)
 
@@ -117,7 +117,7 @@ def envelope(
     """
     settings = {
         "q": Anywhere() if q is None else q, "frame": frame, "effort": effort,
-        "parameters": dict(parameters or {}),
+        "parameters": _named(parameters, "parameters"),
     }  # fmt: skip
     return run_study("envelope", robot, n, settings, options)
 
@@ -137,6 +137,8 @@ def bootstrap(
             at most 100 blocks.
         options: see `kinetree.parallel.Options`.
     """
+    if not isinstance(found, Identification):
+        raise InputError(f"found is {found!r}; expected what kinetree.identify.identify returns.")
     data, fit = found.train, found.fit
     if len(fit.residual) != len(data):
         raise InputError(
@@ -162,3 +164,14 @@ def bootstrap(
         "names": [found.base.names[k] for k in found.base.kept],
     }
     return run_study("bootstrap", found.prior, n, settings, options)
+
+
+def _named(values: Any, name: str) -> dict[str, Any]:
+    """Values by name."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"{name} are {values!r}; expected values by name, such as {{'mass': 1.0}}."
+        )
+    return dict(values)

@@ -135,9 +135,12 @@ def test_limits_and_lost_numbers_are_noted():
         ({"executor": "abacus"}, "executor is 'abacus'"),
         ({"colour": 1}, "no option colour"),
         ({"n": 0}, "n is 0"),
+        ({"parameters": 3}, "parameters are 3"),
+        ({"output": 3}, "output is 3; expected the name of a file"),
+        ({"robot": 3}, "robot is 3"),
     ],
 )
 def test_what_makes_no_study_is_refused(change, message):
     study = {"n": 3, "q0": HOME, "duration": 0.01, **change}
     with pytest.raises((InputError, ShapeError), match=message):
-        rollouts(PANDA, **study)
+        rollouts(**{"robot": PANDA, **study})

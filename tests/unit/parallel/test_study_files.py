@@ -167,7 +167,7 @@ def test_files_that_are_no_studies_are_refused(tmp_path):
     with pytest.raises(InputError, match="no file"):
         read(tmp_path / "nothing.npy")
     np.save(tmp_path / "other.npy", np.arange(3))
-    with pytest.raises(InputError, match="expected a study's"):
+    with pytest.raises(InputError, match="does not begin as a study's"):
         read(tmp_path / "other.npy")
 
 

@@ -94,8 +94,9 @@ def test_a_pool_that_cannot_be_mended_is_named():
 
 def test_an_error_of_the_chunk_itself_is_not_tried_again():
     engine = FakeEngine({9: lambda k: InputError("wrong")})
-    with pytest.raises(InputError, match="wrong"):
+    with pytest.raises(InputError, match="wrong") as caught:
         run(engine)
+    assert caught.value.__notes__ == ["in chunk 3 (samples 9 to 11) of the study"]
     assert engine.attempts[9] == 1
 
 
