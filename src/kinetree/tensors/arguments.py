@@ -63,7 +63,8 @@ def _known(kind: str) -> str:
 
 def refuse_kind(operation: Operation, name: str, array: Any, package: str, way_out: str) -> None:
     """Another package's array among those of this one."""
-    kind = f"{type(array).__module__.partition('.')[0]}.{type(array).__name__}"
+    home = type(array).__module__.partition(".")[0]
+    kind = type(array).__name__ if home == "builtins" else f"{home}.{type(array).__name__}"
     raise InputError(
         f"{name} of {operation.name} is a {kind} among arrays of {package}; expected arrays of "
         f"one package. Convert it, e.g. with {way_out}."

@@ -64,6 +64,9 @@ class Operation:
         need("cupy", "cuda", f"{self.name} on a GPU")
         return CudaKernel(self.dispatch.graph, self.name)
 
+    def __repr__(self) -> str:
+        return self.name  # in programs that JAX prints
+
     def jvp(self, wrt: Wrt) -> "Operation":
         """(*inputs, a tangent for each input of wrt) -> a tangent for each output."""
         return self._derive("jvp", wrt, jvp)

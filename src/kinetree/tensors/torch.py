@@ -59,18 +59,26 @@ def function() -> Any:
 
 def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
     """Tensors of one type on one device; plain numbers become tensors of that kind."""
-    check_call(operation, arrays, options)
-    Tensor, ports = torch().Tensor, operation.inputs
     given: dict[str, Any] = {}
-    for port, x in zip(ports, arrays, strict=True):
-        if isinstance(x, Tensor):
+    for port, x in zip(operation.inputs, arrays, strict=False):
+        if isinstance(x, torch().Tensor):
             given[port.name] = x
         elif not isinstance(x, NUMBERS):
             refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
+        elif holds_tensors(x):
+            refuse_kind(operation, port.name, x, "torch", f"torch.stack({port.name})")
+    check_call(operation, arrays, options)
     device = one_device(operation, given)
     kinds = {name: dtype_name(x) for name, x in given.items()}
     dtype = getattr(torch(), number_type(operation, kinds))
     return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
+
+
+def holds_tensors(x: Any) -> bool:
+    """Whether a list has tensors in it, whose gradients would be lost on the way."""
+    if isinstance(x, list | tuple):
+        return any(map(holds_tensors, x))
+    return isinstance(x, torch().Tensor)
 
 
 def one_device(operation: Operation, given: dict[str, Any]) -> Any:

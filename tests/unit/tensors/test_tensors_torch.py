@@ -133,6 +133,7 @@ REFUSED = {
         r"dq .* numpy.ndarray .* torch.as_tensor\(dq",
     ),
     "numpy first": ((np.zeros(2), X, X), InputError, "q of .* numpy.ndarray"),
+    "list of tensors": ((X, [X[0], X[1]], X), InputError, r"dq .* list .* torch.stack\(dq"),
     "two types": ((X, X, X.double()), InputError, "q is float32.* ddq is float64"),
     "half": ((X.half(), X, X), InputError, "q of .* is float16; .* float32 and float64"),
     "bfloat16": ((X, X.bfloat16(), X), InputError, "dq of .* is bfloat16"),
