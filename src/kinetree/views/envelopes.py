@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.description.joints import FREE
+from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of
 from kinetree.robot import Robot
 
@@ -39,6 +40,8 @@ class Envelopes:
 
 def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
     """Envelopes over random positions within the limits; a free base stays where it is."""
+    if samples < 1:
+        raise InputError(f"samples is {samples}; expected 1 or more random positions.")
     model, rng = robot.model, np.random.default_rng(SEED)
     q = np.array([robot.random(rng) for _ in range(samples)])
     bounds, floating = bounds_of(model), []

@@ -7,11 +7,12 @@ import numpy as np
 
 from kinetree.algorithms import forward_kinematics, neutral
 from kinetree.arrays import Array, known
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ParseError
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import body_shapes, joint_shapes, link_points
 from kinetree.views.inertias import inertia_shapes
 from kinetree.views.shapes import AXES, Scene, Shape
+from kinetree.views.visual import Visual
 from kinetree.views.visuals import read_visuals, visual_shapes
 
 
@@ -31,16 +32,25 @@ def scene(
         folder: where meshes may lie; the folder of `source` when None.
     """
     model = numeric_model(robot)
-    if source is None:
-        source = getattr(getattr(robot, "report", None), "source", None)
     extent = size_of(model)
     shapes = [*body_shapes(model, extent), *joint_shapes(model, extent)]
     shapes += [*inertia_shapes(model, extent), *frame_shapes(model, extent)]
-    remarks: tuple[str, ...] = ()
-    if source is not None:
-        visuals, remarks = read_visuals(source, folder)
-        shapes += visual_shapes(model, visuals)
+    visuals, remarks = visuals_of(robot, source, folder)
+    shapes += visual_shapes(model, visuals)
     return Scene(model.name, extent, tuple(shapes), remarks)
+
+
+def visuals_of(robot: Any, source: Any, folder: Any) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+    """Visuals of the source, or of the file that the robot came from, and remarks about them."""
+    if source is not None:
+        return read_visuals(source, folder)
+    source = getattr(getattr(robot, "report", None), "source", None)
+    if source is None:
+        return (), ()
+    try:
+        return read_visuals(source, folder)
+    except ParseError as error:  # the robot is here, its file may be gone since
+        return (), (f"the file cannot be read any more: {error}",)
 
 
 def numeric_model(robot: Any) -> Model:

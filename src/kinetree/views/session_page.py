@@ -16,6 +16,7 @@ from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.page.document import document, number
 from kinetree.views.page.plots import line_plot
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
+from kinetree.views.scene import numeric_model
 
 SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
 MOST_SAMPLES = 1500  # kept in the page; longer motions are thinned out
@@ -42,9 +43,10 @@ def session_page(
         notes: plain text to show under the title.
         source, folder: as of `report_page`.
     """
-    robot = Robot(robot) if isinstance(robot, Model) else robot
+    model = numeric_model(robot)
+    robot = Robot(model) if isinstance(robot, Model) else robot
     check_single(trajectory, "a page of a motion")
-    names = robot.model.coordinate_names
+    names = model.coordinate_names
     if trajectory.coordinate_names != names:
         raise InputError(
             f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "

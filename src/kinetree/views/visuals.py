@@ -32,9 +32,12 @@ def read_visuals(
         folder: the only folder that meshes are read from; the folder of the file when None.
     """
     file = Path(path_text(source))
+    chosen = file.parent if folder is None else Path(path_text(folder))
+    if not chosen.is_dir():
+        raise InputError(f"folder is {str(chosen)!r}, which is no folder; meshes lie in one.")
     is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
-    found = list(mjcf_visuals(file) if is_mjcf else urdf_visuals(file))
-    meshes = MeshFolder(file.parent, file.parent if folder is None else Path(folder))
+    found = list((mjcf_visuals if is_mjcf else urdf_visuals)(file, chosen))
+    meshes = MeshFolder(file.parent, chosen)
     visuals: list[Visual] = []
     remarks: dict[str, None] = {}  # each once, in order
     for visual in found[:MAX_VISUALS]:

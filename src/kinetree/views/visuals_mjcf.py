@@ -19,9 +19,9 @@ from kinetree.views.visual import Visual
 COLLISION_GROUP = 3  # by custom of MuJoCo's viewer, geoms of groups 3 and up are not shown
 
 
-def mjcf_visuals(file: Path) -> Iterator[Visual]:
-    """Primitives in their bodies' frames, and meshes by their paths."""
-    nodes, files = read_document(file, ())
+def mjcf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
+    """Primitives in their bodies' frames, and meshes by their paths; includes from `folder` too."""
+    nodes, files = read_document(file, (folder,))
     check_nodes(nodes)
     meshed = compile_with_meshes(nodes, files)
     model, types = meshed.compiled.model, meshed.compiled.mujoco.mjtGeom

@@ -16,10 +16,13 @@ from kinetree.views.shapes import BODY, Colour
 from kinetree.views.visual import Visual
 
 
-def urdf_visuals(file: Path) -> Iterator[Visual]:
-    """The visuals of all links; one that cannot be read is left out."""
+def urdf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
+    """The visuals of all links; one that cannot be read is left out.
+
+    `folder` is where xacro may find packages.
+    """
     is_xacro = file.suffix.lower() == ".xacro"
-    text = expand_xacro(file, ()) if is_xacro else decode(read_bytes(file), file.name)
+    text = expand_xacro(file, (folder,)) if is_xacro else decode(read_bytes(file), file.name)
     root = parse_xml(text, file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
     for link in root.all("link"):

@@ -224,6 +224,16 @@ def test_motions_of_another_robot_and_batches_are_refused():
         session_page(robot, batch)
 
 
+def test_wrong_arguments_are_named():
+    robot = kt.robots.planar_2r()
+    with pytest.raises(InputError, match="samples is 0"):
+        report_page(robot, samples=0)
+    with pytest.raises(InputError, match="expected a Robot or a Model"):
+        report_page("panda")
+    with pytest.raises(InputError, match="expected a Robot or a Model"):
+        session_page("panda", None)
+
+
 def test_degrees_turn_the_tables():
     page = report_page(kt.robots.panda(), samples=60, degrees=True)
     assert '<td class="n">−166</td>' in page and 'id="degrees" checked' in page

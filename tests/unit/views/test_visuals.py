@@ -193,6 +193,17 @@ def test_geoms_of_mjcf_are_drawn(tmp_path):
     np.testing.assert_allclose(box.size, (0.2, 0.4, 0.6))
 
 
+def test_a_file_that_is_gone_leaves_the_bodies_and_a_remark(package):
+    robot = robot_with(package, "../meshes/m.obj")
+    robot.report.source.unlink()
+    found = scene(robot)
+    assert found.of("visual") == () and "cannot be read any more" in found.remarks[0]
+    with pytest.raises(InputError, match="there is no file"):
+        scene(robot, robot.report.source)
+    with pytest.raises(InputError, match="which is no folder"):
+        scene(robot, folder=package / "nowhere")
+
+
 def test_a_cut_robot_draws_what_is_left(package):
     robot = robot_with(package, "../meshes/m.obj")
     source = robot.report.source
