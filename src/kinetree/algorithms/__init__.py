@@ -16,10 +16,12 @@ from kinetree.algorithms.coriolis_matrix import (
 )
 from kinetree.algorithms.derivatives import (
     Linearization,
+    TaskSpaceDerivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     linearize,
     tangent_map,
+    task_space_derivatives,
 )
 from kinetree.algorithms.drives import friction_forces
 from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
@@ -76,6 +78,7 @@ __all__ = [
     "Parameter",
     "Recursion",
     "TaskSpace",
+    "TaskSpaceDerivatives",
     "base_parameters",
     "base_parameters_by_rules",
     "bias_forces",
@@ -127,6 +130,7 @@ __all__ = [
     "space_jacobian_rate",
     "tangent_map",
     "task_space",
+    "task_space_derivatives",
     "total_mass",
     "with_parameters",
 ]

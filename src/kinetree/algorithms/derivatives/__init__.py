@@ -4,12 +4,15 @@ from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_de
 from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
 from kinetree.algorithms.derivatives.linearize import Linearization, discretize, linearize
 from kinetree.algorithms.derivatives.tangent import tangent_map
+from kinetree.algorithms.derivatives.task_space import TaskSpaceDerivatives, task_space_derivatives
 
 __all__ = [
     "Linearization",
+    "TaskSpaceDerivatives",
     "discretize",
     "forward_dynamics_derivatives",
     "inverse_dynamics_derivatives",
     "linearize",
     "tangent_map",
+    "task_space_derivatives",
 ]
