@@ -8,7 +8,7 @@ import numpy as np
 
 MOST_ROWS = 40  # of a table that are shown
 MOST_ENTRIES = 16  # rows or columns of a matrix that are written out
-LEFT = ' style="text-align:left"'
+LEFT, RIGHT = ' style="text-align:left"', ' style="text-align:right"'
 
 
 def table(
@@ -29,7 +29,7 @@ def table(
         notes: sentences.
     """
     rows = list(rows)
-    kinds = [LEFT if k < text else "" for k in range(len(head))]
+    kinds = [LEFT if k < text else RIGHT for k in range(len(head))]
     lines = [f"<div><b>{escape(title)}</b>"]
     if rows:
         lines.append(f"<table><thead><tr>{_cells('th', head, kinds)}</tr></thead><tbody>")
