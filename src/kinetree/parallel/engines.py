@@ -2,8 +2,12 @@
 
 import multiprocessing
 import signal
+import sys
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures import ThreadPoolExecutor as Threads
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Protocol
 
 from kinetree.backends.threads import cores
@@ -60,7 +64,10 @@ class ThreadEngine:
 
 
 class ProcessEngine:
-    """Processes of their own, started afresh: no thread or lock of this one is copied."""
+    """Processes of their own, started afresh: no thread or lock of this one is copied.
+
+    The script that asked for them is not run again in them, as it otherwise would be.
+    """
 
     def __init__(self, text: str, workers: int) -> None:
         self.text, self.workers = text, workers
@@ -71,8 +78,9 @@ class ProcessEngine:
         return ProcessPoolExecutor(self.workers, context, initializer=ignore_interrupts)
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
-        return self._pool.submit(run_chunk, self.text, first, count)
+        """See `Engine`; processes are started when there is work for them."""
+        with _without_main():
+            return self._pool.submit(run_chunk, self.text, first, count)
 
     def lost(self, error: BaseException) -> bool:
         """A pool of processes breaks when one of them dies."""
@@ -143,6 +151,17 @@ def _engines() -> dict[str, Any]:
 
 def _whole(x: Any) -> bool:
     return hasattr(x, "__index__")
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that is started meanwhile finds no script to run: all it needs is in kinetree."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def ignore_interrupts() -> None:

@@ -83,12 +83,12 @@ def _result(engine: Engine, waiting: deque[Chunk]) -> bytes:
 def _mend(engine: Engine, chunk: Chunk, error: Exception) -> None:
     """Be ready for another attempt at a chunk that was lost, or say why there is none."""
     chunk.losses += 1
-    cause = f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}"
+    said = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
+    cause = f"{type(error).__name__}: {said}"
     if chunk.losses > RETRIES:
         raise StudyError(
             f"{chunk} lost its worker {chunk.losses} times; the last time {cause}. Look whether "
-            "its samples need more memory than a worker has; chunk= makes chunks smaller. A "
-            "script that starts processes needs `if __name__ == '__main__':` around its work."
+            "its samples need more memory than a worker has; chunk= makes chunks smaller."
         ) from error
     if not engine.renew():
         raise StudyError(

@@ -1,6 +1,8 @@
 """Threads, processes and any executor: the same bytes, also when a process is killed half-way."""
 
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -50,6 +52,20 @@ def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
     assert len(losses) >= 1 and killer.sockets == set()
 
 
+def test_a_script_needs_no_guard_for_processes():
+    """The script is not run again in the processes that it asks for."""
+    script = (
+        "import kinetree as kt\n"
+        "from kinetree.parallel import Normal, rollouts\n"
+        "print('once')\n"
+        "study = {'q0': Normal(0, 1), 'duration': 0.01, 'executor': 'processes', 'workers': 1}\n"
+        "print(rollouts(kt.robots.double_pendulum(), 3, **study)['q'].shape)\n"
+    )
+    command = [sys.executable, "-W", "error", "-"]
+    found = subprocess.run(command, input=script, capture_output=True, text=True, timeout=120)
+    assert found.stdout.split("\n")[:2] == ["once", "(3, 2)"], found.stderr
+
+
 def test_a_given_pool_that_breaks_is_not_mended():
     pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=pickle.loads)  # wants bytes
     with pool, pytest.raises(StudyError, match="the given pool cannot be mended"):
@@ -77,7 +93,7 @@ def test_workers_are_given_text_and_numbers_alone(monkeypatch):
 
 @pytest.mark.parametrize(("name", "package"), [("ray", "ray"), ("dask", "distributed")])
 def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{name}\]'"):
         rollouts(ROBOT, 20, executor=name, **SMALL)
 

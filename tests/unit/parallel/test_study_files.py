@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
-from kinetree.parallel import Normal, parquet, read, rollouts, run, sinks
+from kinetree.parallel import Normal, Spread, parquet, read, rollouts, run, sinks
 
 ROBOT = kt.robots.double_pendulum()
 STUDY = {"q0": Normal(0, 0.5), "duration": 0.02, "every": 2}
@@ -90,6 +90,28 @@ def test_resume_begins_where_nothing_was_begun(complete, tmp_path):
     assert digest(rollouts(ROBOT, 50, output=path, resume=True, **STUDY).path) == digest(
         complete.path
     )
+
+
+def test_a_complete_study_is_read(complete, monkeypatch):
+    monkeypatch.setattr(run, "make_engine", lambda *x: pytest.fail("it is there already"))
+    again = rollouts(ROBOT, 50, output=complete.path, resume=True, **STUDY)
+    assert np.array_equal(again["q"], complete["q"])
+
+
+def test_names_of_any_kind_and_number(ending, tmp_path):
+    builder = kt.Builder("odd").link("base")
+    before = "base"
+    for k in range(12):
+        name = f'l{k}, "ö" 腕:[x].y'
+        builder.link(name, 1.0, (0.1, 0, 0)).joint(f"j {name}", "revolute", before, name)
+        before = name
+    robot = kt.Robot(builder.build())
+    study = {"q0": Normal(0, 0.1), "duration": 0.002, "parameters": {"inertia": Spread(0.1)}}
+    found = rollouts(robot, 3, output=tmp_path / f"odd{ending}", **study)
+    memory = rollouts(robot, 3, **study)
+    assert found.columns == memory.columns and len(found.columns) > 150
+    assert all(np.array_equal(found[x], memory[x], equal_nan=True) for x in ("q", "inertia"))
+    assert np.array_equal(found[found.columns[-3]], memory[memory.columns[-3]])
 
 
 def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
