@@ -75,7 +75,7 @@ def test_the_mass_matrix_follows(page, screenshots):
 def test_a_push_loads_the_joints(page, screenshots):
     page.tab("Push")
     free = required(page.bench.state)
-    page.page.get_by_role("checkbox").first.click()
+    page.page.get_by_role("checkbox", name="push the robot").click()
     assert page.until(lambda: page.bench.state.push is not None)
     assert page.until(lambda: np.array_equal(shown_tau(page, 7), required(page.bench.state)))
     assert np.abs(shown_tau(page, 7) - free).max() > 5

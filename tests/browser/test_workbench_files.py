@@ -42,7 +42,6 @@ def test_a_robot_is_uploaded_and_its_names_stay_text(opened, tmp_path, screensho
     page = opened(kt.robots.planar_2r())
     file = tmp_path / "attack.urdf"
     file.write_text(hostile_urdf())
-    page.tab("Robot")
     page.page.locator("input[type=file]:not([accept*=csv])").first.set_input_files(file)
     assert page.until(lambda: page.bench.state.robot.n == len(ATTACKS) - 1)
     page.page.get_by_text("Joint forces").wait_for()
@@ -61,7 +60,6 @@ def test_a_file_that_is_no_robot_is_refused_with_words(opened, tmp_path):
     page = opened(kt.robots.planar_2r())
     file = tmp_path / "broken.urdf"
     file.write_text("<robot name='x'><link")
-    page.tab("Robot")
     page.page.locator("input[type=file]:not([accept*=csv])").first.set_input_files(file)
     page.page.get_by_text("That did not work").wait_for()
     assert page.bench.state.robot.name == "planar 2R"
@@ -116,7 +114,6 @@ def test_degrees_are_degrees(opened):
 
 def test_another_robot_is_chosen_from_the_list(opened):
     page = opened(kt.robots.planar_2r())
-    page.tab("Robot")
     page.page.get_by_role("combobox", name="Robot").click()
     page.page.get_by_role("option", name="scara", exact=True).click()
     assert page.until(lambda: page.bench.state.robot.n == 4)

@@ -19,9 +19,9 @@ Refresh = Callable[[State], None]
 class Bench:
     """A server, the state that it shows, and what is to be done when the state changes.
 
-    scene: the shapes of the robot. trajectory: the motion that was simulated, read or recorded
-    last. watchers: told of every new trajectory. plots: the place of the curves. closers: what ends
-    before another robot takes over. folder: private, for files that were uploaded. meshes: the only
+    scene: the shapes of the robot. notes: remarks about its file. trajectory: the motion that was simulated, read or recorded
+    last. watchers: told of every new trajectory. plots: the place of the curves. parts: what of the
+    page belongs to this robot. closers: what ends before another takes over. folder: private, for files that were uploaded. meshes: the only
     folder that meshes of the robot's own file are read from; that of the file when None.
     """
 
@@ -30,9 +30,11 @@ class Bench:
     state: State
     scene: Scene
     folder: Path
-    trajectory: Trajectory | None = None
     meshes: Path | None = None
+    notes: list[str] = field(default_factory=list)
+    trajectory: Trajectory | None = None
     plots: Any = None
+    parts: list[Any] = field(default_factory=list)
     refreshers: list[Refresh] = field(default_factory=list)
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
     closers: list[Callable[[], None]] = field(default_factory=list)

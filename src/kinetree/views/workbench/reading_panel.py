@@ -17,6 +17,7 @@ def add_readings(bench: Bench) -> None:
     """A panel of its own at the left edge, so that controls and readings are seen together."""
     gui = bench.server.gui
     panel = gui.add_panel()
+    bench.parts.append(panel)
     with panel.add_tab("Forces"):
         forces = gui.add_html("")
     with panel.add_tab("M"):

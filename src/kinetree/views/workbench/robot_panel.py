@@ -23,15 +23,12 @@ LABELS = {
 Open = Callable[[Robot, Scene | None, list[str]], None]
 
 
-def add_robot_choice(
-    bench: Bench, nodes: dict[str, list[Any]], notes: list[str], open_robot: Open
-) -> None:
-    """The tab of the robot; `open_robot` puts another one in its place."""
-    gui, state = bench.server.gui, bench.state
-    gui.add_html(robot_reading(state.robot, notes))
+def add_robot_choice(bench: Bench, open_robot: Open) -> None:
+    """Above all tabs, and there for good: `open_robot` puts another robot on the bench."""
+    gui = bench.server.gui
     choice = gui.add_dropdown("Robot", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
     upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
-    degrees = gui.add_checkbox("degrees", state.degrees)
+    degrees = gui.add_checkbox("degrees", bench.state.degrees)
 
     def choose(_: Any) -> None:
         if choice.value in BUILT_IN:
@@ -40,14 +37,20 @@ def add_robot_choice(
     def open_file(event: Any) -> None:
         file = event.target.value
         open_robot(*read_robot_file(file.name, file.content, bench.folder))
+        choice.value = CHOOSE
 
     def turn(_: Any) -> None:
         change(bench, degrees=bool(degrees.value))
-        open_robot(bench.state.robot, bench.scene, notes)
+        open_robot(bench.state.robot, bench.scene, bench.notes)
 
     choice.on_update(by_hand(choose))
     upload.on_upload(by_hand(open_file))
     degrees.on_update(by_hand(turn))
+
+
+def add_robot_facts(bench: Bench, nodes: dict[str, list[Any]]) -> None:
+    """The tab of the robot: what it is, and what of it is drawn."""
+    bench.server.gui.add_html(robot_reading(bench.state.robot, bench.notes))
     for group in GROUPS:
         if group in nodes:
             add_switch(bench, LABELS[group], nodes[group])

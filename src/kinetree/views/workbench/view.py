@@ -16,7 +16,7 @@ from kinetree.views.workbench.joint_panel import add_joints
 from kinetree.views.workbench.motion_panel import add_motion
 from kinetree.views.workbench.reading_panel import add_readings
 from kinetree.views.workbench.recursion_panel import add_recursion
-from kinetree.views.workbench.robot_panel import add_robot_choice
+from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_facts
 from kinetree.views.workbench.scene_nodes import add_robot
 from kinetree.views.workbench.server import start_server, stop_server
 from kinetree.views.workbench.state import at_rest, link_poses
@@ -78,10 +78,13 @@ def view(
     drawn = scene(robot, folder=meshes) if drawn is None else drawn
     server, guard = start_server(port)
     folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
-    bench = Bench(server, guard, at_rest(robot, degrees=degrees), drawn, folder, meshes=meshes)
+    bench = Bench(
+        server, guard, at_rest(robot, degrees=degrees), drawn, folder, meshes, notes or []
+    )
     workbench = Workbench(bench)
     try:
-        build(bench, notes or [])
+        look_at(bench)
+        build(bench)
     except BaseException:
         workbench.stop()
         raise
@@ -90,16 +93,26 @@ def view(
     return workbench
 
 
-def build(bench: Bench, notes: list[str]) -> None:
-    """All panels and the scene, for the robot of the bench."""
+def build(bench: Bench) -> None:
+    """What stays, whatever the robot is: the look of the page and the choice of a robot."""
     gui = bench.server.gui
     gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(46, 110, 170))
     gui.set_panel_label("kinetree")
-    bench.server.scene.configure_default_lights(cast_shadow=False)  # four times as fast in software
-    look_at(bench)
+    gui.main_panel.dock_right()
+    gui.main_panel.set_width(WIDTH)
+    # software that draws without a graphics card is four times as fast without shadows
+    bench.server.scene.configure_default_lights(cast_shadow=False)
+    add_robot_choice(bench, lambda *new: open_robot(bench, *new))
+    add_panels(bench)
+
+
+def add_panels(bench: Bench) -> None:
+    """All panels and the scene, for the robot of the bench."""
+    gui = bench.server.gui
     nodes = add_robot(bench)
     add_readings(bench)
     tabs = gui.add_tab_group()
+    bench.parts.append(tabs)
     with tabs.add_tab("Joints"):
         add_joints(bench)
     with tabs.add_tab("Motion"):
@@ -109,9 +122,7 @@ def build(bench: Bench, notes: list[str]) -> None:
     with tabs.add_tab("Recursion"):
         add_recursion(bench, [x for group in SOLID for x in nodes.get(group, [])])
     with tabs.add_tab("Robot"):
-        add_robot_choice(bench, nodes, notes, lambda *new: open_robot(bench, *new))
-    gui.main_panel.dock_right()
-    gui.main_panel.set_width(WIDTH)
+        add_robot_facts(bench, nodes)
     show(bench)
 
 
@@ -121,15 +132,18 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
     drawn = scene(robot) if drawn is None else drawn
     close(bench)
     with bench.showing, bench.changing:
-        bench.refreshers.clear()
-        bench.watchers.clear()
-        bench.server.gui.reset()
+        for part in bench.parts:
+            part.remove()
+        for some in (bench.parts, bench.refreshers, bench.watchers):
+            some.clear()
         bench.server.scene.reset()
         if not same:
             bench.state = at_rest(robot, degrees=bench.state.degrees)
             bench.trajectory = None
-        bench.scene = drawn
-        build(bench, notes)
+        bench.scene, bench.notes = drawn, notes
+        add_panels(bench)
+        if not same:
+            look_at(bench)
 
 
 def close(bench: Bench) -> None:
@@ -140,12 +154,12 @@ def close(bench: Bench) -> None:
 
 
 def look_at(bench: Bench) -> None:
-    """A first view from the front, the whole robot in it."""
-    scene, camera = bench.scene, bench.server.initial_camera
-    T = link_poses(bench.state)
-    tool = bench.state.robot.pose(bench.state.q)
-    points = np.array([*T[:, :3, 3], tool[:3, 3], np.zeros(3)])
+    """Look at the whole robot from the front: now, and whenever a page is opened."""
+    tool = np.asarray(bench.state.robot.pose(bench.state.q), float)
+    points = np.array([*link_poses(bench.state)[:, :3, 3], tool[:3, 3], np.zeros(3)])
     middle = (points.min(0) + points.max(0)) / 2
-    distance = max(scene.extent, float(np.linalg.norm(np.ptp(points, axis=0))))
-    camera.position = tuple((middle + distance * np.array([1.05, -1.05, 0.55])).tolist())
-    camera.look_at = tuple(middle.tolist())
+    distance = max(bench.scene.extent, float(np.linalg.norm(np.ptp(points, axis=0))))
+    clients = bench.server.get_clients().values()
+    for camera in (bench.server.initial_camera, *(client.camera for client in clients)):
+        camera.position = tuple((middle + distance * np.array([1.05, -1.05, 0.55])).tolist())
+        camera.look_at = tuple(middle.tolist())
