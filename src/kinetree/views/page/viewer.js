@@ -12,8 +12,8 @@ uniform vec3 colour, eye;
 uniform float alpha, flat_;
 varying vec3 facing;
 void main() {
-  vec3 n = normalize(facing);
-  float light = mix(0.38 + 0.62 * abs(dot(n, eye)), 1.0, flat_);
+  float light = 1.0; // lines have no normal
+  if (flat_ < 0.5) light = 0.38 + 0.62 * abs(dot(normalize(facing), eye));
   gl_FragColor = vec4(colour * light, alpha);
 }`;
 const CREASE = 0.7; // cosine of the angle from which an edge is sharp
