@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.builder import Builder
+from kinetree.compiler.collection import no_collection
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.partials import PARTIALS
 from kinetree.compiler.prune import prune
@@ -118,6 +119,7 @@ def add(slopes: dict[Any, Any], key: Any, slope: Any) -> None:
         slopes[key] = slopes[key] + slope if key in slopes else slope
 
 
+@no_collection()
 def jacobian(
     graph: Graph,
     wrt: Sequence[str] | None = None,

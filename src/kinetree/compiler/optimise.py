@@ -1,5 +1,6 @@
 """From a traced graph to the graph that backends compile."""
 
+from kinetree.compiler.collection import no_collection
 from kinetree.compiler.factor import factor
 from kinetree.compiler.fuse import fuse
 from kinetree.compiler.graph import Graph
@@ -12,6 +13,7 @@ from kinetree.compiler.verify import verify
 PASSES = (prune, factor, reciprocals, resolve_signs, fuse, schedule)
 
 
+@no_collection()
 def optimise(graph: Graph) -> Graph:
     """The same values in exact arithmetic, with fewer operations, fused and well ordered.
 

@@ -8,9 +8,11 @@ place instead of 0.5.
 from collections import Counter
 
 from kinetree.compiler.graph import Graph, Node
-from kinetree.compiler.prune import share, with_args
+from kinetree.compiler.prune import with_args
 
 MANY = 4  # divisions by one number from which its reciprocal pays
+
+ONE = Node("const", (), 1.0)
 
 
 def reciprocals(graph: Graph) -> Graph:
@@ -19,17 +21,25 @@ def reciprocals(graph: Graph) -> Graph:
     many = {divisor for divisor, count in counts.items() if count >= MANY}
     if not many:
         return graph
-    nodes: list[Node] = [Node("const", (), 1.0)]
+    nodes: list[Node] = [ONE]
     place: list[int] = []  # the new node of each old one
     inverse: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
         args = tuple([place[arg] for arg in node.args])
-        if node.op == "div" and node.args[1] in inverse:
-            node, args = Node("mul", ()), (args[0], inverse[node.args[1]])
-        nodes.append(with_args(node, args))
-        place.append(len(nodes) - 1)
+        if node == ONE:
+            place.append(0)
+        elif node.op == "div" and node.args[1] in inverse:
+            r = inverse[node.args[1]]
+            place.append(append(nodes, Node("mul", (args[0], r))) if args[0] else r)
+        else:
+            place.append(append(nodes, with_args(node, args)))
         if i in many:
-            nodes.append(Node("div", (0, place[i])))
-            inverse[i] = len(nodes) - 1
+            inverse[i] = append(nodes, Node("div", (0, place[i])))
     results = tuple(tuple(place[node] for node in result) for result in graph.results)
-    return share(graph.with_nodes(nodes, results))
+    return graph.with_nodes(nodes, results)
+
+
+def append(nodes: list[Node], node: Node) -> int:
+    """The position of a node behind the others."""
+    nodes.append(node)
+    return len(nodes) - 1

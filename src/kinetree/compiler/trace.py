@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.compiler.builder import Builder
+from kinetree.compiler.collection import no_collection
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.prune import prune
 from kinetree.errors import GraphError
@@ -198,6 +199,7 @@ def operand(builder: Builder, x: Any) -> int:
     return builder.constant(float(x))
 
 
+@no_collection()
 def trace(
     function: Callable[..., Any],
     inputs: Sequence[Port],

@@ -36,3 +36,11 @@ def test_a_quotient_is_off_by_at_most_one_and_a_half_units(count: int) -> None:
             assert abs(Fraction(row[k]) - exact) <= Fraction(3, 2) * Fraction(
                 abs(np.spacing(row[k]))
             )
+
+
+def test_a_reciprocal_that_is_there_is_taken() -> None:
+    def function(x):
+        return np.array([1 / x[0], *x[1:] / x[0]])
+
+    counts = reciprocals(trace(function, [Port("x", (MANY + 2,))])).count()
+    assert counts["div"] == 1 and counts["mul"] == MANY + 1 and counts["const"] == 1
