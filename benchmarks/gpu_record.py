@@ -1,6 +1,7 @@
 """What is measured of a GPU, and the record of it for people and programs."""
 
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +13,17 @@ from benchmarks.gpu_agreement import ALLOWED
 
 REPEATS = 20
 CALLS = 10  # in a repeat
+REST = 1.5  # s before a kernel is timed
+LASTING = 2.0  # s of work without a pause, of which the second half counts
 
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel measured: rates in 1e9 states or steps a second, the median and the best."""
+    """One kernel measured: rates in 1e9 states or steps a second.
+
+    Median and best are of a GPU that has rested. One that works without a pause reaches its limit
+    of power, by which it lowers its clock; `sustained` is the rate then.
+    """
 
     robot: str
     quantity: str
@@ -24,6 +31,7 @@ class Row:
     error: float  # eps, norm-wise, the largest of all checked states
     rate: float  # the best
     median: float
+    sustained: float
     required: float | None
     bandwidth: float  # share of the bandwidth of a copy, by the median
     bytes: float  # of memory for a state
@@ -38,17 +46,18 @@ class Row:
         names: tuple[str, str, str],
         error: float,
         required: float | None,
-        seconds: Sequence[float],
+        seconds: tuple[Sequence[float], float],
         work: tuple[int, float, int],
         launch: Any,
         bandwidth: float,
     ) -> "Row":
-        """From sorted times; `work`: states in a call, bytes and operations of a state."""
+        """From what `measured` gave; `work`: states in a call, bytes and operations of a state."""
         states, size, operations = work
-        best, median = (states / t / 1e9 for t in (seconds[0], seconds[len(seconds) // 2]))
-        share = median * 1e9 * size / bandwidth
+        short, lasting = seconds
+        rates = [states / t / 1e9 for t in (short[0], short[len(short) // 2], lasting)]
+        share = rates[1] * 1e9 * size / bandwidth
         how = launch.registers, launch.local, launch.threads, launch.resident
-        return Row(*names, error, best, median, required, share, size, operations, *how)
+        return Row(*names, error, *rates, required, share, size, operations, *how)
 
     @property
     def word(self) -> str:
@@ -65,6 +74,24 @@ def copy_bandwidth(size: int = 2**32) -> float:
     source = cupy.random.default_rng(0).random(size // 8)
     target = cupy.empty_like(source)
     return 2 * size / times(lambda: cupy.copyto(target, source))[0]
+
+
+def measured(work: Callable[[], Any], calls: int = CALLS) -> tuple[list[float], float]:
+    """Seconds of one call: sorted, after a rest; and in the second half of a long run."""
+    import cupy
+
+    work()
+    cupy.cuda.Device().synchronize()
+    time.sleep(REST)
+    short = times(work, calls)
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    half = max(1, int(LASTING / 2 / short[0]))
+    for event in (start, stop):
+        for _ in range(half):
+            work()
+        event.record()
+    stop.synchronize()
+    return short, cupy.cuda.get_elapsed_time(start, stop) / 1e3 / half
 
 
 def times(work: Callable[[], Any], calls: int = CALLS) -> list[float]:
@@ -120,15 +147,17 @@ def markdown(record: dict[str, Any], rows: list[Row], sizes: tuple[int, ...]) ->
         f"written). Commit {record['commit']}. {versions}.",
         f"`python -m benchmarks.gpu`: {states} states in (N, n) arrays, or {steps} steps of "
         f"{rollouts} rollouts in one call of which the last state is recorded; no fast-math, "
-        f"{REPEATS} repeats after warming up, the median and the best. Bandwidth is the memory "
-        "that must be read and written, as a share of that of a copy, by the median. The error is "
+        f"{REPEATS} repeats after {REST} s of rest and warming up, the median and the best; "
+        f"sustained is the mean of the second half of {LASTING:g} s without a pause, when the GPU "
+        "lowers its clock to keep its limit of power. Bandwidth is the memory that must be read "
+        "and written, as a share of that of a copy, by the median. The error is "
         f"the largest difference from the CPU's kernel for any of {checked} states, or any row of "
         f"{checked_rollouts} rollouts of 20 steps, relative to the norm of the result.",
         "",
     ]
     header = (
-        "robot", "quantity", "", "error", "median, 1e9/s", "best", "required", "", "bandwidth",
-        "1e12 op/s", "registers", "local bytes", "block", "resident threads",
+        "robot", "quantity", "", "error", "median, 1e9/s", "best", "sustained", "required", "",
+        "bandwidth", "1e12 op/s", "registers", "local bytes", "block", "resident threads",
     )  # fmt: skip
     cells = [header, ("---",) * len(header), *map(cells_of, rows)]
     return "\n".join([*head, *(f"| {' | '.join(line)} |" for line in cells)]) + "\n"
@@ -143,6 +172,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         f"{row.error:.2g} eps",
         f"{row.median:.2f}",
         f"{row.rate:.2f}",
+        f"{row.sustained:.2f}",
         "" if row.required is None else f"{row.required:g}",
         row.word,
         f"{row.bandwidth:.0%}" if row.bandwidth >= 0.1 else f"{row.bandwidth:.1%}",

@@ -34,6 +34,15 @@ KT_FUNCTION real kt_fma(real a, real b, real c) {
 #endif
 }
 
+KT_FUNCTION real kt_again(real a) {  // the same number, which the compiler cannot know
+#if defined(__CUDACC__) && KT_DOUBLE
+    asm volatile("" : "+d"(a));
+#elif defined(__CUDACC__)
+    asm volatile("" : "+f"(a));
+#endif
+    return a;
+}
+
 KT_FUNCTION bool kt_is_finite(real a) { return a - a == 0; }
 
 KT_FUNCTION real kt_sqrt(real a) {

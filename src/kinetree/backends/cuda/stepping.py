@@ -7,7 +7,7 @@ beyond the last rollout repeat it, so that a warp stays together, and store noth
 
 from collections.abc import Iterator
 
-from kinetree.backends.cuda.body import statements
+from kinetree.backends.cuda.body import Place, statements
 from kinetree.backends.cuda.constants import Constants
 from kinetree.backends.cuda.emit import ITEMSIZE, bounds
 from kinetree.backends.cuda.frame import Frame, make_frame
@@ -161,21 +161,33 @@ class Loop:
             yield f"{' = '.join(sorted(into))} = next[{j}];"
 
     def look(self) -> Iterator[str]:
-        """Note what is not finite and which margins are gone; both are rare."""
-        x = [self.frame.x.at(j) for j in range(self.sizes["x"])]
-        watch, count = self.stepping.watch, self.sizes["w"]
+        """Note what is not finite and which margins are gone; both are rare.
+
+        What is noted is computed again, from copies that the compiler cannot tell to be such: no
+        margin then waits in a register for the rare case.
+        """
+        size, count = self.sizes["x"], self.sizes["w"]
+        x = [self.frame.x.at(j) for j in range(size)]
         yield "real probe = 0;"  # becomes NaN where one of them is not finite
         yield from (f"probe = kt_fma({value}, 0, probe);" for value in x)
         yield "bool odd = !(probe == 0);"
         if count:
-            yield f"real margin[{count}];"
-            yield from self.scope(watch, self.watched, lambda output, j: f"margin[{j}]")
-            yield from (f"odd |= margin[{j}] < 0;" for j in range(count))
+            yield from self.margins(self.watched, "odd |= margin[{}] < 0;")
         yield "if (odd && lane < own) {"
         for j, value in enumerate(x):
             yield f"if (!kt_is_finite({value})) KT_NOTE({j}, {value})"
-        for j in range(count):
-            yield f"if (margin[{j}] < 0) KT_NOTE({len(x) + j}, margin[{j}])"
+        if count:
+            note = "if (margin[{0}] < 0) KT_NOTE({1}, margin[{0}])"
+            copy = "kt_again({})".format
+            yield from self.margins(lambda port, e: copy(self.watched(port, e)), note, size)
+        yield "}"
+
+    def margins(self, read: Place, line: str, offset: int = 0) -> Iterator[str]:
+        """The margins, and a line for each of them."""
+        count = self.sizes["w"]
+        yield f"{{ real margin[{count}];"
+        yield from self.scope(self.stepping.watch, read, lambda output, j: f"margin[{j}]")
+        yield from (line.format(j, offset + j) for j in range(count))
         yield "}"
 
     def watched(self, port: int, element: int) -> str:
@@ -203,10 +215,10 @@ class Loop:
         element = field.start + j
         return self.frame.x.at(element) if field.source == "x" else f"{field.source}[{element}]"
 
-    def scope(self, graph: Graph, read: object, write: object) -> Iterator[str]:
+    def scope(self, graph: Graph, read: Place, write: Place) -> Iterator[str]:
         """A graph between brackets, so that its names are its own."""
         yield "{"
-        for line in statements(graph, self.constants, read, write):  # type: ignore[arg-type]
+        for line in statements(graph, self.constants, read, write):
             yield f"    {line}"
         yield "}"
 
