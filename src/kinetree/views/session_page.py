@@ -14,7 +14,7 @@ from kinetree.motion.dynamics import check_single
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.page.document import document, number
-from kinetree.views.page.plots import line_plot
+from kinetree.views.page.line_plot import line_plot
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
 from kinetree.views.scene import numeric_model
 

@@ -11,7 +11,8 @@ import kinetree as kt
 from kinetree.errors import InputError, ShapeError
 from kinetree.views import report_page, session_page
 from kinetree.views.page.document import document, json_text, number, table
-from kinetree.views.page.plots import line_plot, ticks
+from kinetree.views.page.line_plot import line_plot
+from kinetree.views.page.svg import ticks
 
 NAMES = (
     "<script>alert(1)</script>",

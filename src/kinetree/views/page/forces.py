@@ -9,7 +9,8 @@ from kinetree.robot import Robot
 from kinetree.views.camera import upward
 from kinetree.views.envelopes import Envelopes, envelopes
 from kinetree.views.page.document import number, table
-from kinetree.views.page.plots import range_bars, workspace_map
+from kinetree.views.page.range_bars import range_bars
+from kinetree.views.page.workspace_map import workspace_map
 
 
 def forces(robot: Robot, samples: int) -> str:
