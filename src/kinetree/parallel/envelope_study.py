@@ -17,11 +17,10 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.compile import compile_kernel
 from kinetree.errors import InputError
-from kinetree.free import free_ports, free_values
 from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, with_limits
-from kinetree.parallel.columns import AXES, argument_columns
-from kinetree.parallel.sampling import Arguments, varies
+from kinetree.parallel.columns import AXES
+from kinetree.parallel.sampling import Arguments
 
 
 class EnvelopeStudy:
@@ -30,25 +29,22 @@ class EnvelopeStudy:
     rows = 1
 
     def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
-        frame, parameters = settings["frame"], settings["parameters"]
+        frame = settings["frame"]
         self.effort = with_limits(bounds_of(model), effort=settings["effort"]).effort
         if not np.isfinite(self.effort).any():
             raise InputError(
                 f"{model.name!r} has no effort limits, so nothing bounds what it can hold; give "
                 f"effort=, a number or ({model.n},), N m or N."
             )
-        free = [port.name for port in free_ports(model, tuple(parameters))]
-        self.free, self.own_gravity = free, np.asarray(model.gravity[3:], float)
+        shapes, values = {"q": (model.nq,)}, {"q": settings["q"]}
+        self.arguments = Arguments(model, seed, repeats, values, shapes, settings["parameters"])
+        self.own_gravity = np.asarray(model.gravity[3:], float)
+        free = self.arguments.parameters
         self.gravity_forces = compile_kernel(model, "gravity_forces", free=free)
         self.pose = compile_kernel(model, "pose", frame=frame)
         self.jacobian = compile_kernel(model, "body_jacobian", frame=frame)
-        own = {name: free_values(model, name) for name in free}
-        shapes = {"q": (model.nq,), **{name: x.shape for name, x in own.items()}}
-        values = {"q": settings["q"], **parameters}
-        self.arguments = Arguments(model, seed, repeats, values, shapes, own)
-        self.drawn = [x for x, value in self.arguments.values.items() if varies(value)]
-        drawn = [column for x in self.drawn for column in argument_columns(model, x)]
-        self.columns = (*drawn, *(f"p:{x}" for x in AXES), "holding", "payload", "force")
+        limits = ("holding", "payload", "force")
+        self.columns = (*self.arguments.columns, *(f"p:{x}" for x in AXES), *limits)
         self.seconds = 1e-7 * len(self.columns)
         self.size = 8 * (2 * len(self.columns) + 10 * model.n + 64)
 
@@ -60,7 +56,7 @@ class EnvelopeStudy:
         """Rows of the samples, (S, 1, columns)."""
         x = {name: self.arguments(name, samples) for name in self.arguments.values}
         q, S = x["q"], len(samples)
-        g = self.gravity_forces(q, *(x[name] for name in self.free))
+        g = self.gravity_forces(q, *(x[name] for name in self.arguments.parameters))
         T_sb, J_b = self.pose(q), self.jacobian(q)
         R, J_v = T_sb[:, :3, :3], J_b[:, 3:]
         weight = x.get(
@@ -72,7 +68,7 @@ class EnvelopeStudy:
         free = np.maximum(self.effort - np.abs(g), 0)
         holding = (np.abs(g) / self.effort).max(axis=-1)
         limits = np.stack([holding, _payload(g, per_kg, self.effort), _ratio(free, lengths)], -1)
-        drawn = [x[name].reshape(S, -1) for name in self.drawn]
+        drawn = [x[name].reshape(S, -1) for name in self.arguments.drawn]
         return np.concatenate([*drawn, T_sb[:, :3, 3], limits], -1)[:, None]
 
 

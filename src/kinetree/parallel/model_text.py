@@ -124,8 +124,6 @@ def read_model_text(text: str) -> Model:
 
 def _joint(x: Reader) -> Joint:
     type = x.one_of("type", TYPES)
-    ends = [math.inf if value is None else value for value in x.list("limits", 4)]
-    ends[0] = -math.inf if x.list("limits")[0] is None else ends[0]
     viscous, coulomb = x.array("viscous", (2,)).tolist(), x.array("coulomb", (2,)).tolist()
     follows = x.get("follows")
     return Joint(
@@ -138,9 +136,16 @@ def _joint(x: Reader) -> Joint:
         offset=x.number("offset"),
         armature=x.number("armature"),
         friction=JointFriction((viscous[0], viscous[1]), (coulomb[0], coulomb[1])),
-        limits=Limits(*ends),
+        limits=_limits(x),
         follows=None if follows is None else x.text("follows"),
     )
+
+
+def _limits(x: Reader) -> Limits:
+    """The four limits; null stands for none."""
+    given = dict(zip(LIMITS, x.list("limits", len(LIMITS)), strict=True))
+    own = Reader(given, f"limits of {x.where}")
+    return Limits(**{key: own.number(key) for key, value in given.items() if value is not None})
 
 
 def _rotor(row: Any, k: int, joints: tuple[Joint, ...]) -> JointRotor:
@@ -149,7 +154,7 @@ def _rotor(row: Any, k: int, joints: tuple[Joint, ...]) -> JointRotor:
         raise ParseError(f"rotor {k} of the model is {row!r}; expected {', '.join(names)}.")
     x = Reader(dict(zip(names, row, strict=True)), f"rotor {k}")
     last = len(joints) - 1
-    dofs = 1 + max(d for joint in joints for d in joint.dofs)
+    dofs = 1 + max((d for joint in joints for d in joint.dofs), default=-1)
     return JointRotor(
         x.whole("joint", 0, last),
         x.whole("dof", 0, dofs - 1),

@@ -8,12 +8,11 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
-from kinetree.free import free_ports, free_values
 from kinetree.model import Model
 from kinetree.parallel.columns import argument_columns
 from kinetree.parallel.draws import Noise
 from kinetree.parallel.philox import normals
-from kinetree.parallel.sampling import Arguments, varies
+from kinetree.parallel.sampling import Arguments
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.inputs import grid, positive
 from kinetree.simulate.integrators import ADAPTIVE, find_method
@@ -32,9 +31,8 @@ class RolloutStudy:
 
     def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
         self.model, self.seed = model, seed
-        self.method, self.every = settings["method"], settings["every"]
+        self.method, self.every, self.dt = (settings[x] for x in ("method", "every", "dt"))
         self.controller = settings["controller"]
-        self.dt = settings["dt"]
         self.times = grid(settings["duration"], self.dt)
         find_method(self.method)
         if self.method == ADAPTIVE and self.every not in (None, 1):
@@ -42,38 +40,35 @@ class RolloutStudy:
                 f"every is {self.every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
                 "Take a longer dt."
             )
-        given = {"q0": settings["q0"], "dq0": settings["dq0"]}
-        given |= {name: settings[name] for name in FORCES if settings[name] is not None}
-        self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
-        self.parameters = tuple(settings["parameters"])
-        own = {
-            port.name: free_values(model, port.name) for port in free_ports(model, self.parameters)
+        given = {x: settings[x] for x in ("q0", "dq0", *FORCES) if settings[x] is not None}
+        self.shapes = {
+            "q0": (model.nq,),
+            "dq0": (model.n,),
+            "tau": (model.n,),
+            "F_ext": (len(model.links), 6),
         }
-        shapes = {"q0": (model.nq,), "dq0": (model.n,), "tau": (model.n,)}
-        shapes |= {"F_ext": (len(model.links), 6), **{name: x.shape for name, x in own.items()}}
-        self.shapes = shapes
-        values = {name: x for name, x in given.items() if name not in self.noise}
-        values |= settings["parameters"]
-        self.arguments = Arguments(model, seed, repeats, values, shapes, own)
+        self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
         for name, noise in self.noise.items():
             self._check_noise(name, noise)
-        self.drawn = [name for name, x in self.arguments.values.items() if varies(x)]
-        self.kept = record_rows(len(self.times), self.every or len(self.times))[1]
+        values = {name: x for name, x in given.items() if name not in self.noise}
+        self.arguments = Arguments(
+            model, seed, repeats, values, self.shapes, settings["parameters"]
+        )
         self.columns = tuple(self._columns())
-        self.rows = 1 if self.every is None else len(self.kept)
-        recorded = len(self.times) if self.every is None else len(self.kept)
+        steps = len(self.times)
+        recorded = steps if self.every is None else len(record_rows(steps, self.every)[1])
+        self.rows = 1 if self.every is None else recorded
         numbers = recorded * (model.nq + 3 * model.n) + self.rows * len(self.columns)
-        noise = sum(self._holds(x) * math.prod(shapes[name]) for name, x in self.noise.items())
+        noise = sum(self._holds(x) * math.prod(self.shapes[name]) for name, x in self.noise.items())
         self.size = 8 * (numbers + 4 * noise)  # as Python floats on the way
-        self.seconds = EVALUATION * model.n * 4 * len(self.times)
+        self.seconds = EVALUATION * model.n * 4 * steps
 
     def _columns(self) -> list[str]:
         q, dq, tau = (argument_columns(self.model, name) for name in ("q", "dq", "tau"))
         if self.every is not None:
             return ["t", *q, *dq, *tau]
-        drawn = [x for name in self.drawn for x in argument_columns(self.model, name)]
         peaks = [f"peak_{x}" for x in (*dq, *tau)]
-        return [*drawn, *q, *dq, *peaks, "violated_at", "lost_at"]
+        return [*self.arguments.columns, *q, *dq, *peaks, "violated_at", "lost_at"]
 
     def warm(self) -> None:
         """Compile, and complain about what cannot be simulated, with one rollout of one step."""
@@ -102,7 +97,7 @@ class RolloutStudy:
             tau=x.get("tau"),
             F_ext=x.get("F_ext"),
             controller=self.controller,
-            parameters={name: x[name] for name in self.parameters},
+            parameters={name: x[name] for name in self.arguments.parameters},
             every=1 if self.every is None else self.every,
             limits="record",
             progress=False,
@@ -110,7 +105,7 @@ class RolloutStudy:
 
     def _summary(self, samples: Array, motion: Trajectory, tau: Array) -> Array:
         S = len(samples)
-        drawn = [self.arguments(name, samples).reshape(S, -1) for name in self.drawn]
+        drawn = [self.arguments(name, samples).reshape(S, -1) for name in self.arguments.drawn]
         noted = np.full((S, 2), np.nan)
         for v in reversed(motion.meta["violations"]):  # the earliest is written last
             noted[v.rollout[0], 0 if v.by is not None else 1] = v.t

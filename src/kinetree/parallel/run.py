@@ -55,7 +55,7 @@ def run_study(
     if unknown:
         known = ", ".join(Options.__annotations__)
         raise InputError(f"{kind} has no option {', '.join(sorted(unknown))}; it has {known}.")
-    seed, repeats = _whole(options.get("seed", 0), "seed", 0), _whole(n, "n", 1)
+    seed, repeats = whole(options.get("seed", 0), "seed", 0), whole(n, "n", 1)
     path = check_place(options.get("output"))
     text = study_text(kind, robot.model, settings, seed, repeats)
     study = prepare(text)
@@ -133,13 +133,14 @@ def _hash(text: str) -> str:
 def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
     """Samples in a chunk: as many as memory and patience allow, and enough for all workers."""
     if chosen is not None:
-        return _whole(chosen, "chunk", 1)
+        return whole(chosen, "chunk", 1)
     fair = -(-samples // (4 * workers))
     quick = max(LANES, int(PATIENCE / study.seconds))
     return max(1, min(CHUNK // study.size, quick, fair))
 
 
-def _whole(value: Any, name: str, least: int) -> int:
+def whole(value: Any, name: str, least: int) -> int:
+    """A whole number of at least so many."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 2**63:
         raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more.")
     return int(value)

@@ -14,7 +14,9 @@ from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, ShapeError
+from kinetree.free import free_ports, free_values
 from kinetree.model import Model
+from kinetree.parallel.columns import argument_columns
 from kinetree.parallel.draws import Anywhere, Choice, Grid, Normal, Spread, Uniform
 from kinetree.parallel.philox import normals, uniforms, words
 from kinetree.parallel.places import anywhere
@@ -31,8 +33,8 @@ def varies(value: Any) -> bool:
 class Arguments:
     """The arguments of a study, by name, for any samples.
 
-    values: as a user gave them. shapes: of one value. own: the robot's data that a `Spread`
-    multiplies. repeats: samples for every point of the grids.
+    values, parameters: arguments of a quantity and data of the robot, as a user gave them.
+    shapes: of one value of each of the former. repeats: samples for every point of the grids.
     """
 
     def __init__(
@@ -42,11 +44,14 @@ class Arguments:
         repeats: int,
         values: Mapping[str, Any],
         shapes: Mapping[str, tuple[int, ...]],
-        own: Mapping[str, Array] | None = None,
+        parameters: Mapping[str, Any],
     ) -> None:
         self.model, self.seed, self.repeats = model, seed, repeats
-        self.shapes, self.own = shapes, own or {}
-        self.values = {name: self._checked(name, value) for name, value in values.items()}
+        self.parameters = tuple(port.name for port in free_ports(model, tuple(parameters)))
+        self.own = {name: free_values(model, name) for name in self.parameters}
+        self.shapes = {**shapes, **{name: x.shape for name, x in self.own.items()}}
+        given = {**values, **parameters}
+        self.values = {name: self._checked(name, value) for name, value in given.items()}
         for name in POSITIVE & set(self.values):
             _check_positive(name, self.values[name])
         grids = {name: x for name, x in self.values.items() if isinstance(x, Grid)}
@@ -57,6 +62,16 @@ class Arguments:
     def points(self) -> int:
         """Points of all grids together."""
         return math.prod(self.grids.values())
+
+    @property
+    def drawn(self) -> list[str]:
+        """The arguments that differ between samples."""
+        return [name for name, value in self.values.items() if varies(value)]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of what is drawn."""
+        return [x for name in self.drawn for x in argument_columns(self.model, name)]
 
     def __call__(self, name: str, samples: Array) -> Array:
         """Values of an argument, (S, *shape)."""

@@ -62,16 +62,17 @@ class NpySink:
     def __init__(
         self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
-        self.path, self.partial, self.meta = path, partial_of(path), meta
-        self.done = 0
+        self.path, self.partial = path, partial_of(path)
+        head, size = npy_head(dtype, total), -1
         if resume and same_study(self.partial, meta):
-            head = len(npy_head(dtype, total))
-            self.done = max(0, self.partial.stat().st_size - head) // dtype.itemsize
-            os.truncate(self.partial, head + self.done * dtype.itemsize)
+            size = self.partial.stat().st_size
+        self.done = max(0, size - len(head)) // dtype.itemsize
+        if size >= len(head):
+            os.truncate(self.partial, len(head) + self.done * dtype.itemsize)
             self._file = self.partial.open("ab")
         else:
             self._file = self.partial.open("wb")
-            self._file.write(npy_head(dtype, total))
+            self._file.write(head)
             write_meta(self.partial, meta)
 
     def write(self, rows: Array) -> None:
@@ -91,8 +92,7 @@ class CsvSink:
     def __init__(
         self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
-        self.path, self.partial, self.meta = path, partial_of(path), meta
-        self.done = 0
+        self.path, self.partial, self.done = path, partial_of(path), 0
         if resume and same_study(self.partial, meta):
             lines, size = _whole_lines(self.partial)
             self.done = max(0, lines - 1)

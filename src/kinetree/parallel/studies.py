@@ -11,7 +11,7 @@ from kinetree.identify import Identification
 from kinetree.identify.identify import row_memory
 from kinetree.parallel.draws import Anywhere
 from kinetree.parallel.results import Results
-from kinetree.parallel.run import Options, run_study
+from kinetree.parallel.run import Options, run_study, whole
 from kinetree.robot import Robot
 
 
@@ -51,12 +51,10 @@ def rollouts(
             first left, s) and lost_at (when a number stopped being finite); NaN for never.
         options: see `kinetree.parallel.Options`.
     """
-    if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
-        raise InputError(f"every is {every!r}; expected a whole number of steps, or None.")
     settings = {
         "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
         "F_ext": F_ext, "controller": controller, "parameters": _named(parameters, "parameters"),
-        "every": every,
+        "every": None if every is None else whole(every, "every", 1),
     }  # fmt: skip
     return run_study("rollouts", robot, n, settings, options)
 

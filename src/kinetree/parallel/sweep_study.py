@@ -8,10 +8,10 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.compile import compile_kernel
 from kinetree.errors import InputError
-from kinetree.free import free_ports, free_values
+from kinetree.free import free_ports
 from kinetree.model import Model
-from kinetree.parallel.columns import argument_columns, result_columns
-from kinetree.parallel.sampling import Arguments, varies
+from kinetree.parallel.columns import result_columns
+from kinetree.parallel.sampling import Arguments
 from kinetree.quantities import find_quantity
 
 
@@ -30,15 +30,12 @@ class SweepStudy:
         ports = self.kernel.graph.inputs
         self.names = [port.name for port in ports]
         _check_names(name, given, [x for x in self.names if x not in free])
-        own = {x: free_values(model, x) for x in free}
         shapes = {port.name: port.shape for port in ports}
-        self.arguments = Arguments(model, seed, repeats, {**given, **parameters}, shapes, own)
-        self.drawn = [x for x in self.names if varies(self.arguments.values[x])]
-        drawn = [column for x in self.drawn for column in argument_columns(model, x)]
+        self.arguments = Arguments(model, seed, repeats, given, shapes, parameters)
         found = []
         for port in self.kernel.graph.outputs:
             found += result_columns(model, port.name, port.dims, port.shape)
-        self.columns = (*drawn, *found)
+        self.columns = (*self.arguments.columns, *found)
         self.seconds = 1e-7 * len(self.columns)  # more for what is drawn than for the kernel
         self.size = 8 * (2 * len(self.columns) + sum(port.size for port in ports))
 
@@ -52,7 +49,7 @@ class SweepStudy:
         values = {name: self.arguments(name, samples) for name in self.names}
         found = self.kernel(*values.values())
         results = found if isinstance(found, tuple) else (found,)
-        drawn = [values[name].reshape(S, -1) for name in self.drawn]
+        drawn = [values[name].reshape(S, -1) for name in self.arguments.drawn]
         return np.concatenate([*drawn, *(x.reshape(S, -1) for x in results)], -1)[:, None]
 
 

@@ -97,6 +97,7 @@ CHANGES = {
     "format": (lambda x: x.update(format="2"), "expected 'kinetree model 1'"),
     "frame": (lambda x: x["frames"].append(["f", 0]), "expected name, link, T_if"),
     "rotor": (lambda x: x["rotors"].append([1]), "rotor .* expected joint, dof"),
+    "limits": (lambda x: x["links"][0].update(limits=[None, "far", None, None]), "upper of limits"),
     "huge": (lambda x: x["links"][0].update(m=10**400), "m of link 0"),
 }
 

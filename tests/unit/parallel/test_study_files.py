@@ -129,14 +129,15 @@ def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", [".npy", ".csv"])
-def test_a_killed_study_goes_on_after_its_last_whole_row(ending, tmp_path, monkeypatch):
+@pytest.mark.parametrize("left", [lambda size: size // 2 + 3, lambda size: 7, lambda size: 0])
+def test_a_killed_study_goes_on_after_its_last_whole_row(ending, left, tmp_path):
     path = tmp_path / f"killed{ending}"
     expected = rollouts(ROBOT, 50, output=path, **STUDY)
     before = digest(path)
     partial = sinks.partial_of(path)
     os.replace(path, partial)
     os.replace(sinks.meta_of(path), sinks.meta_of(partial))
-    os.truncate(partial, partial.stat().st_size // 2 + 3)
+    os.truncate(partial, left(partial.stat().st_size))
     found = rollouts(ROBOT, 50, output=path, resume=True, **STUDY)
     assert digest(found.path) == before and np.array_equal(found["q"], expected["q"])
 

@@ -15,9 +15,9 @@ NAMES = ("mass", "com", "inertia", "gravity", "friction")
 
 
 def arguments(model, repeats=1, **values):
-    own = {name: free_values(model, name) for name in NAMES}
-    shapes = {"q": (model.nq,), "dq": (model.n,), **{name: x.shape for name, x in own.items()}}
-    return Arguments(model, 3, repeats, values, shapes, own)
+    parameters = {name: values.pop(name) for name in NAMES if name in values}
+    shapes = {"q": (model.nq,), "dq": (model.n,)}
+    return Arguments(model, 3, repeats, values, shapes, parameters)
 
 
 def test_positions_within_the_limits():
