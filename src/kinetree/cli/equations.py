@@ -56,6 +56,8 @@ def equations(
     kinetree equations rp --quantity tau --format mathml --json
     ```
     """
+    from rich.console import Console
+
     from kinetree.cli.choices import choose, find_robot
     from kinetree.cli.show import print_json, print_text
     from kinetree.cli.writing import check_output
@@ -71,7 +73,11 @@ def equations(
         check_output(output)
     kinds = [choose(x, (*KINDS, "all"), "kind of symbols") for x in split(symbols)]
     forms = symbolic(find_robot(robot), "all" if "all" in kinds else kinds or None)
-    found = {name: getattr(getattr(forms, name), format)(digits or None) for name in wanted}
+    found = {}
+    with Console(stderr=True).status("deriving") as status:
+        for name in wanted:
+            status.update(f"deriving {name}")
+            found[name] = getattr(getattr(forms, name), format)(digits or None)
     if json:
         print_json(document(forms, format, found), output)
     else:

@@ -6,6 +6,7 @@ columns are q, perhaps dq, perhaps ddq or tau, in the order of the joints.
 """
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -133,6 +134,7 @@ def make_layout(
     try:
         [float(x) for x in cells]
     except ValueError:
+        _check_separator(head, where, model)
         return _named_layout(cells, where, model, required), True
     if "t" in required:
         raise ParseError(
@@ -140,6 +142,15 @@ def make_layout(
             f"{wanted[0]}:{names(model, wanted[0])[0]}, ..."
         )
     return _bare_layout(len(cells), where, model, wanted), False
+
+
+def _check_separator(head: str, where: str, model: Model) -> None:
+    """Refuse what other programs take for CSV: semicolons, tabs, or blanks between numbers."""
+    if ";" in head and head.strip() not in model.coordinate_names:
+        raise ParseError(f"{where}: semicolons between columns; expected commas, and 0.5 for 0,5.")
+    blank = "," not in head and re.fullmatch(r"[-+\d.eE]+(\s+[-+\d.eE]+)+", head.strip())
+    if blank or "\t" in head:
+        raise ParseError(f"{where}: blanks or tabs between columns; expected commas.")
 
 
 def _bare_layout(width: int, where: str, model: Model, wanted: Sequence[str]) -> Layout:

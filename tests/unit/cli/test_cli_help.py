@@ -1,5 +1,6 @@
 """Help: every command is listed and has an example, and every example runs as it stands."""
 
+import json
 import os
 import re
 import shutil
@@ -87,6 +88,8 @@ def test_every_example_runs(outcomes, name):
         negative = name == "check"  # the robot that falls leaves its limits
         assert found.returncode == (1 if negative and "check" in line else 0), (line, found.stderr)
         assert found.stdout or "-o" in line
+        if "--json" in line:
+            assert all(json.loads(x) for x in found.stdout.splitlines())
 
 
 def test_the_page_of_a_command_is_its_own(program):

@@ -202,6 +202,15 @@ def test_pipes_and_no_color_get_no_codes(warm):
     assert code == 0 and not re.search(r"\x1b\[3\dm", text)
 
 
+def test_a_terminal_without_greek(warm):
+    found = warm.start("explain planar_2r", stdin=subprocess.DEVNULL)
+    assert "\u03c9x" in found.communicate()[0].decode()
+    plainly = dict(warm.environment, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    for line in ("explain planar_2r", "terms rp"):
+        done = subprocess.run(warm.command(line), capture_output=True, env=plainly, timeout=120)
+        assert done.returncode == 0 and done.stdout.isascii() and done.stderr == b""
+
+
 def test_progress_is_shown_on_a_terminal_only(warm):
     (warm.folder / "many.csv").write_bytes(BLOCK * 30)
     code, text = on_terminal(warm, "id planar_2r many.csv -o out.csv")

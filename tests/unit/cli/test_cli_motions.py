@@ -1,0 +1,153 @@
+"""Simulation, checks, identification and timing as commands: verdicts, files and exit codes."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import controllers
+from kinetree.motion import quintic, read_csv, write_csv
+
+GOAL = [0.3, -0.4]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return kt.robots.planar_2r()
+
+
+@pytest.mark.parametrize(
+    ("typed", "make"),
+    [
+        ("gravity --kd 5", lambda q: controllers.GravityCompensation(kd=5.0)),
+        ("pd --to 0.3 -0.4 --kp 50 --kd 9", lambda q: controllers.PD(q, 50.0, 9.0)),
+        ("pd-gravity --to 0.3 -0.4 --kp 50 --kd 9",
+         lambda q: controllers.PD(q, 50.0, 9.0, gravity=True)),
+        ("pid --to 0.3 -0.4 --kp 50 --kd 9 --ki 3",
+         lambda q: controllers.PID(q, 50.0, 9.0, 3.0, gravity=True)),
+        ("computed-torque --to 0.3 -0.4", lambda q: controllers.ComputedTorque(q, 100.0, 20.0)),
+        ("computed-torque --to 0.3 -0.4 --kp 9 --kd 6",
+         lambda q: controllers.ComputedTorque(q, 9.0, 6.0)),
+    ],
+)  # fmt: skip
+def test_every_controller_is_the_library_s(program, arm, typed, make):
+    found = program.json(f"simulate planar_2r --q 0.1 0.2 --duration 0.5 --controller {typed}")
+    motion = arm.simulate([0.1, 0.2], duration=0.5, controller=make(np.array(GOAL)))
+    assert found["q"] == motion.q.tolist() and found["tau"] == motion.tau.tolist()
+    assert found["controller"] == type(make(None)).__name__
+
+
+def test_a_reference_is_followed(program, arm):
+    path = quintic([0.0, 0.0], GOAL, duration=1.0, robot=arm)
+    write_csv(path, program.folder / "path.csv")
+    line = "simulate planar_2r --controller computed-torque --reference path.csv --duration 1"
+    found = program.json(line)
+    assert found["q"][-1] == pytest.approx(GOAL, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4", "semi_implicit_euler", "euler"])
+def test_methods_and_steps(program, arm, method):
+    line = f"simulate planar_2r --q 0.1 0.2 --dq 1 -1 --duration 0.1 --dt 0.01 --method {method}"
+    found = program.json(line)
+    motion = arm.simulate([0.1, 0.2], [1, -1], duration=0.1, dt=0.01, method=method)
+    assert found["q"] == motion.q.tolist() and found["method"] == method
+
+
+def test_a_file_is_the_library_s_file(program, arm):
+    program("simulate planar_2r --q 0.1 0.2 --duration 0.1 -o program.csv")
+    arm.simulate([0.1, 0.2], duration=0.1).to_csv(program.folder / "library.csv")
+    texts = [(program.folder / f"{x}.csv").read_bytes() for x in ("program", "library")]
+    assert texts[0] == texts[1]
+    shown = program("simulate planar_2r --q 0.1 0.2 --duration 0.1 -o -").stdout
+    assert shown.encode() == texts[0]
+
+
+def test_a_motion_that_stops_is_a_negative_verdict(program):
+    line = "simulate panda --duration 1 --limits stop"
+    start = "--q panda_joint4=-1.5"
+    found = program(f"{line} {start} -o part.csv", code=1)
+    assert "the simulation ended at t = " in found.stderr and "beyond its limit" in found.stderr
+    part = read_csv(program.folder / "part.csv", kt.robots.panda())
+    assert 0 < part.duration < 1
+    assert "ended" in program.json(f"{line} {start}", code=1)["stopped"]
+    assert program.json(f"simulate panda --duration 0.01 --limits stop {start}")["stopped"] is None
+
+
+def test_a_plot_is_written(program):
+    pytest.importorskip("matplotlib")
+    program("simulate planar_2r --q 0.1 0.2 --duration 0.1 --plot motion.png")
+    assert (program.folder / "motion.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ----- checks
+
+
+def test_the_verdict_is_the_exit_code(program):
+    robot = kt.robots.panda()
+    start, end = robot.neutral(), robot.neutral()
+    start[[3, 5]], end[[3, 5]] = (-1.5, 1.5), (-1.2, 1.2)
+    write_csv(quintic(start, end, duration=2.0, robot=robot), program.folder / "calm.csv")
+    write_csv(quintic(start, end, duration=0.05, robot=robot), program.folder / "wild.csv")
+    calm, wild = program("check panda calm.csv"), program("check panda wild.csv", code=1)
+    assert "within all limits" in calm.stdout and "OVER" not in calm.stdout
+    assert "OVER" in wild.stdout and "times slower" in wild.stdout and wild.stderr == ""
+    assert "panda_joint4" in wild.stdout and "violation" in wild.stdout
+    text = (program.folder / "wild.csv").read_text(encoding="utf-8")
+    piped = program.json("check panda -", text, code=1)
+    assert piped["violations"] == program.json("check panda wild.csv", code=1)["violations"]
+    program("check panda calm.csv --effort 1", code=1)
+    program("check panda wild.csv --effort 1e6 --velocity 1e6 --tolerance 1e-3")
+    slow = program("check panda calm.csv --velocity 1 --degrees", code=1)  # deg/s
+    assert "deg/s" in slow.stdout and "rad/s" not in slow.stdout
+
+
+def test_a_robot_without_limits(program, arm):
+    write_csv(quintic([0.0, 0.0], GOAL, duration=1.0, robot=arm), program.folder / "free.csv")
+    assert "has no limits" in program("check planar_2r free.csv").stdout
+    program("check planar_2r free.csv --effort 10", code=1)
+
+
+# ----- identification and timing
+
+
+def test_identify_tells_what_it_found(program):
+    robot = kt.robots.spatial_3r()
+    t = np.linspace(0, 4, 801)
+    w = np.array([[2.0, 3.1, 4.3], [5.2, 1.7, 2.9]]).T[:, :, None]
+    q = np.sin(w * t).sum(axis=1).T
+    dq, ddq = (w * np.cos(w * t)).sum(axis=1).T, -(w**2 * np.sin(w * t)).sum(axis=1).T
+    tau = robot.inverse_dynamics(q, dq, ddq)
+    motion = kt.motion.Trajectory(t=t, q=q, dq=dq, ddq=ddq, tau=tau, model=robot.model)
+    write_csv(motion, program.folder / "data.csv")
+    text = (program.folder / "data.csv").read_text(encoding="utf-8")
+    found = program.json("identify spatial_3r - -o found.xml", text)
+    assert found["joints"] == list(robot.model.dof_names) and found["output"] == "found.xml"
+    assert max(found["found"]) < 1e-6 * max(found["rms"])  # no noise: what was there is found
+    assert (program.folder / "found.xml").exists() and found["base_parameters"] > 0
+
+
+def test_bench_measures(program):
+    found = program.json("bench rp --batch 16 --no-peers")
+    assert found["n"] == 2 and found["notes"] == []
+    for x in found["quantities"].values():
+        assert x["operations"] > 0 and list(x["kernel"]) == ["1", "16"] and x["peers"] == {}
+        times = (x["compile"], x["load"], x["direct"], *x["kernel"].values())
+        assert all(y > 0 for y in times)
+
+
+def test_bench_times_peers_that_agree(program):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    found = program.json("bench ur5e --batch 16")
+    for x in found["quantities"].values():
+        assert set(x["peers"]) == {"Pinocchio", "MuJoCo"} and all(x["peers"].values())
+    told = program.json("bench quadruped --batch 1")
+    assert any("several degrees of freedom" in x for x in told["notes"])
+
+
+def test_the_cache_as_json(program):
+    program("id rp")
+    found = program.json("cache info")
+    assert found["entries"] > 0 and found["size"] > 0 and found["enabled"] is True
+    assert json.loads(program("cache clear --json").stdout)["removed"] >= found["entries"]
