@@ -180,7 +180,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # CPU kernels may be interpreted here, which is slow and right
     record, rows = about(options.commit or commit()), []
     for package in packages():
-        record["versions"][package.name] = package.version
+        record["versions"][package.name.partition(",")[0].lower()] = package.version
         for dtype in ALLOWED:
             rows += measure(package, dtype)
     name = "-".join(record["gpu"].lower().replace("nvidia", "").split())
