@@ -125,3 +125,11 @@ def test_constants_of_the_robot_are_folded(robot):
         robot.with_gravity((0, 0, 0)).inverse_dynamics.operations
         < robot.inverse_dynamics.operations
     )
+
+
+def test_robots_of_any_name_compile():
+    """Names reach NumPy as bytes, also those that are no text in UTF-8."""
+    builder = kt.Builder("lone \ud800 surrogate").link("base").link("arm", 1, (0, 0, 1))
+    builder.joint("\udfff", "revolute", "base", "arm", axis=(0, 1, 0))
+    robot = kt.Robot(builder.build())
+    np.testing.assert_allclose(robot.gravity_forces([np.pi / 2]), [-9.81])

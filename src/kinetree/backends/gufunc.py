@@ -71,8 +71,8 @@ def make_gufunc(
         "functions": (ctypes.c_void_p * count)(*(loop.address for loop in loops)),
         "data": (ctypes.c_void_p * count)(),
         "types": ctypes.create_string_buffer(codes, len(codes)),
-        "name": ctypes.create_string_buffer(name.encode()),
-        "doc": ctypes.create_string_buffer(doc.encode()),
+        "name": ctypes.create_string_buffer(name.encode("utf-8", "replace")),
+        "doc": ctypes.create_string_buffer(doc.encode("utf-8", "replace")),
     }
     text = ctypes.create_string_buffer(signature.encode())
     places = [ctypes.addressof(fields[key]) for key in ("functions", "data", "types")]
