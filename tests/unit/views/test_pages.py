@@ -225,6 +225,17 @@ def test_motions_of_another_robot_and_batches_are_refused():
         session_page(robot, batch)
 
 
+def test_tiny_and_huge_robots_and_odd_characters_have_pages():
+    for size in (1e-5, 1.0, 1e5):
+        builder = kt.Builder("odd \ud800 \0 name").link("base").link("arm", 1, (0, 0, size))
+        builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0))
+        page = report_page(builder.build(), samples=20)
+        page.encode("utf-8")
+        data = page_data(page)["scene"]
+        capsule = next(part for part in data["parts"] if part["group"] == "body")
+        assert np.abs(np.reshape(capsule["A"], (4, 4))[:3, 2]).max() == pytest.approx(size)
+
+
 def test_wrong_arguments_are_named():
     robot = kt.robots.planar_2r()
     with pytest.raises(InputError, match="samples is 0"):

@@ -75,8 +75,8 @@ def part_data(part: Part) -> dict[str, Any]:
     return {
         "mesh": part.mesh,
         "link": part.link,
-        "A": [round(x, 7) for x in _numbers(part.A)],
-        "N": [float(f"{x:.5g}") for x in _numbers(N / (np.abs(N).max() or 1.0))],
+        "A": _short(part.A, 8),
+        "N": _short(N / (np.abs(N).max() or 1.0), 5),
         "colour": list(part.colour),
         "group": part.group,
     }
@@ -104,6 +104,12 @@ def _handle(model: Model, handle: Handle, effort: Array) -> dict[str, Any]:
 
 def _numbers(x: Any) -> list[float]:
     return np.asarray(x, float).ravel().tolist()
+
+
+def _short(x: Array, digits: int) -> list[float]:
+    """Numbers with so many digits; what is rounding beside the largest is zero."""
+    dust = 10.0**-digits * np.abs(x[:3]).max(initial=0.0)  # not beside the 1 of a pose
+    return [float(f"{entry:.{digits}g}") if abs(entry) > dust else 0.0 for entry in _numbers(x)]
 
 
 def _base64(x: Array) -> str:

@@ -30,7 +30,7 @@ def document(title: str, body: str, data: Any, scripts: Sequence[str]) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return f"""<!DOCTYPE html>
+    page = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -46,6 +46,7 @@ def document(title: str, body: str, data: Any, scripts: Sequence[str]) -> str:
 </body>
 </html>
 """
+    return page.encode("utf-8", "replace").decode("utf-8")  # names may hold lone surrogates
 
 
 def json_text(data: Any) -> str:
