@@ -75,7 +75,8 @@ class WorkbenchPage:
         self.bench.state = self.bench.state.replace(push=None, **options)
         open_robot(self.bench, robot, None, [])
         assert self.until(lambda: len(self.values("tau")) == robot.n)
-        self.page.get_by_text("Joint forces").wait_for()
+        self.tab("Forces")
+        self.tab("Joints")
 
     def close(self):
         self.context.close()

@@ -19,10 +19,11 @@ Refresh = Callable[[State], None]
 class Bench:
     """A server, the state that it shows, and what is to be done when the state changes.
 
-    scene: the shapes of the robot. notes: remarks about its file. trajectory: the motion that was simulated, read or recorded
-    last. watchers: told of every new trajectory. plots: the place of the curves. parts: what of the
-    page belongs to this robot. closers: what ends before another takes over. folder: private, for files that were uploaded. meshes: the only
-    folder that meshes of the robot's own file are read from; that of the file when None.
+    scene: the shapes of the robot. folder: private, for files that were uploaded. meshes: the only
+    folder that meshes of the robot's own file are read from; that of the file when None. notes:
+    remarks about its file. trajectory: the motion that was simulated, read or recorded last.
+    plots: the place of its curves. tabs: whose content belongs to this robot. refreshers,
+    watchers: told of every new state and trajectory. closers: end what runs by itself.
     """
 
     server: Any
@@ -34,7 +35,7 @@ class Bench:
     notes: list[str] = field(default_factory=list)
     trajectory: Trajectory | None = None
     plots: Any = None
-    parts: list[Any] = field(default_factory=list)
+    tabs: dict[str, Any] = field(default_factory=dict)
     refreshers: list[Refresh] = field(default_factory=list)
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
     closers: list[Callable[[], None]] = field(default_factory=list)

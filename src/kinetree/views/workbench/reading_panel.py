@@ -11,25 +11,30 @@ from kinetree.views.workbench.state import State
 from kinetree.views.workbench.torques import torque_reading, torques
 
 WIDTH = 400  # pixels
+TABS = ("Forces", "M", "Plots", "Hand", "Equations")
+
+
+def add_reading_tabs(bench: Bench) -> None:
+    """A panel of its own at the left edge, so that controls and readings are seen together."""
+    panel = bench.server.gui.add_panel()
+    bench.tabs |= {name: panel.add_tab(name) for name in TABS}
+    panel.dock_left()
+    panel.set_width(WIDTH)
 
 
 def add_readings(bench: Bench) -> None:
-    """A panel of its own at the left edge, so that controls and readings are seen together."""
-    gui = bench.server.gui
-    panel = gui.add_panel()
-    bench.parts.append(panel)
-    with panel.add_tab("Forces"):
+    """What the tabs show of the robot of the bench."""
+    gui, tabs = bench.server.gui, bench.tabs
+    with tabs["Forces"]:
         forces = gui.add_html("")
-    with panel.add_tab("M"):
+    with tabs["M"]:
         mass = gui.add_html("")
-    with panel.add_tab("Plots"):
+    with tabs["Plots"]:
         add_plots(bench)
-    with panel.add_tab("Hand"):
+    with tabs["Hand"]:
         add_hand(bench)
-    with panel.add_tab("Equations"):
+    with tabs["Equations"]:
         gui.add_html(equations_reading(bench.state.robot))
-    panel.dock_left()
-    panel.set_width(WIDTH)
 
     def refresh(state: State) -> None:
         forces.content = torque_reading(torques(state))

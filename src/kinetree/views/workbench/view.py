@@ -14,7 +14,7 @@ from kinetree.views.workbench.bench import Bench, show
 from kinetree.views.workbench.guard import address
 from kinetree.views.workbench.joint_panel import add_joints
 from kinetree.views.workbench.motion_panel import add_motion
-from kinetree.views.workbench.reading_panel import add_readings
+from kinetree.views.workbench.reading_panel import add_reading_tabs, add_readings
 from kinetree.views.workbench.recursion_panel import add_recursion
 from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_facts
 from kinetree.views.workbench.scene_nodes import add_robot
@@ -23,6 +23,7 @@ from kinetree.views.workbench.state import at_rest, link_poses
 from kinetree.views.workbench.wrench_panel import add_wrench
 
 WIDTH = 360  # pixels of the controls
+TABS = ("Joints", "Motion", "Push", "Recursion", "Robot")
 SOLID = ("body", "joint", "visual")  # what arrows would be hidden in
 
 
@@ -103,25 +104,25 @@ def build(bench: Bench) -> None:
     # software that draws without a graphics card is four times as fast without shadows
     bench.server.scene.configure_default_lights(cast_shadow=False)
     add_robot_choice(bench, lambda *new: open_robot(bench, *new))
+    tabs = gui.add_tab_group()
+    bench.tabs |= {name: tabs.add_tab(name) for name in TABS}
+    add_reading_tabs(bench)
     add_panels(bench)
 
 
 def add_panels(bench: Bench) -> None:
-    """All panels and the scene, for the robot of the bench."""
-    gui = bench.server.gui
+    """The content of all tabs, and the scene, for the robot of the bench."""
     nodes = add_robot(bench)
     add_readings(bench)
-    tabs = gui.add_tab_group()
-    bench.parts.append(tabs)
-    with tabs.add_tab("Joints"):
+    with bench.tabs["Joints"]:
         add_joints(bench)
-    with tabs.add_tab("Motion"):
+    with bench.tabs["Motion"]:
         add_motion(bench)
-    with tabs.add_tab("Push"):
+    with bench.tabs["Push"]:
         add_wrench(bench)
-    with tabs.add_tab("Recursion"):
+    with bench.tabs["Recursion"]:
         add_recursion(bench, [x for group in SOLID for x in nodes.get(group, [])])
-    with tabs.add_tab("Robot"):
+    with bench.tabs["Robot"]:
         add_robot_facts(bench, nodes)
     show(bench)
 
@@ -132,10 +133,10 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
     drawn = scene(robot) if drawn is None else drawn
     close(bench)
     with bench.showing, bench.changing:
-        for part in bench.parts:
-            part.remove()
-        for some in (bench.parts, bench.refreshers, bench.watchers):
-            some.clear()
+        for element in [x for tab in bench.tabs.values() for x in tab._children.values()]:
+            element.remove()
+        bench.refreshers.clear()
+        bench.watchers.clear()
         bench.server.scene.reset()
         if not same:
             bench.state = at_rest(robot, degrees=bench.state.degrees)

@@ -1,0 +1,81 @@
+"""`kinetree view` as a program: it says where it is, ends with Ctrl-C, and says what is wrong."""
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of Windows are other ones")
+PROGRAM = [sys.executable, "-W", "error", "-m", "kinetree", "view"]
+
+
+def started(*arguments):
+    return subprocess.Popen(
+        [*PROGRAM, "planar_2r", "--no-browser", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def refused(*arguments):
+    """What it says on stderr when it ends at once with exit code 2."""
+    found = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 2 and "Traceback" not in found.stderr and found.stdout == ""
+    return found.stderr
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_it_prints_its_address_serves_and_ends(number, code):
+    process = started()
+    try:
+        address = urlsplit(re.search(r"http://\S+", process.stdout.readline())[0])
+        assert address.hostname == "127.0.0.1" and len(address.path) > 30
+        wire = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
+        wire.request("GET", address.path)
+        assert wire.getresponse().status == 200
+        wire.close()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == code and err == ""
+    assert "viser" not in out and ("closed" in out) == (code == 0)
+    with socket.socket() as free:  # nothing listens there any more
+        assert free.connect_ex(("127.0.0.1", address.port)) != 0
+
+
+def test_a_port_that_is_taken_is_said_with_a_way_out():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        said = refused("planar_2r", "--no-browser", "--port", port)
+    assert port in said and "--port" in said
+
+
+def test_an_unknown_robot_is_said_with_the_nearest():
+    assert "panda" in refused("pnada", "--no-browser")
+
+
+def test_a_folder_that_is_none_is_said(tmp_path):
+    said = refused("planar_2r", "--no-browser", "--folder", str(tmp_path / "none"))
+    assert "no folder" in said
+
+
+def test_without_viser_the_command_says_how_to_install_it():
+    code = (
+        "import sys; sys.modules['viser'] = None; sys.argv = ['kinetree', 'view', '--no-browser']; "
+        "from kinetree.cli import main; main()"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 2 and "pip install 'kinetree[view]'" in found.stderr
+    assert "Traceback" not in found.stderr
