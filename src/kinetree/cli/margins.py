@@ -1,6 +1,6 @@
 """The verdict on a trajectory: how near every joint comes to each of its limits, and when."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import degrees as in_degrees
 from math import isfinite
 from typing import Any
@@ -75,10 +75,9 @@ def _worst(
     """Value, time, limits and margin where the least is left."""
     left = np.minimum(high - values, values - low)
     dust = ROUNDING * max(abs(x) for x in (low, high) if isfinite(x))
-    k = int(np.argmax(left <= left.min() + dust))  # the first of those that are equally bad
-    numbers = (values[k], low, high, left[k])
-    value, lower, upper, margin = (float(x) * scale for x in numbers)
-    return value, float(times[k]), lower, upper, margin
+    k, first = int(np.argmin(left)), int(np.argmax(left <= left.min() + dust))
+    value, lower, upper, margin = (float(x) * scale for x in (values[k], low, high, left[k]))
+    return value, float(times[first]), lower, upper, margin  # the first of equally bad times
 
 
 def _scale(quantity: str, sliding: bool, degrees: bool) -> float:
@@ -94,8 +93,6 @@ def sentence(violation: Violation, degrees: bool) -> str:
     unit = violation.unit
     if not degrees or "rad" not in unit:
         return str(violation)
-    from dataclasses import replace
-
     value, limit = in_degrees(violation.value), in_degrees(violation.limit)
     text = str(replace(violation, value=value, limit=limit))
     return text.replace(f" {unit} at", f" {_unit(unit, True)} at")

@@ -1,6 +1,5 @@
 """Simulation as the command line runs it: what acts, the run, and where the motion goes."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,76 +8,23 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.cli.angles import factors, names, units
 from kinetree.cli.choices import find_robot
+from kinetree.cli.control import Control
 from kinetree.cli.show import console, number, print_json, say, table
-from kinetree.cli.trajectories import read_trajectory, scaled, write_trajectory
+from kinetree.cli.trajectories import read_forces, scaled, write_trajectory
 from kinetree.cli.vectors import vector
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
 from kinetree.extras import need
 from kinetree.robot import Robot
+from kinetree.simulate.signal import signal
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.watch import SimulationError
 
-NEEDS = {"gravity": ("kd",), "pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: what is smaller is shown as 0
 STDOUT = Path(STREAM)
-
-
-@dataclass(frozen=True)
-class Control:
-    """A controller as typed: its name, what it leads to, its gains."""
-
-    name: str
-    to: list[str] | None
-    reference: str | None
-    kp: float | None
-    kd: float | None
-    ki: float | None
-
-    def make(self, robot: Robot, degrees: bool) -> Any:
-        """The controller, or None."""
-        from kinetree import controllers
-
-        if self.name == "none":
-            self._refuse("none", ("to", "reference", "kp", "kd", "ki"))
-            return None
-        if self.name == "gravity":
-            self._refuse(self.name, ("to", "reference", "kp", "ki"))
-            return controllers.GravityCompensation(kd=self.kd or 0)
-        goal = self._goal(robot, degrees)
-        if self.name == "computed-torque":
-            self._refuse(self.name, ("ki",))
-            kp = 100.0 if self.kp is None else self.kp
-            return controllers.ComputedTorque(goal, kp, 20.0 if self.kd is None else self.kd)
-        missing = [x for x in NEEDS[self.name.removesuffix("-gravity")] if self.gain(x) is None]
-        if missing:
-            raise InputError(
-                f"--controller {self.name} needs --{' and --'.join(missing)}: gains in N m/rad and "
-                "N m s/rad depend on the robot. computed-torque has gains of its own."
-            )
-        if self.name == "pid":
-            return controllers.PID(goal, self.kp, self.kd, self.ki, gravity=True)
-        self._refuse(self.name, ("ki",))
-        return controllers.PD(goal, self.kp, self.kd, gravity=self.name == "pd-gravity")
-
-    def gain(self, name: str) -> float | None:
-        """A gain by its name."""
-        return getattr(self, name)
-
-    def _goal(self, robot: Robot, degrees: bool) -> Any:
-        if self.reference is not None and self.to:
-            raise InputError("--to and --reference both say where to go; expected one of them.")
-        if self.reference is not None:
-            return read_trajectory(self.reference, robot, degrees)
-        return vector(robot.model, "q", self.to, degrees)
-
-    def _refuse(self, name: str, options: tuple[str, ...]) -> None:
-        given = [f"--{x}" for x in options if getattr(self, x) is not None]
-        if given:
-            raise InputError(
-                f"--controller {name} has no use for {', '.join(given)}; leave it out."
-            )
+MOST_VIOLATIONS = 8  # that are told of; the rest is counted
 
 
 def run_simulation(
@@ -96,8 +42,6 @@ def run_simulation(
     **options: Any,
 ) -> int:
     """Simulate, write what is asked for, and say what happened; the exit code."""
-    from kinetree.simulate.watch import SimulationError
-
     _check_files(output, plot)
     robot = find_robot(name)
     model = robot.model
@@ -134,9 +78,6 @@ def _forces(robot: Robot, tau: list[str] | None, forces: str | None) -> Any:
         return vector(robot.model, "tau", tau, False) if tau else None
     if tau:
         raise InputError("--tau and --forces both give joint forces; expected one of them.")
-    from kinetree.cli.trajectories import read_forces
-    from kinetree.simulate.signal import signal
-
     return signal(*read_forces(forces, robot), kind="linear")
 
 
@@ -160,8 +101,11 @@ def _hand_out(
         print_summary(robot, shown, degrees)
     if output is not None and output != STDOUT:
         write_trajectory(shown, output)
-    for violation in motion.meta.get("violations", ()):
+    noted = motion.meta.get("violations", ())
+    for violation in noted[:MOST_VIOLATIONS]:
         say(f"at {violation}")
+    if len(noted) > MOST_VIOLATIONS:
+        say(f"and {len(noted) - MOST_VIOLATIONS} more violations (--json has all)")
     if ended:
         say(ended)
 
@@ -189,18 +133,18 @@ def document(robot: Robot, shown: Trajectory, degrees: bool, ended: str) -> dict
 def print_summary(robot: Robot, shown: Trajectory, degrees: bool) -> None:
     """Where every coordinate began, ended and went, and what forces it took."""
     model = robot.model
-    unit = ["" if x == "1" else x for x in units(model, "q", degrees)]
+    unit_q = ["" if x == "1" else x for x in units(model, "q", degrees)]
     dust = ROUNDING * float(np.abs(shown.q).max(initial=1))
     rows = []
     for k, x in enumerate(np.where(np.abs(shown.q) > dust, shown.q, 0).T):
         numbers = map(number, (x[0], x[-1], x.min(), x.max()))
-        rows.append([names(model, "q")[k], *numbers, unit[k]])
+        rows.append([names(model, "q")[k], *numbers, unit_q[k]])
     screen = console()
     title = f"{robot.name}: {shown.duration:g} s, {len(shown)} samples, {shown.meta['method']}"
     screen.print(table(title, ["q", "start", "end", "lowest", "highest", "unit"], rows))
     if shown.tau is not None and np.any(shown.tau):
-        forces = [[name, *_peak(x), y] for name, x, y in
-                  zip(model.dof_names, shown.tau.T, units(model, "tau"), strict=True)]  # fmt: skip
+        entries = zip(model.dof_names, shown.tau.T, units(model, "tau"), strict=True)
+        forces = [[name, *_peak(x), unit] for name, x, unit in entries]
         screen.print()
         screen.print(table("", ["tau", "peak", "rms", "unit"], forces))
     screen.print()

@@ -69,7 +69,7 @@ def simulate(
     """The motion of a robot over time; a summary on the screen, all of it with -o, --plot, --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid (say them); 1/s^2 and 1/s for
-    computed-torque (100 and 20 where left out). JSON has robot, coordinates, joints, units, t, q,
+    computed-torque (100 and 20 where left out). pd-gravity and pid add g(q). JSON has robot, coordinates, joints, units, t, q,
     dq, ddq, tau (each a list over time), method, controller, violations, stopped.
 
     For example:
@@ -80,7 +80,8 @@ def simulate(
     kinetree simulate cart_pole --q hinge=0.1 --duration 0.5 --plot motion.png
     ```
     """
-    from kinetree.cli.motions import Control, run_simulation
+    from kinetree.cli.control import Control
+    from kinetree.cli.motions import run_simulation
 
     control = Control(controller, to, reference, kp, kd, ki)
     return run_simulation(

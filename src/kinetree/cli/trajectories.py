@@ -62,7 +62,8 @@ def scaled(motion: Trajectory, robot: Robot, degrees: bool, out: bool = False) -
     found = {}
     for name in ("q", "dq", "ddq"):
         scale = factors(robot.model, name, degrees)
-        found[name] = getattr(motion, name) * (1 / np.asarray(scale) if out else scale)
+        x = getattr(motion, name)
+        found[name] = x / scale if out else x * scale
     return motion.replace(**found)
 
 
