@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.compilable import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.inputs import Setup, grid, read_setup
@@ -41,6 +42,7 @@ def sensitivities(
     controller: Any = None,
     parameters: Mapping[str, Any] | None = None,
     limits: str = "stop",
+    events: Any = (),
 ) -> Sensitivities:
     """The motion from q0 and dq0, with its derivatives.
 
@@ -55,6 +57,7 @@ def sensitivities(
             values of a `signal`, (N, n) or (N, links, 6);
             "mass", "com", "inertia", "gravity", "friction": as in `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
+        events: refused, since times at which something happens change with the motion.
 
     Returns:
         A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`
@@ -64,7 +67,13 @@ def sensitivities(
         InputError: what has no derivative: adaptive steps, joints that dry friction holds or
             stops, laws that cannot be traced, forces that are functions.
     """
+    check_model(model)
     way, names = find_method(method), read_names(wrt)
+    if events:
+        raise InputError(
+            "events end or mark motions at times that change with them, and sensitivities are "
+            "those of states at fixed times; leave events out."
+        )
     if way is None:
         raise InputError(
             f"method is {ADAPTIVE!r}, whose steps depend on the motion and are not differentiated; "

@@ -24,7 +24,7 @@ from kinetree.simulate.trajectory import Trajectory
 MOST = 2**28  # numbers of one derivative, 2 GiB
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivities:
     """Derivatives of a simulated motion.
 
@@ -112,19 +112,17 @@ class Sensitivities:
 
     def _collect(self, total: Array, given: Input, k: int, back: Array) -> None:
         """Add what step k has of an input."""
-        B = self.B[given.name][k]
-        B = np.einsum("...i,...ij->...j", back, B.reshape(*back.shape, -1))
+        B = self.B[given.name][k].reshape(*back.shape, -1)
+        found = np.einsum("...i,...ij->...j", back, B)
         if given.weights is None:
-            total += B.reshape(total.shape)
+            total += found.reshape(total.shape)
             return
-        B = B.reshape(*back.shape[:-1], -1, *given.shape)
-        place = (Ellipsis, *(slice(None) for _ in given.shape))
-        lead = back.ndim - 1
+        found = found.reshape(*back.shape[:-1], -1, given.size)
+        samples = total.reshape(*back.shape[:-1], -1, given.size)  # a view
         for i, (first, share) in enumerate(_samples(given, k)):
-            part = B[(slice(None),) * lead + (i,)]
-            total[(slice(None),) * lead + (first, *place)] += part * (1 - share)
+            samples[..., first, :] += found[..., i, :] * (1 - share)
             if share:
-                total[(slice(None),) * lead + (first + 1, *place)] += part * share
+                samples[..., first + 1, :] += found[..., i, :] * share
 
     def cost(
         self,
@@ -149,8 +147,18 @@ class Sensitivities:
             if given.name == name:
                 return given
         raise NameLookupError(
-            f"the motion was not differentiated by {name!r}, only by "
-            f"{', '.join(x.name for x in self.inputs)}; name it in wrt."
+            f"the motion was not differentiated by {name!r}, only by {self._names()}; name it in "
+            "wrt."
+        )
+
+    def _names(self) -> str:
+        return ", ".join(x.name for x in self.inputs)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.motion.batch_shape}" if self.motion.batch_shape else ""
+        return (
+            f"Sensitivities({self.model.name!r}, {len(self.A)} steps, "
+            f"{self.motion.duration:g} s{batch}, by {self._names()})"
         )
 
 

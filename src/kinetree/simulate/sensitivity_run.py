@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.errors import InputError
 from kinetree.simulate.inputs import Setup
 from kinetree.simulate.loop import FixedSteps, with_stop
 from kinetree.simulate.sensitivity_inputs import STATE, Input
@@ -13,6 +14,7 @@ from kinetree.simulate.sensitivity_rates import RateChanges
 from kinetree.simulate.sensitivity_rest import check_sliding, rough, without_slope
 from kinetree.simulate.sensitivity_steps import StepChanges
 
+LOST = 1e-6  # a step is repeated to rounding, or it is not the same
 SCRATCH = 2**22  # numbers that a block of steps may take
 
 
@@ -46,7 +48,8 @@ class StepRun:
         block = max(1, SCRATCH // (B * N * (self.columns + N) * (len(self.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))
-            found[part] = self.block(x[part], params, table[part], stages[part], h[part])
+            found[part], reached = self.block(x[part], params, table[part], stages[part], h[part])
+            check_reached(reached, x[part.start + 1 : part.stop + 1], times[part], setup.batch)
         found = found.swapaxes(-1, -2).reshape(E, *setup.batch, N, self.columns)
         return found[..., :N], self.split(found, inputs)
 
@@ -57,8 +60,10 @@ class StepRun:
         samples = sum(x.size for x in self.rates.samples)
         return self.space.rates + constants + samples * len(self.stages)
 
-    def block(self, x: Array, params: Array, table: Array, stages: Array, h: Array) -> Array:
-        """Changes after some steps, (E, B, columns, N)."""
+    def block(
+        self, x: Array, params: Array, table: Array, stages: Array, h: Array
+    ) -> tuple[Array, Array]:
+        """Changes after some steps, (E, B, columns, N), and the states reached, (E, B, x)."""
         E, B, N = *x.shape[:2], self.space.rates
         x, h = x.reshape(E * B, -1), np.repeat(h, B)
         p = np.broadcast_to(params, (E, *params.shape)).reshape(E * B, -1)
@@ -72,7 +77,7 @@ class StepRun:
             dks.append(self.rate_change(t, begun, p, s, k, tau, dbegun, i))
             dbegun = self.changes.move(i, h, x, ks, dx, dks)
             begun = stage(h, x, *ks)
-        return dbegun.reshape(E, B, self.columns, N)
+        return dbegun.reshape(E, B, self.columns, N), begun.reshape(E, B, -1)
 
     def rate_change(
         self, t: Array, x: Array, p: Array, s: Array, k: Array, tau: Array, dx: Array, i: int
@@ -108,3 +113,17 @@ class StepRun:
             by[x.name] = part.reshape(*lead, len(self.stages), *x.shape)
             at += x.size
         return {x.name: by[x.name] for x in inputs if x.name not in STATE}
+
+
+def check_reached(reached: Array, simulated: Array, times: Array, batch: tuple[int, ...]) -> None:
+    """Refuse rollouts that ran away, which a simulation of a batch lets stand still instead."""
+    size = 1 + np.abs(simulated)
+    wrong = ~(np.abs(reached - simulated) <= LOST * size).all(-1)
+    if wrong.any():
+        step, b = (int(k) for k in np.argwhere(wrong)[0])
+        where = [int(k) for k in np.unravel_index(b, batch)] if batch else []
+        raise InputError(
+            f"rollout {where} is not finite after t = {times[step]:.6g} s, where the simulation "
+            "lets it stand still; a motion that ran away has no derivatives. Take a smaller dt, or "
+            "leave the rollout out."
+        )

@@ -89,10 +89,9 @@ def moved(model: Model, v: Array, dq: Array, dv: Array) -> Array:
     found = dq + dv
     for joint in model.joints:
         own = list(joint.dofs)
-        if len(own) > 1 and joint.follows is None:
+        if len(own) > 1:
             bracket = turning(model, v)[(..., *np.ix_(own, own))]
             E, phi = discretize(-bracket, np.broadcast_to(np.eye(len(own)), bracket.shape), 1.0)
-            found[..., own] = dq[..., own] @ E.swapaxes(-1, -2) + dv[..., own] @ phi.swapaxes(
-                -1, -2
-            )
+            along = dq[..., own] @ E.swapaxes(-1, -2), dv[..., own] @ phi.swapaxes(-1, -2)
+            found[..., own] = along[0] + along[1]
     return found

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.errors import InputError, NameLookupError, ShapeError
+from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
 from kinetree.free import free_values
 from kinetree.scalars import cos, sin
 from kinetree.simulate import SimulationError, signal
@@ -210,6 +210,7 @@ def test_newtons_steps_bring_a_swing_to_its_goal():
         ({"method": "dop853"}, "adaptive|depend on the motion"),
         ({"wrt": "friction_"}, "expected some of q0, dq0, tau"),
         ({"wrt": ()}, "wrt is empty"),
+        ({"events": lambda t, q, dq: q[0]}, "leave events out"),
         ({"wrt": ("q0", "q0")}, "twice"),
         ({"wrt": ("parameters", "mass")}, "among them"),
         ({"wrt": "parameters", "parameters": {"com": np.zeros((6, 3))}}, "among them"),
@@ -223,8 +224,24 @@ def test_what_has_no_derivative_is_refused(options, text):
         ARM.sensitivities(Q0, DQ0, **{**SHORT, **options})
 
 
+def test_a_rollout_that_ran_away_is_named():
+    def push(t, q, dq):
+        return dq * dq * dq * 1e4
+
+    dq0 = np.array([[0.0] * 6, [5.0] * 6])
+    with pytest.raises(InputError, match=r"rollout \[1\] is not finite after t = 0 s"):
+        ARM.sensitivities(Q0, dq0, tau=push, **SHORT)
+
+
+def test_robots_that_do_not_move_are_refused():
+    still = kt.Robot(kt.Builder("still").link("base").build())
+    with pytest.raises(ModelError, match="no joint that moves"):
+        still.sensitivities([], duration=1.0)
+
+
 def test_records_say_what_they_do_not_have():
     found = ARM.sensitivities(Q0, DQ0, wrt="q0", **SHORT)
+    assert repr(found) == "Sensitivities('Universal Robots UR5e', 10 steps, 0.05 s, by q0)"
     with pytest.raises(NameLookupError, match="only by q0"):
         found.by("tau")
     with pytest.raises(ShapeError, match=r"expected \(11, 12\)"):
