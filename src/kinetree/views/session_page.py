@@ -17,6 +17,7 @@ from kinetree.views.page.document import document, number
 from kinetree.views.page.line_plot import line_plot
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
 from kinetree.views.scene import numeric_model
+from kinetree.views.shapes import Scene
 
 SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
 MOST_SAMPLES = 1500  # kept in the page; longer motions are thinned out
@@ -32,6 +33,7 @@ def session_page(
     notes: str = "",
     source: str | os.PathLike[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
+    drawn: Scene | None = None,
 ) -> str:
     """The page of a motion: the robot drawn, a time slider, play and pause, plots that follow.
 
@@ -42,6 +44,7 @@ def session_page(
         trajectory: one motion of it; joint forces are computed where it has none.
         notes: plain text to show under the title.
         source, folder: as of `report_page`.
+        drawn: the robot's scene, where it is known already; source and folder are then not used.
     """
     model = numeric_model(robot)
     robot = Robot(model) if isinstance(robot, Model) else robot
@@ -54,7 +57,7 @@ def session_page(
         )
     keep = thinned(len(trajectory))
     seen = keep[:: max(1, len(keep) // MOST_SEEN)]
-    stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen])
+    stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
     same = trajectory.name == robot.name

@@ -195,6 +195,18 @@ def test_a_session_holds_the_whole_motion():
     np.testing.assert_allclose(data["columns"]["dq"], motion.dq, rtol=1e-5)
 
 
+def test_a_scene_that_is_known_is_drawn():
+    robot = kt.robots.double_pendulum()
+    motion = robot.simulate([1.0, 0.5], duration=0.1)
+    whole = kt.views.scene(robot)
+    bare = kt.views.Scene(whole.name, whole.extent, whole.of("frame"))
+    groups = {
+        part["group"]
+        for part in page_data(session_page(robot, motion, drawn=bare))["scene"]["parts"]
+    }
+    assert groups == {"frame"}
+
+
 def test_long_motions_are_thinned_and_keep_their_ends():
     robot = kt.robots.double_pendulum()
     t = np.linspace(0, 10, 5001)

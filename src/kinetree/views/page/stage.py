@@ -51,13 +51,19 @@ class Stage:
         return handle_data(self.model, self.scene.extent)
 
 
-def stage_of(robot: Robot | Model, source: Any = None, folder: Any = None, q: Any = None) -> Stage:
+def stage_of(
+    robot: Robot | Model,
+    source: Any = None,
+    folder: Any = None,
+    q: Any = None,
+    drawn: Scene | None = None,
+) -> Stage:
     """The stage of a robot at the first of positions q, (k, nq), with room for all of them.
 
-    None is the position of rest.
+    q: None is the position of rest. drawn: the robot's scene, where it is known already.
     """
     robot = Robot(robot) if isinstance(robot, Model) else robot
-    drawn = scene(robot, source, folder)
+    drawn = scene(robot, source, folder) if drawn is None else drawn
     q = rest_position(robot.model)[None] if q is None else q
     parts = parts_of(drawn.shapes)
     return Stage(robot, drawn, parts, camera(robot.model, parts, q, drawn.shown), q[0])
