@@ -1,6 +1,8 @@
 """A study in which a worker is killed half-way, for every engine that has workers to kill."""
 
+import functools
 import hashlib
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -35,13 +37,21 @@ def kill_worker():
     """The number of a process that computed chunks, and does so no more; none if all rest."""
     for process in psutil.Process().children(recursive=True):
         try:
-            words = [process.name(), *process.cmdline()]
+            if is_at_work(process):
+                process.suspend()  # it may have come to an end meanwhile: look again
+                at_work = is_at_work(process)
+                (process.kill if at_work else process.resume)()
+                if at_work:
+                    return [process.pid]
         except psutil.Error:
             continue
-        if words[0].startswith("ray::run_chunk") or any("spawn_main" in x for x in words):
-            process.kill()
-            return [process.pid]
     return []
+
+
+def is_at_work(process):
+    """Ray's workers say so in their names; others are taken to be."""
+    name = process.name()
+    return name.startswith("ray::run_chunk") or any("spawn_main" in x for x in process.cmdline())
 
 
 def listening():
@@ -54,6 +64,13 @@ def listening():
             continue
         found |= {x.laddr.ip for x in sockets if x.status == psutil.CONN_LISTEN}
     return found
+
+
+@functools.cache
+def expected():
+    """The hash of the file that threads write."""
+    with tempfile.TemporaryDirectory() as folder:
+        return digest(rollouts(ROBOT, SAMPLES, output=Path(folder) / "study.npy", **STUDY).path)
 
 
 def digest(path):

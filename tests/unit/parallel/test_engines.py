@@ -41,14 +41,12 @@ def test_studies_leave_the_number_of_threads_alone(expected):
 
 def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
     killing = pytest.importorskip("killing", reason="killing workers needs psutil")
-    study = killing.STUDY
-    rollouts(killing.ROBOT, killing.SAMPLES, output=tmp_path / "threads.npy", **study)
     losses, mend = [], schedule._mend
     monkeypatch.setattr(schedule, "_mend", lambda e, c, x: losses.append(c) or mend(e, c, x))
     found, killer = killing.run_and_kill(
         tmp_path / "processes.npy", monkeypatch, "processes", workers=2
     )
-    assert found == killing.digest(tmp_path / "threads.npy")
+    assert found == killing.expected()
     assert len(losses) >= 1 and killer.sockets == set()
 
 

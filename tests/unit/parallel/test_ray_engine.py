@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from kinetree.parallel import rollouts, schedule
+from kinetree.parallel import schedule
 from kinetree.parallel.ray_engine import RayEngine
 
 pytest.importorskip("ray", reason="these tests need Ray")
@@ -19,13 +19,12 @@ def is_loopback(address):
 
 
 def test_two_workers_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
-    rollouts(killing.ROBOT, killing.SAMPLES, output=tmp_path / "threads.npy", **killing.STUDY)
     losses, mend = [], schedule._mend
     monkeypatch.setattr(schedule, "_mend", lambda e, c, x: losses.append(x) or mend(e, c, x))
     ours, close = [], RayEngine.close
     monkeypatch.setattr(RayEngine, "close", lambda self: ours.append(self._own) or close(self))
     found, killer = killing.run_and_kill(tmp_path / "ray.npy", monkeypatch, "ray", workers=2)
-    assert found == killing.digest(tmp_path / "threads.npy")
+    assert found == killing.expected()
     assert [type(x).__name__ for x in losses] == ["WorkerCrashedError"]
     assert killer.sockets and all(map(is_loopback, killer.sockets))
     assert ours == [True]  # started and stopped by the study
