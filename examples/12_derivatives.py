@@ -41,6 +41,12 @@ print(
     "one step of 10 ms grows by", np.abs(np.linalg.eigvals(system.discrete(0.01).A)).max().round(4)
 )
 
+# How a motion ends depends on how it begins, on forces and on masses: slopes of all steps at once.
+swing = pendulum.sensitivities([1.0, 0.0], duration=1.0, dt=0.005, wrt=("q0", "tau", "mass"))
+print("d q(1 s)/d q0:", swing.by("q0")[-1, :2].round(4).tolist())
+energy, slopes = swing.cost(final=lambda q, dq: dq @ dq)
+print("d |dq|^2/d tau:", slopes["tau"].round(4), "and by the masses:", slopes["mass"].round(4))
+
 # tau is linear in masses, moments, inertias, friction and armature: tau = Y pi.
 Y, pi = robot.regressor(q, dq, ddq), robot.parameters
 print(

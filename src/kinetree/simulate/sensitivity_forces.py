@@ -33,7 +33,7 @@ class ForceChanges:
     ) -> None:
         self.constants, self.samples = constants, samples
         by_pi = actors.controller is not None and any(x.name == PARAMETERS for x in constants)
-        self.pi = [checked_parameters(space, by_pi)] if by_pi else []
+        self.pi = [checked_parameters(space)] if by_pi else []
         graph = forces_graph(space, actors, feed, len(self.pi[0]) if by_pi else 0)
         self.fed = {"p": [x for x in constants if x.place is not None], "s": list(samples)}
         self.wrt = ["x", *(name for name, given in self.fed.items() if given)]
@@ -97,7 +97,7 @@ def forces_graph(space: Space, actors: Actors, feed: Feed, parameter_count: int)
         ) from problem
 
 
-def checked_parameters(space: Space, by_pi: bool) -> Array:
+def checked_parameters(space: Space) -> Array:
     """Pi of the robot; its controller needs centres of mass, which massless links do not have."""
     model = space.model
     for name, m in zip(model.link_names, model.m, strict=True):
