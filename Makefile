@@ -8,10 +8,11 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test lint docs bench fuzz clean
+.PHONY: help demo view test lint docs bench fuzz clean
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
+	@echo "make view   open a robot in the browser"
 	@echo "make test   run all tests"
 	@echo "make lint   ruff and pyright"
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
@@ -39,6 +40,13 @@ $(VENV)/.bench: $(VENV)/.test
 
 demo: $(VENV)/.core
 	@$(BIN)/kinetree demo
+
+$(VENV)/.view: $(BIN)/python pyproject.toml
+	$(PIP) -e '.[view,symbolic,plot]'
+	@touch $@
+
+view: $(VENV)/.view
+	@$(BIN)/kinetree view
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
