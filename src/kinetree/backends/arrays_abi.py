@@ -20,6 +20,7 @@ DIMENSIONS = 32
 DESCR = 56
 FLAGS = 64
 READY = 0x0101  # C-contiguous and aligned
+WRITEABLE = 0x0400
 
 # byte offsets in a dtype, and what float64 in the machine's byte order has there
 BYTE_ORDER = 26
@@ -27,11 +28,16 @@ TYPE_NUMBER = 28
 NATIVE = ord("=")
 FLOAT64 = 12
 
+# byte offsets in a tuple
+LENGTH = 16
+ITEMS = 24
+
 
 @functools.cache
 def trusted() -> bool:
     """Whether machine code may read arrays directly in this process."""
-    return _plain_python() and _arrays_as_expected() and _dtypes_as_expected()
+    known = _plain_python() and _tuples_as_expected()
+    return known and _arrays_as_expected() and _dtypes_as_expected()
 
 
 def _plain_python() -> bool:
@@ -46,10 +52,19 @@ def _plain_python() -> bool:
     )
 
 
+def _tuples_as_expected() -> bool:
+    """Whether a tuple keeps its length and its items at the offsets above."""
+    sample = (object(), "out", np.zeros(1))
+    items = (ctypes.c_void_p * 3).from_address(id(sample) + ITEMS)
+    length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
+    return length == 3 and list(items) == [id(item) for item in sample]
+
+
 def _arrays_as_expected() -> bool:
     """Read a few arrays' structs and compare with what Python says of them."""
     plain = np.zeros((2, 3, 5))
     samples = [plain, plain[:, 1], plain.T, np.zeros(7, np.float32), np.array(1.0), np.arange(4)]
+    samples.append(np.frombuffer(b"12345678"))  # read-only
     return all(_as_expected(array) for array in samples)
 
 
@@ -69,6 +84,7 @@ def _as_expected(array: np.ndarray) -> bool:
         and shape == array.shape
         and pointer.from_address(at + DESCR).value == id(array.dtype)
         and (word.from_address(at + FLAGS).value & READY == READY) == ready
+        and bool(word.from_address(at + FLAGS).value & WRITEABLE) == array.flags.writeable
     )
 
 

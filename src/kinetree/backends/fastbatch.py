@@ -3,13 +3,12 @@
 `@{name}_batch` has Python's call protocol and takes what `@{name}_call` (fastcall.py) leaves over.
 Where all arguments have the same number of states, below the limit from which threads pay, it makes
 the result arrays and calls the loop over states without the GIL; any other call goes on, unchanged,
-to the object's general call. It saves what NumPy and Python do around a loop, about 2 microseconds.
+to `@{name}_into` (fastinto.py). It saves what NumPy and Python do around a loop, 2 microseconds.
 """
 
 from kinetree.backends import arrays_abi as abi
 from kinetree.backends.fastcall import (
     FUNCTIONS,
-    GENERAL,
     LIMIT,
     PROTOCOL,
     Shape,
@@ -17,6 +16,7 @@ from kinetree.backends.fastcall import (
     checks,
     field,
     new_array,
+    onward,
     pack,
     row,
     start,
@@ -37,9 +37,9 @@ def emit_batch(graph: Graph, name: str = "kernel") -> str:
         *rooms(graph),
         *start(len(shapes)),
         *checks(shapes),
-        *count(graph),
+        *count(len(shapes)),
         *compute(graph, name),
-        *general(),
+        *onward(f"{name}_into"),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -71,7 +71,7 @@ def rooms(graph: Graph) -> list[str]:
     return lines
 
 
-def count(graph: Graph) -> list[str]:
+def count(arrays: int) -> list[str]:
     """Check that the numbers of states are one and the same, at least 1 and below the limit."""
     lines = [
         "compute:",
@@ -80,7 +80,7 @@ def count(graph: Graph) -> list[str]:
         "%below = icmp slt i64 %size0_0, %limit",
     ]
     tests = ["%some", "%below"]
-    for i in range(1, len(graph.inputs)):
+    for i in range(1, arrays):
         lines.append(f"%same{i} = icmp eq i64 %size0_0, %size{i}_0")
         tests.append(f"%same{i}")
     return lines + all_of("is_batch", tests, "batch")
@@ -98,13 +98,18 @@ def compute(graph: Graph, name: str) -> list[str]:
     for i in range(nin):
         lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
         lines += put(f"%array{i}", f"ptr %from{i}", "%arrays", i)
-    lines += [
-        "%thread = call ptr %PyEval_SaveThread()",
-        f"call void @{name}_quiet(ptr %arrays, ptr %shape0, ptr @{name}_steps, ptr null)",
-        "call void %PyEval_RestoreThread(ptr %thread)",
-    ]
+    lines += run(name, "%shape0")
     lines += ["ret ptr %out0"] if nout == 1 else pack(nout)
     return lines + undo(list(range(nout)), packed=nout != 1)
+
+
+def run(name: str, dimensions: str) -> list[str]:
+    """The loop over all states of %arrays, without the GIL."""
+    return [
+        "%thread = call ptr %PyEval_SaveThread()",
+        f"call void @{name}_quiet(ptr %arrays, ptr {dimensions}, ptr @{name}_steps, ptr null)",
+        "call void %PyEval_RestoreThread(ptr %thread)",
+    ]
 
 
 def put(place: str, value: str, base: str, position: int) -> list[str]:
@@ -112,16 +117,4 @@ def put(place: str, value: str, base: str, position: int) -> list[str]:
     return [
         f"{place} = getelementptr i8, ptr {base}, i64 {8 * position}",
         f"store {value}, ptr {place}",
-    ]
-
-
-def general() -> list[str]:
-    """Everything else: the same arguments to the object's general call."""
-    return [
-        "general:",
-        *row("PyObject_Vectorcall"),
-        *field("%other", "ptr", "%self", GENERAL),
-        "%answer = tail call ptr %PyObject_Vectorcall("
-        "ptr %other, ptr %args, i64 %nargsf, ptr %kwnames)",
-        "ret ptr %answer",
     ]

@@ -29,8 +29,9 @@ FUNCTIONS = (
     "PyEval_RestoreThread",
 )
 
-# rows of the table: the array type, the dtype, and addresses of functions
-ROWS = ("ndarray", "float64", "PyObject_Vectorcall", *FUNCTIONS)
+# rows of the table: types, a dtype, a name, and addresses of functions
+OBJECTS = ("ndarray", "float64", "tuple", "out")
+ROWS = (*OBJECTS, "PyObject_Vectorcall", *FUNCTIONS)
 
 # nargsf carries a flag of the caller in its highest bit
 COUNT = (1 << 63) - 1
@@ -38,6 +39,7 @@ COUNT = (1 << 63) - 1
 PROTOCOL = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
 
 Shape = tuple[int | None, ...]  # None: any length
+Place = tuple[str, int]  # a pointer and bytes behind it
 
 
 def emit_call(graph: Graph, name: str = "kernel") -> str:
@@ -45,8 +47,8 @@ def emit_call(graph: Graph, name: str = "kernel") -> str:
     head = f"define ptr @{name}_call({PROTOCOL}) {{"
     rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
     tests = checks([port.shape for port in graph.inputs])
-    other = ["general:", f"%answer = tail call ptr @{name}_batch({PROTOCOL})", "ret ptr %answer"]
-    body = ["entry:", *rooms, *start(len(graph.inputs)), *tests, *compute(graph, name), *other]
+    body = ["entry:", *rooms, *start(len(graph.inputs)), *tests, *compute(graph, name)]
+    body += onward(f"{name}_batch")
     return "\n".join([*shapes(graph, name), head, *body, "}"]) + "\n"
 
 
@@ -72,26 +74,32 @@ def start(count: int) -> list[str]:
     ]
 
 
-def checks(shapes: Sequence[Shape]) -> list[str]:
-    """First all types (only an array has the other fields), then headers, then dimensions."""
-    count = range(len(shapes))
+def checks(shapes: Sequence[Shape], out: Sequence[Place] = ()) -> list[str]:
+    """First all types (only an array has the other fields), then headers, then dimensions.
+
+    Args:
+        shapes: of the arguments, and behind them of arrays to write into.
+        out: where each of the latter is found.
+    """
+    count, given = range(len(shapes)), len(shapes) - len(out)
+    places = [*(("%args", 8 * i) for i in range(given)), *out]
     lines = ["types:", *row("ndarray")]
     for i in count:
         lines += [
-            *field(f"%in{i}", "ptr", "%args", 8 * i),
+            *field(f"%in{i}", "ptr", *places[i]),
             *field(f"%type{i}", "ptr", f"%in{i}", abi.TYPE),
             f"%is_array{i} = icmp eq ptr %type{i}, %ndarray",
         ]
     lines += all_of("are_arrays", [f"%is_array{i}" for i in count], "headers")
     lines.append("headers:")
     for i, shape in enumerate(shapes):
-        lines += header(i, len(shape))
+        lines += header(i, len(shape), abi.READY if i < given else abi.READY | abi.WRITEABLE)
     lines += all_of("are_fit", [f"%is_fit{i}" for i in count], "dimensions")
     return lines + dimensions(shapes)
 
 
-def header(i: int, ndim: int) -> list[str]:
-    """Check that argument i is native float64, contiguous, aligned, of the right dimension.
+def header(i: int, ndim: int, flags: int) -> list[str]:
+    """Check that array i is native float64, has all the flags, and has the right dimension.
 
     The dtype is judged by its fields: an array that was unpickled has a dtype object of its own.
     """
@@ -103,8 +111,8 @@ def header(i: int, ndim: int) -> list[str]:
         f"%is_native{i} = icmp eq i8 %order{i}, {abi.NATIVE}",
         f"%is_float64_{i} = and i1 %is_double{i}, %is_native{i}",
         *field(f"%flags{i}", "i32", f"%in{i}", abi.FLAGS),
-        f"%ready{i} = and i32 %flags{i}, {abi.READY}",
-        f"%is_ready{i} = icmp eq i32 %ready{i}, {abi.READY}",
+        f"%ready{i} = and i32 %flags{i}, {flags}",
+        f"%is_ready{i} = icmp eq i32 %ready{i}, {flags}",
         *field(f"%ndim{i}", "i32", f"%in{i}", abi.NDIM),
         f"%is_ndim{i} = icmp eq i32 %ndim{i}, {ndim}",
         f"%is_kind{i} = and i1 %is_float64_{i}, %is_ready{i}",
@@ -195,6 +203,11 @@ def undo(order: list[int], packed: bool) -> list[str]:
             f"br label %undo_{before}",
         ]
     return [*lines, f"undo_{names[0]}:", "ret ptr null"]
+
+
+def onward(name: str) -> list[str]:
+    """Everything else: the same arguments to the next entry point."""
+    return ["general:", f"%answer = tail call ptr @{name}({PROTOCOL})", "ret ptr %answer"]
 
 
 def field(name: str, kind: str, base: str, offset: int) -> list[str]:

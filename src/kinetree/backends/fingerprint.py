@@ -14,7 +14,15 @@ from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import StoredGraph, encode
 
 # the modules of this folder that decide what code is made; all of llvm/ does
-MAKERS = ("arrays_abi.py", "engine.py", "fastbatch.py", "fastcall.py", "programs.py", "quiet.py")
+MAKERS = (
+    "arrays_abi.py",
+    "engine.py",
+    "fastbatch.py",
+    "fastcall.py",
+    "fastinto.py",
+    "programs.py",
+    "quiet.py",
+)
 
 
 @functools.cache

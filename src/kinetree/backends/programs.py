@@ -5,6 +5,7 @@ import logging
 from kinetree.backends import cache, cache_folder, engine
 from kinetree.backends.fastbatch import emit_batch
 from kinetree.backends.fastcall import emit_call
+from kinetree.backends.fastinto import emit_into
 from kinetree.backends.fingerprint import code_key
 from kinetree.backends.gufunc import Loop
 from kinetree.backends.quiet import emit_quiet
@@ -36,7 +37,8 @@ class Programs:
         text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
         text += emit_quiet(self.target.triple, SYMBOL)
         if dtype == "float64":
-            text += emit_call(self.graph, SYMBOL) + emit_batch(self.graph, SYMBOL)
+            for part in (emit_call, emit_batch, emit_into):
+                text += part(self.graph, SYMBOL)
         return text
 
     def assembly(self, dtype: str) -> str:

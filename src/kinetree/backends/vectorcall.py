@@ -8,6 +8,7 @@ what the entry point does not handle, and a limit for batches. See fastcall.py a
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,9 @@ TYPE_FLAGS = 168
 BASETYPE, HAVE_VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 TP_CALL, TP_DOC, TP_MEMBERS = 50, 56, 72
 PYSSIZET, READONLY = 19, 1
+
+
+OUT = sys.intern("out")  # the keyword: names in calls are interned too
 
 
 class _Member(ctypes.Structure):
@@ -94,6 +98,7 @@ def table() -> Any:
         "PyArray_Scalar": numpy_api.SCALAR,
     }
     rows = {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
+    rows |= {"tuple": id(tuple), "out": id(OUT)}
     for name in ROWS:
         if name in arrays:
             rows[name] = numpy_api.entry("_ARRAY_API", arrays[name])
