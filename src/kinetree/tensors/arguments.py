@@ -15,7 +15,7 @@ NUMBERS = (int, float, list, tuple)  # what Python itself has, and what takes on
 
 def check_call(operation: Operation, arrays: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Refuse shapes that do not fit and options that only NumPy has."""
-    graph, name = operation.dispatch.graph, operation.name
+    graph, name = operation.graph, operation.name
     unknown = ", ".join(options.keys() - {"out"})
     if unknown or len(arrays) != len(graph.inputs):
         what = f"the option {unknown}" if unknown else f"{len(arrays)} arrays"

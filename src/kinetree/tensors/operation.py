@@ -31,38 +31,44 @@ class Operation:
     """
 
     def __init__(
-        self, dispatch: Dispatch, primal: "Operation | None" = None, wrt: Wrt = ()
+        self, graph: Graph, name: str, primal: "Operation | None" = None, wrt: Wrt = ()
     ) -> None:
-        self.dispatch, self.primal, self.wrt = dispatch, primal, wrt
-        self.call = dispatch.call  # on NumPy arrays
+        self.graph, self.name, self.primal, self.wrt = graph, name, primal, wrt
         self._derived: dict[tuple[str, Wrt], Operation] = {}
+        self._dispatches: dict[str, Dispatch] = {}
         self.kept: dict[Any, Any] = {}  # what a package keeps for this operation
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        return self.dispatch.name
 
     @property
     def inputs(self) -> tuple[Port, ...]:
         """The arguments."""
-        return self.dispatch.graph.inputs
+        return self.graph.inputs
 
     @property
     def outputs(self) -> tuple[Port, ...]:
         """The results."""
-        return self.dispatch.graph.outputs
+        return self.graph.outputs
 
     @cached_property
     def digest(self) -> str:
         """A hash of the graph: equal for equal operations, in every process."""
-        return stored(self.dispatch.graph).digest
+        return stored(self.graph).digest
+
+    def dispatch(self, dtype: str) -> Dispatch:
+        """The CPU's kernel for numbers of one type, which alone is compiled for it."""
+        if dtype not in self._dispatches:
+            made = Kernel(self.graph, self.name, dtypes=(dtype,))._dispatch
+            self._dispatches.setdefault(dtype, made)
+        return self._dispatches[dtype]
+
+    def call(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate on NumPy arrays of one type."""
+        return self.dispatch(arrays[0].dtype.name).call(*arrays, **options)
 
     @cached_property
     def cuda(self) -> CudaKernel:
         """The same on a GPU, for arrays of CuPy."""
         need("cupy", "cuda", f"{self.name} on a GPU")
-        return CudaKernel(self.dispatch.graph, self.name)
+        return CudaKernel(self.graph, self.name)
 
     def __repr__(self) -> str:
         return self.name  # in programs that JAX prints
@@ -80,11 +86,10 @@ class Operation:
         key = (kind, wrt)
         if key not in self._derived:
             names = [self.inputs[k].name for k in wrt]
-            graph = self.dispatch.graph
             known = [self.digest, kind, *names]
-            found = kept_graph(known, lambda: optimise(rule(graph, names)))
-            dispatch = Kernel(found, f"{kind}_of_{self.name}")._dispatch
-            made = Operation(dispatch, self, wrt) if kind == "jvp" else Operation(dispatch)
+            graph = kept_graph(known, lambda: optimise(rule(self.graph, names)))
+            source = (self, wrt) if kind == "jvp" else (None, ())
+            made = Operation(graph, f"{kind}_of_{self.name}", *source)
             self._derived.setdefault(key, made)
         return self._derived[key]
 
@@ -92,7 +97,9 @@ class Operation:
 def operation_of(dispatch: Dispatch) -> Operation:
     """The operation of a kernel, made when its first tensor arrives."""
     if dispatch.operation is None:
-        dispatch.operation = Operation(dispatch)
+        made = Operation(dispatch.graph, dispatch.name)
+        made._dispatches |= dict.fromkeys(dispatch.dtypes, dispatch)
+        dispatch.operation = made
     return dispatch.operation
 
 

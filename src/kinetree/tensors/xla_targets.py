@@ -49,9 +49,9 @@ def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, Any]:
     slow = python_handler(run)
     if not has_llvm():
         return slow, None
-    dispatch, version = operation.dispatch, xla_frame.version()
+    dispatch, version = operation.dispatch(dtype), xla_frame.version()
     loop, other = dispatch.loop(dtype), ctypes.cast(slow, ctypes.c_void_p).value or 0
-    address, code = Handler(dispatch.graph, loop, version, dispatch.large, other).load()
+    address, code = Handler(operation.graph, loop, version, dispatch.large, other).load()
     return HANDLER(address), (slow, loop, code)
 
 

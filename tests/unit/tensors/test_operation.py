@@ -36,7 +36,7 @@ def test_a_jvp_knows_what_it_is_the_derivative_of(operation):
 
 def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):
     assert operation.vjp((0,)) is operation.vjp((0,))
-    again = Operation(operation.dispatch)
+    again = Operation(operation.graph, operation.name)
     stored = []
     monkeypatch.setattr(cache, "store", lambda key, data: stored.append(key))
     assert again.vjp((0,)).digest == operation.vjp((0,)).digest
@@ -48,6 +48,14 @@ def test_equal_graphs_are_equal_operations(operation):
     assert other is not operation and other.digest == operation.digest
     changed = operation_of(arm().with_payload(1).compile("inverse_dynamics")._dispatch)
     assert changed.digest != operation.digest
+
+
+def test_only_the_type_that_is_asked_for_is_compiled(operation):
+    slope = Operation(operation.graph, "f").vjp((1,))
+    x = [y.astype("float32") for y in (*state(arm(), arm().inverse_dynamics), np.ones(2))]
+    assert slope.call(*x).dtype == "float32"
+    assert list(slope._dispatches) == ["float32"]
+    assert slope.dispatch("float32").dtypes == ("float32",)
 
 
 def test_without_cupy_a_gpu_is_refused_with_the_way_out(operation, monkeypatch):
