@@ -74,6 +74,85 @@ def test_everything_else_is_left_to_numpy(arm, states, general, change):
     assert calls == [3]
 
 
+@pytest.mark.parametrize("size", [1, 8, 33])
+def test_results_go_where_they_are_wanted(arm, pair, states, general, size):
+    calls = [general(arm), general(pair)]
+    arrays, (q, dq) = states(size, 3), states(size, 2, count=2)
+    out = np.full((size, 3), np.nan)
+    assert arm(*arrays, out=out) is out
+    assert out.tobytes() == arm.gufunc(*arrays).tobytes()
+    both = (np.full((size, 2, 2), np.nan), np.full(size, np.nan))
+    found = pair(q, dq, out=both)
+    assert isinstance(found, tuple) and found[0] is both[0] and found[1] is both[1]
+    for one, other in zip(both, pair.gufunc(q, dq), strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert calls == [[], []]
+
+
+def read_only(a):
+    a.flags.writeable = False
+    return a
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: a[::-1],
+        lambda a: np.asfortranarray(a),
+        lambda a: a.astype("f8").view(type("Mine", (np.ndarray,), {})),
+        lambda a: a.astype(">f8"),
+        lambda a: (a,),
+        lambda a: None,
+    ],
+)
+def test_other_places_are_left_to_numpy(arm, states, general, make):
+    calls, arrays = general(arm), states(5, 3)
+    out = make(np.zeros((5, 3)))
+    found = arm(*arrays, out=out)
+    assert np.array_equal(found, arm.gufunc(*arrays))
+    assert calls == [3]
+
+
+def test_places_that_cannot_be_written_are_refused(arm, pair, states, general):
+    calls, arrays = general(arm), states(5, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        arm(*arrays, out=read_only(np.zeros((5, 3))))
+    with pytest.raises(ShapeError, match="out for tau"):
+        arm(*arrays, out=np.zeros((4, 3)))
+    with pytest.raises(TypeError):
+        arm(*arrays, out=np.zeros((5, 3)), nonsense=1)
+    assert calls == [3, 3, 3]
+    with pytest.raises((TypeError, ValueError)):
+        pair(*states(5, 2, count=2), out=(np.zeros((5, 2, 2)),))
+
+
+def test_overlapping_memory_is_left_to_numpy(arm, pair, states, general):
+    calls, (q, dq, ddq) = general(arm), states(6, 3)
+    expected = arm.gufunc(q, dq, ddq)
+    memory = np.zeros((8, 3))
+    memory[:6] = q
+    found = arm(memory[:6], dq, ddq, out=memory[1:7])
+    assert found.tobytes() == expected.tobytes() and calls == [3]
+    q = memory[2:8]
+    q[:] = states(6, 3)[0]
+    expected = arm.gufunc(q.copy(), dq, ddq)
+    assert arm(q, dq, ddq, out=q).tobytes() == expected.tobytes() and calls == [3, 3]
+    neighbours = np.zeros((12, 3))  # side by side is not overlapping
+    arm(neighbours[:6], dq, ddq, out=neighbours[6:])
+    assert calls == [3, 3]
+    calls, shared, two = general(pair), np.zeros(30), states(6, 2, count=2)
+    pair(*two, out=(shared[:24].reshape(6, 2, 2), shared[20:26]))
+    assert calls == [2]
+
+
+def test_names_that_only_look_like_out(arm, states, general):
+    """A name that was made at run time is another object: NumPy sorts it out."""
+    calls, arrays, out = general(arm), states(5, 3), np.zeros((5, 3))
+    assert arm(*arrays, **{"".join(["o", "u", "t"]): out}) is out
+    assert out.tobytes() == arm.gufunc(*arrays).tobytes()
+    assert calls in ([], [3])
+
+
 def test_large_batches_are_left_to_threads(arm, states, general):
     calls, arrays = general(arm), states(30, 3)
     vectorcall.set_limit(arm, 30)
@@ -93,9 +172,14 @@ def test_batches_leave_no_references_behind(arm, pair, states):
     arrays, two = states(6, 3), states(6, 2, count=2)
     kind = np.dtype(np.float64)
     before = [sys.getrefcount(x) for x in (*arrays, *two, kind)]
+    out, both = np.zeros((6, 3)), pair(*two)
+    held = [sys.getrefcount(x) for x in (out, both, *both)]
     for _ in range(100):
         arm(*arrays)
         pair(*two)
+        arm(*arrays, out=out)
+        pair(*two, out=both)
+    assert [sys.getrefcount(x) for x in (out, both, *both)] == held
     after = [sys.getrefcount(x) for x in (*arrays, *two, kind)]
     assert after[:-1] == before[:-1]
     assert abs(after[-1] - before[-1]) < 50
