@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import KinetreeError
+from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.shapes import Scene
 from kinetree.views.workbench.guard import Guard
@@ -62,11 +63,18 @@ def show(bench: Bench) -> None:
             refresh(bench.state)
 
 
-def take(bench: Bench, trajectory: Trajectory) -> None:
-    """A new motion: the panels that play and plot it are told."""
-    bench.trajectory = trajectory
-    for watcher in bench.watchers:
-        watcher(trajectory)
+def take(bench: Bench, robot: Robot, trajectory: Trajectory) -> bool:
+    """A new motion of a robot: the panels that play and plot it are told.
+
+    False where another robot has taken its place meanwhile.
+    """
+    with bench.showing:
+        if bench.state.robot is not robot:
+            return False
+        bench.trajectory = trajectory
+        for watcher in bench.watchers:
+            watcher(trajectory)
+        return True
 
 
 def by_hand(function: Callable[..., None]) -> Callable[[Any], None]:

@@ -62,11 +62,12 @@ def add_sliders(
     """One slider a degree of freedom, that follows the state and changes it."""
     factors = [to_degrees(1) if s.angle and bench.state.degrees else 1.0 for s in sliders]
     nodes: list[Any] = []
+    robot = bench.state.robot
 
     def moved(k: int) -> Callable[[Any], None]:
         def act(event: Any) -> None:
             value = float(event.target.value)
-            if not isfinite(value):
+            if not isfinite(value) or bench.state.robot is not robot:  # another one took its place
                 return
             values = np.array(read(bench.state), float)
             values[k] = min(max(value / factors[k], sliders[k].low), sliders[k].high)

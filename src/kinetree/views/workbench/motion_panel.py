@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.workbench.bench import Bench, by_hand, change, take, tell
 from kinetree.views.workbench.motions import MOTIONS, recorded, remark, sample, simulated
@@ -35,16 +36,16 @@ def add_motion(bench: Bench) -> None:
     def simulate(_: Any) -> None:
         clock.player.stop()
         run.disabled, note.content = True, WAIT
+        state = bench.state
         try:
-            take(bench, simulated(bench.state, motion.value, float(duration.value)))
+            found = simulated(state, motion.value, float(duration.value))
         finally:
-            run.disabled, note.content = False, "" if note.content == WAIT else note.content
-        clock.play()
+            run.disabled, note.content = False, ""
+        clock.start(state.robot, found)
 
     def open_file(event: Any) -> None:
-        file = event.target.value
-        take(bench, read_motion_file(bench.state.robot, file.name, file.content, bench.folder))
-        clock.play()
+        file, robot = event.target.value, bench.state.robot
+        clock.start(robot, read_motion_file(robot, file.name, file.content, bench.folder))
 
     run.on_click(by_hand(simulate))
     upload.on_upload(by_hand(open_file))
@@ -68,6 +69,11 @@ class Clock:
         bench.closers.append(self.player.stop)
         if bench.trajectory is not None:
             self.take(bench.trajectory)
+
+    def start(self, robot: Robot, trajectory: Trajectory) -> None:
+        """Play a new motion of a robot."""
+        if take(self.bench, robot, trajectory):
+            self.play()
 
     def take(self, trajectory: Trajectory) -> None:
         """A new motion begins at its beginning."""
@@ -144,7 +150,7 @@ def add_recorder(bench: Bench, button: Any, clock: Clock) -> None:
             return
         button.label = RECORD
         kept.append((time.monotonic(), bench.state.q))
-        take(bench, recorded(bench.state.robot, kept))
+        take(bench, bench.state.robot, recorded(bench.state.robot, kept))
 
     button.on_click(by_hand(press))
     bench.refreshers.append(keep)

@@ -20,6 +20,7 @@ from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_fac
 from kinetree.views.workbench.scene_nodes import add_robot
 from kinetree.views.workbench.server import start_server, stop_server
 from kinetree.views.workbench.state import at_rest, link_poses
+from kinetree.views.workbench.torques import torques
 from kinetree.views.workbench.wrench_panel import add_wrench
 
 WIDTH = 360  # pixels of the controls
@@ -128,9 +129,14 @@ def add_panels(bench: Bench) -> None:
 
 
 def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]) -> None:
-    """Put another robot on the bench; the same one again keeps its state."""
+    """Put another robot on the bench; the same one again keeps its state.
+
+    What can fail is done first, so that a robot that cannot be shown leaves the old one in place.
+    """
     same = robot is bench.state.robot
+    state = bench.state if same else at_rest(robot, degrees=bench.state.degrees)
     drawn = scene(robot) if drawn is None else drawn
+    torques(state)
     close(bench)
     with bench.showing, bench.changing:
         for element in [x for tab in bench.tabs.values() for x in tab._children.values()]:
@@ -138,10 +144,8 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
         bench.refreshers.clear()
         bench.watchers.clear()
         bench.server.scene.reset()
-        if not same:
-            bench.state = at_rest(robot, degrees=bench.state.degrees)
-            bench.trajectory = None
-        bench.scene, bench.notes = drawn, notes
+        bench.state, bench.scene, bench.notes = state, drawn, notes
+        bench.trajectory = bench.trajectory if same else None
         add_panels(bench)
         if not same:
             look_at(bench)
