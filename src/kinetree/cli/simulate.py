@@ -69,8 +69,9 @@ def simulate(
     """The motion of a robot over time; a summary on the screen, all of it with -o, --plot, --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid (say them); 1/s^2 and 1/s for
-    computed-torque (100 and 20 where left out). pd-gravity and pid add g(q). JSON has robot, coordinates, joints, units, t, q,
-    dq, ddq, tau (each a list over time), method, controller, violations, stopped.
+    computed-torque (100 and 20 where left out). pd-gravity and pid add g(q). JSON has robot,
+    coordinates, joints, units, t, q, dq, ddq, tau (each a list over time), method, controller,
+    violations, stopped.
 
     For example:
 

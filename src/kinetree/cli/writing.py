@@ -22,12 +22,9 @@ class Rows:
     """
 
     def __init__(self, output: Path | None, source: str | None = None) -> None:
-        if output is None:
-            sys.stdout.flush()
-            self._file = open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
-        else:
+        if output is not None:
             check_output(output, source)
-            self._file = output.open("wb", buffering=0)
+        self._output, self._file = output, None
 
     def __enter__(self) -> Self:
         return self
@@ -35,7 +32,15 @@ class Rows:
     def __exit__(
         self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
+
+    def _open(self) -> io.RawIOBase:
+        """Opened when there is a first row: input that is wrong from the start destroys nothing."""
+        if self._output is not None:
+            return self._output.open("wb", buffering=0)
+        sys.stdout.flush()
+        return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
 
     def write(self, rows: Iterable[str]) -> None:
         """Write rows, each a text that ends with a newline."""
@@ -50,6 +55,8 @@ class Rows:
             self._put(piece)
 
     def _put(self, piece: bytes) -> None:
+        if self._file is None:
+            self._file = self._open()
         done = 0
         while done < len(piece):
             done += self._file.write(piece[done:]) or 0

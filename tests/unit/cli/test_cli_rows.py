@@ -137,6 +137,13 @@ def test_wrong_rows_are_refused_with_their_line(program, text, words):
     assert found.stderr.startswith("kinetree: ")
 
 
+def test_an_earlier_result_survives_wrong_input(program):
+    path = program.folder / "kept.csv"
+    path.write_text("precious", encoding="utf-8")
+    program("id planar_2r - -o kept.csv", "1,2\n3,x\n", code=2)
+    assert path.read_text(encoding="utf-8") == "precious"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
