@@ -34,7 +34,7 @@ def sensitivities(
     dq0: Any = None,
     *,
     duration: float,
-    dt: float = FIXED_STEP,
+    dt: float | None = None,
     method: str = "rk4",
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: Any = None,
@@ -69,6 +69,7 @@ def sensitivities(
     """
     check_model(model)
     way, names = find_method(method), read_names(wrt)
+    dt = FIXED_STEP if dt is None else dt
     if events:
         raise InputError(
             "events end or mark motions at times that change with them, and sensitivities are "

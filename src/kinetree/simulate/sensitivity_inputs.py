@@ -5,7 +5,7 @@ enter every step; the samples of a signal enter the steps near their times, by w
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ class Given:
 
 def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
     """Names that are known, each once."""
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
     if not names:
         raise InputError(f"wrt is empty; expected some of {', '.join(KNOWN)}.")
     for k, name in enumerate(names):

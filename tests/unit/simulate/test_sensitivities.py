@@ -210,6 +210,7 @@ def test_newtons_steps_bring_a_swing_to_its_goal():
         ({"method": "dop853"}, "adaptive|depend on the motion"),
         ({"wrt": "friction_"}, "expected some of q0, dq0, tau"),
         ({"wrt": ()}, "wrt is empty"),
+        ({"wrt": 5}, "wrt has 5; expected some of"),
         ({"events": lambda t, q, dq: q[0]}, "leave events out"),
         ({"wrt": ("q0", "q0")}, "twice"),
         ({"wrt": ("parameters", "mass")}, "among them"),
