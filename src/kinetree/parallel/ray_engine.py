@@ -22,14 +22,13 @@ class RayEngine:
     """Chunks as Ray tasks; those of a worker that died are computed again by the schedule."""
 
     def __init__(self, text: str, workers: int) -> None:
-        with _local_environment():
-            self._ray: Any = need("ray", "ray", "the executor 'ray'")
-            self._own = not self._ray.is_initialized()
-            elsewhere = os.environ.get("RAY_ADDRESS")
-            if self._own and elsewhere:
-                self._ray.init(address=elsewhere, log_to_driver=False, logging_level="ERROR")
-            elif self._own:
-                start(self._ray, workers)
+        self._ray: Any = need("ray", "ray", "the executor 'ray'")
+        self._own = not self._ray.is_initialized()
+        elsewhere = os.environ.get("RAY_ADDRESS")
+        if self._own and elsewhere:
+            self._ray.init(address=elsewhere, log_to_driver=False, logging_level="ERROR")
+        elif self._own:
+            start(self._ray, workers)
         mine = self._own and not elsewhere
         self.workers = workers if mine else int(self._ray.cluster_resources().get("CPU", 1))
         self._task = self._ray.remote(max_retries=0)(run_chunk)
@@ -63,15 +62,16 @@ class RayEngine:
 
 def start(ray: Any, workers: int) -> None:
     """A Ray of this machine alone; refused where it would listen elsewhere."""
-    ray.init(
-        address="local",
-        num_cpus=workers,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-        object_store_memory=STORE,
-        _node_ip_address="127.0.0.1",
-    )
+    with _on_one_machine():
+        ray.init(
+            address="local",
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            object_store_memory=STORE,
+            _node_ip_address="127.0.0.1",
+        )
     address = ray.util.get_node_ip_address()
     if not ip_address(address).is_loopback:
         ray.shutdown()
@@ -82,31 +82,21 @@ def start(ray: Any, workers: int) -> None:
 
 
 @contextmanager
-def _local_environment() -> Iterator[None]:
-    """Ray reads its switches when it is imported and when it starts; afterwards they go back."""
+def _on_one_machine() -> Iterator[None]:
+    """Switches for the processes that Ray starts, and for Ray's copy of them in this one."""
+    constants = sys.modules.get("ray._private.ray_constants")
     before = {name: os.environ.get(name) for name in LOCAL}
+    cluster = getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ.update(LOCAL)
+    if cluster is not None:
+        constants.ENABLE_RAY_CLUSTER = False  # type: ignore[union-attr]
     try:
-        with _switched_off():
-            yield
+        yield
     finally:
         for name, value in before.items():
             if value is None:
-                os.environ.pop(name, None)
+                del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-@contextmanager
-def _switched_off() -> Iterator[None]:
-    """The same switch in a Ray that was imported before."""
-    constants = sys.modules.get("ray._private.ray_constants")
-    before = getattr(constants, "ENABLE_RAY_CLUSTER", None)
-    if before is None:
-        yield
-        return
-    constants.ENABLE_RAY_CLUSTER = False  # type: ignore[union-attr]
-    try:
-        yield
-    finally:
-        constants.ENABLE_RAY_CLUSTER = before  # type: ignore[union-attr]
+        if cluster is not None:
+            constants.ENABLE_RAY_CLUSTER = cluster  # type: ignore[union-attr]

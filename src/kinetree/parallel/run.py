@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypedDict
 
 import numpy as np
@@ -15,7 +14,7 @@ from kinetree.parallel.progress import Progress
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import results
 from kinetree.parallel.sinks import MemorySink, Sink, check_place, make_sink, row_dtype
-from kinetree.parallel.work import Study, prepare, study_text
+from kinetree.parallel.work import Study, own_version, prepare, study_text
 from kinetree.robot import Robot
 
 CHUNK = 8 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
@@ -107,7 +106,7 @@ def _meta(
     """What the results are, without where, when and how fast they were computed."""
     said = settings_text(settings)
     return {
-        "kinetree": _version(),
+        "kinetree": own_version(),
         "study": kind,
         "robot": robot.name,
         "robot_sha256": _hash(model_text(robot.model)),
@@ -117,13 +116,6 @@ def _meta(
         "samples": str(samples),
         "rows": str(study.rows),
     }
-
-
-def _version() -> str:
-    try:
-        return version("kinetree")
-    except PackageNotFoundError:  # run from its source
-        return "unknown"
 
 
 def _hash(text: str) -> str:

@@ -4,12 +4,14 @@ import functools
 import json
 import threading
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.backends.threads import threads
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.parallel.bootstrap_study import BootstrapStudy
 from kinetree.parallel.envelope_study import EnvelopeStudy
@@ -53,14 +55,27 @@ def study_text(
     kind: str, model: Model, settings: Mapping[str, Any], seed: int, repeats: int
 ) -> str:
     """Everything that a worker needs to know, as text; `repeats` samples a point of the grids."""
-    data = {"study": kind, "seed": seed, "repeats": repeats}
+    data = {"kinetree": own_version(), "study": kind, "seed": seed, "repeats": repeats}
     data |= {"model": model_text(model), "settings": settings_text(settings)}
     return json.dumps(data, ensure_ascii=False)
+
+
+def own_version() -> str:
+    """The version of kinetree that is installed here."""
+    try:
+        return version("kinetree")
+    except PackageNotFoundError:  # run from its source
+        return "unknown"
 
 
 @functools.lru_cache(maxsize=4)
 def _prepare(text: str) -> Study:
     x = Reader(json.loads(text), "study")
+    if x.get("kinetree") != own_version():
+        raise InputError(
+            f"a worker has kinetree {own_version()}, the study comes from {x.get('kinetree')}; "
+            "expected the same. Install it on every machine."
+        )
     make = STUDIES[x.one_of("study", tuple(STUDIES))]
     seed, repeats = x.whole("seed", 0, 2**64 - 1), x.whole("repeats", 1, MOST)
     model, settings = read_model_text(x.text("model")), read_settings(x.text("settings"))

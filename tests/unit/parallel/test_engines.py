@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import pytest
 
 import kinetree as kt
-from kinetree.errors import MissingPackageError
+from kinetree.errors import InputError, MissingPackageError
 from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
 
 ROBOT = kt.robots.double_pendulum()
@@ -98,3 +98,10 @@ def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
 
 def test_names_of_engines_are_those_of_the_table():
     assert tuple(engines._engines()) == engines.NAMES
+
+
+def test_a_worker_with_another_kinetree_says_so(monkeypatch):
+    text = work.study_text("sweep", ROBOT.model, {}, 0, 1)
+    monkeypatch.setattr(work, "own_version", lambda: "9.9")
+    with pytest.raises(InputError, match=r"a worker has kinetree 9\.9, the study comes from"):
+        work.run_chunk(text, 0, 1)
