@@ -46,9 +46,18 @@ class Bench:
 
 
 def change(bench: Bench, **changes: Any) -> None:
-    """Take a new state and show it; where changes come faster than screens, the latest is shown."""
+    """Take new values into the state and show it."""
+    update(bench, lambda state: state.replace(**changes))
+
+
+def update(bench: Bench, function: Callable[[State], State]) -> None:
+    """Make a new state of the present one and show it.
+
+    Nothing is lost between reading and writing, though callbacks run in many threads. Where
+    changes come faster than screens, only the latest is shown.
+    """
     with bench.changing:
-        bench.state = bench.state.replace(**changes)
+        bench.state = function(bench.state)
         bench.version += 1
         version = bench.version
     with bench.showing:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.views.workbench.bench import Bench, by_hand, change
+from kinetree.views.workbench.bench import Bench, by_hand, change, update
 from kinetree.views.workbench.handles import (
     Slider,
     acceleration_sliders,
@@ -21,6 +21,7 @@ from kinetree.views.workbench.state import State, home
 from kinetree.views.workbench.text import number
 
 HOME, RANDOM, STILL = "home", "random", "still"
+SAME = 1e-9  # rad or m: angles of a quaternion come back with rounding
 STEPS = 2000  # of a slider from end to end
 
 
@@ -32,12 +33,26 @@ def add_joints(bench: Bench) -> None:
     tabs = gui.add_tab_group()
     unit = "deg" if bench.state.degrees else "rad"
     sets = (
-        (f"q, {unit}", position_sliders(model, bench.scene.extent), read_positions),
-        (f"dq, {unit}/s", rate_sliders(model), lambda state: state.dq),
-        (f"ddq, {unit}/s²", acceleration_sliders(model), lambda state: state.ddq),
+        (
+            f"q, {unit}",
+            position_sliders(model, bench.scene.extent),
+            read_positions,
+            write_positions,
+        ),
+        (
+            f"dq, {unit}/s",
+            rate_sliders(model),
+            lambda state: state.dq,
+            lambda state, values: state.replace(dq=values),
+        ),
+        (
+            f"ddq, {unit}/s²",
+            acceleration_sliders(model),
+            lambda state: state.ddq,
+            lambda state, values: state.replace(ddq=values),
+        ),
     )
-    writers = (write_positions, write_rates, write_accelerations)
-    for (label, sliders, read), write in zip(sets, writers, strict=True):
+    for label, sliders, read, write in sets:
         with tabs.add_tab(label):
             add_sliders(bench, sliders, read, write)
 
@@ -57,7 +72,7 @@ def add_sliders(
     bench: Bench,
     sliders: list[Slider],
     read: Callable[[State], Array],
-    write: Callable[[Bench, Array], None],
+    write: Callable[[State, Array], State],
 ) -> None:
     """One slider a degree of freedom, that follows the state and changes it."""
     factors = [to_degrees(1) if s.angle and bench.state.degrees else 1.0 for s in sliders]
@@ -65,17 +80,26 @@ def add_sliders(
     robot = bench.state.robot
 
     def moved(k: int) -> Callable[[Any], None]:
+        def with_value(state: State, value: float) -> State:
+            if state.robot is not robot:  # another one took its place
+                return state
+            values = np.array(read(state), float)
+            values[k] = value
+            return write(state, values)
+
         def act(event: Any) -> None:
-            value = float(event.target.value)
-            if not isfinite(value) or bench.state.robot is not robot:  # another one took its place
-                return
-            values = np.array(read(bench.state), float)
-            values[k] = min(max(value / factors[k], sliders[k].low), sliders[k].high)
-            write(bench, values)
+            asked = float(event.target.value) / factors[k]
+            if isfinite(asked):
+                value = min(max(asked, sliders[k].low), sliders[k].high)
+                known[k] = value if value == asked else np.nan
+                update(bench, lambda state: with_value(state, value))
 
         return by_hand(act)
 
     start = read(bench.state)
+    # what each slider stands at, as far as we know; a hand may have moved it on by now, and is
+    # not to be pulled back by a state that knows nothing of that yet
+    known = np.array(start, float)
     for k, (slider, factor) in enumerate(zip(sliders, factors, strict=True)):
         low, high = slider.low * factor, slider.high * factor
         value = min(max(float(start[k]) * factor, low), high)
@@ -87,8 +111,11 @@ def add_sliders(
         nodes.append(node)
 
     def follow(state: State) -> None:
-        for node, value, slider, factor in zip(nodes, read(state), sliders, factors, strict=True):
-            node.value = float(min(max(value, slider.low), slider.high) * factor)
+        values = read(state)
+        for k in np.flatnonzero(~(np.abs(values - known) < SAME)):
+            known[k] = values[k]
+            slider = sliders[k]
+            nodes[k].value = float(min(max(values[k], slider.low), slider.high) * factors[k])
 
     bench.refreshers.append(follow)
 
@@ -105,16 +132,6 @@ def read_positions(state: State) -> Array:
     return slider_values(state.robot.model, state.q)
 
 
-def write_positions(bench: Bench, values: Array) -> None:
-    """A position from sliders."""
-    change(bench, q=positions(bench.state.robot.model, values))
-
-
-def write_rates(bench: Bench, values: Array) -> None:
-    """Rates from sliders."""
-    change(bench, dq=values)
-
-
-def write_accelerations(bench: Bench, values: Array) -> None:
-    """Accelerations from sliders."""
-    change(bench, ddq=values)
+def write_positions(state: State, values: Array) -> State:
+    """The state at a position from sliders."""
+    return state.replace(q=positions(state.robot.model, values))

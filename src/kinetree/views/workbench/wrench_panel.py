@@ -1,10 +1,12 @@
 """An external wrench by hand: two handles in the scene, drop the first on any link."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kinetree.views.workbench.bench import Bench, by_hand, change
+from kinetree.arrays import Array
+from kinetree.views.workbench.bench import Bench, by_hand, update
 from kinetree.views.workbench.state import Push, State, external_wrenches
 from kinetree.views.workbench.style import reading
 from kinetree.views.workbench.text import escape, vector
@@ -35,15 +37,18 @@ def add_wrench(bench: Bench) -> None:
     handles = Handles(bench)
 
     def switch(_: Any) -> None:
-        change(bench, push=first_push(bench.state) if on.value else None)
+        wanted = bool(on.value)
+        update(bench, lambda x: x.replace(push=first_push(x) if wanted else None))
 
     def edit(_: Any) -> None:
-        push = bench.state.push
-        if push is None or not np.isfinite([*force.value, *moment.value]).all():
-            return
-        i = model.link_names.index(link.value) if link.value in model.link_names else push.link
+        name, f, n = link.value, np.array(force.value), np.array(moment.value)
+        if name in model.link_names and np.isfinite([*f, *n]).all():
+            i = model.link_names.index(name)
+            update(bench, lambda state: with_push(state, edited, i, f, n))
+
+    def edited(state: State, push: Push, i: int, f: Array, n: Array) -> Push:
         point = push.point if i == push.link else np.asarray(model.com[i], float)
-        change(bench, push=Push(i, point, np.array(force.value), np.array(moment.value)))
+        return Push(i, point, f, n)
 
     on.on_update(by_hand(switch))
     for element in (link, force, moment):
@@ -67,6 +72,13 @@ def add_wrench(bench: Bench) -> None:
         )
 
     bench.refreshers.append(refresh)
+
+
+def with_push(state: State, function: Callable[..., Push], *arguments: Any) -> State:
+    """The state with another push made of the present one; without a push, as it is."""
+    if state.push is None:
+        return state
+    return state.replace(push=function(state, state.push, *arguments))
 
 
 class Handles:
@@ -98,18 +110,21 @@ class Handles:
 
     def _drag_foot(self, phase: str) -> None:
         self._hold("foot", phase)
-        state, p = self.bench.state, np.asarray(self.foot.position, float)
-        if state.push is not None and np.isfinite(p).all():
-            move = dropped_on if phase == "end" else moved_point
-            change(self.bench, push=move(state, state.push, p))
+        p = np.asarray(self.foot.position, float)
+        move = dropped_on if phase == "end" else moved_point
+        if np.isfinite(p).all():
+            update(self.bench, lambda state: with_push(state, move, p))
 
     def _drag_tip(self, phase: str) -> None:
         self._hold("tip", phase)
-        state, p = self.bench.state, np.asarray(self.tip.position, float)
-        if state.push is not None and np.isfinite(p).all():
-            force = (p - point_in_space(state, state.push)) / self.scale
-            push = Push(state.push.link, state.push.point, force, state.push.moment)
-            change(self.bench, push=push)
+        p = np.asarray(self.tip.position, float)
+        if np.isfinite(p).all():
+            update(self.bench, lambda state: with_push(state, self._aimed, p))
+
+    def _aimed(self, state: State, push: Push, p: Array) -> Push:
+        """The push whose arrow ends at p of {s}."""
+        force = (p - point_in_space(state, push)) / self.scale
+        return Push(push.link, push.point, force, push.moment)
 
     def follow(self, state: State) -> None:
         """Put the handles where the push is, but not those that a hand holds."""

@@ -127,3 +127,30 @@ def test_faults_are_told_to_who_made_them():
     Event.client = None  # set by the workbench itself: nobody is to be told, nothing is done
     by_hand(fail)(Event())
     assert len(told) == 1
+
+
+def test_two_sliders_moved_at_once_both_count(bench):
+    """Callbacks run in threads: none overwrites what another has just set."""
+    open_robot(bench, kt.robots.panda(), None, [])
+    elements = bench.server.gui._gui_input_handle_from_uuid.values()
+    sliders = [x for x in elements if x.label.startswith("panda_joint")][:7]
+
+    class Event:
+        client = object()
+
+        def __init__(self, target):
+            self.target = target
+
+    wanted = bench.state.q + 0.01
+
+    def move(k):
+        sliders[k]._impl.value = float(wanted[k])
+        for callback in sliders[k]._impl.update_cb:
+            callback(Event(sliders[k]))
+
+    threads = [threading.Thread(target=move, args=(k,)) for k in range(7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(bench.state.q, wanted)
