@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.algorithms.derivatives import tangent_map
+from kinetree.scalars import sqrt
 from tensor_robots import FREE, NAMES, arm, flyer, state
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -142,6 +144,26 @@ def test_float32_has_gradients_too():
     g = arm().gravity_forces(q.detach().double())
     assert q.grad.dtype is torch.float32
     assert torch.allclose(q.grad.double(), g, rtol=0, atol=16 * 2**-23 * g.abs().max())
+
+
+def test_kernels_of_functions_of_ones_own_have_gradients_too():
+    """The gradient of |a - b|^3, and its Jacobian as torch finds it."""
+    cube = kt.derivative(
+        lambda a, b: sqrt((a - b) @ (a - b)) ** 3, "a", kind="gradient", shapes={"a": 3, "b": 3}
+    )
+    a, b = torch.rand(2, 4, 3, dtype=torch.float64, generator=torch.manual_seed(0))
+    r = (a - b).norm(dim=-1, keepdim=True)
+    assert torch.allclose(cube(a, b), 3 * r * (a - b), rtol=1e-13)
+    assert gradcheck(cube, (a.requires_grad_(), b.requires_grad_()))
+
+
+def test_memory_that_was_changed_after_the_call_is_noticed():
+    q = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    x = 1 * q
+    U = arm().potential_energy(x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        U.backward()
 
 
 @pytest.mark.filterwarnings("ignore")  # what torch.compile says while it works
