@@ -66,23 +66,20 @@ class RateChanges:
         ddq, data = k[:, n : 2 * n], self.data_of(p)
         load = self.loads(self.forces.values(t, x, p, s)) if self.loaded else []
         by_q, by_dq = self.derivatives(q, dq, ddq, *load, *data)
-        own = np.concatenate([by_q, by_dq, np.zeros((*by_q.shape[:-1], m))], -1)
-        by_x, by_c, by_s = self.forces.slopes(t, x, p, s)
-        parts = [
-            own,
-            self.by_constants(q, dq, ddq, load, data),
-            np.zeros((len(x), n, by_s.shape[-1])),
-        ]
-        right = [a[:, :n] - b for a, b in zip((by_x, by_c, by_s), parts, strict=True)]
+        parts = self.forces.slopes(t, x, p, s)  # by x, constants and samples
+        f = np.concatenate(parts, -1)
+        ID = np.zeros((len(x), n, f.shape[-1]))
+        ID[..., :n], ID[..., n : 2 * n] = by_q, by_dq
+        states, constants = parts[0].shape[-1], parts[1].shape[-1]
+        ID[..., states : states + constants] = self.by_constants(q, dq, ddq, load, data)
         if self.loaded:  # wrenches that depend on something
-            J = self.by["F_ext"](q, dq, ddq, *load, *data).reshape(len(x), n, -1)
-            right = [r - J @ a[:, n + m :] for r, a in zip(right, (by_x, by_c, by_s), strict=True)]
-        solved = np.linalg.solve(self.mass_matrix(q, *data), np.concatenate(right, -1))
-        faster = np.zeros_like(solved)
+            by_load = self.by["F_ext"](q, dq, ddq, *load, *data).reshape(len(x), n, -1)
+            ID += by_load @ f[:, n + m :]
+        faster = np.zeros_like(ID)
         faster[:, np.arange(n), n + np.arange(n)] = 1  # d dq/d dq
-        dz = np.concatenate([a[:, n : n + m] for a in (by_x, by_c, by_s)], -1)
-        whole = np.concatenate([faster, solved, dz], 1)
-        return Slopes(*np.split(whole, np.cumsum([by_x.shape[-1], by_c.shape[-1]]), -1))
+        solved = np.linalg.solve(self.mass_matrix(q, *data), f[:, :n] - ID)
+        whole = np.concatenate([faster, solved, f[:, n : n + m]], 1)
+        return Slopes(*np.split(whole, (states, states + constants), -1))
 
     def joint_forces(self, t: Array, x: Array, p: Array, s: Array, k: Array) -> Array:
         """Joint forces that the accelerations in k need where all joints slide, (S, n)."""
