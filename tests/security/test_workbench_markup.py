@@ -131,3 +131,13 @@ def test_meshes_of_an_upload_are_read_nowhere_else(tmp_path):
     urdf = hostile_urdf().replace("</link>", f"{visuals}</link>", 1)
     _, drawn, notes = read_robot_file("x.urdf", urdf.encode(), folder)
     assert not drawn.of("visual") and sum("chosen folder" in note for note in notes) == len(paths)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../secret.xml", "../../secret.xml"])
+def test_an_upload_includes_nothing_from_elsewhere(name, tmp_path):
+    folder = tmp_path / "private"
+    folder.mkdir()
+    (tmp_path / "secret.xml").write_text("<mujoco/>")
+    text = f"<mujoco><include file='{name}'/></mujoco>"
+    with pytest.raises(KinetreeError, match="outside the model's folder"):
+        read_robot_file("x.xml", text.encode(), folder)

@@ -1,6 +1,7 @@
 """Files that were uploaded: kept in a private folder while they are read, under names of ours."""
 
 import contextlib
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +19,14 @@ ROBOTS = (".urdf", ".xml", ".mjcf")
 
 @contextlib.contextmanager
 def private_file(folder: Path, name: str, content: bytes) -> Iterator[Path]:
-    """A file with that content, gone afterwards. `name` is ours, never the browser's."""
-    path = folder / name
-    path.write_bytes(content)
-    try:
+    """A file with that content, alone in a folder of its own, both gone afterwards.
+
+    `name` is ours, never the browser's. Two pages may upload at the same time.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place) / name
+        path.write_bytes(content)
         yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def read_robot_file(name: str, content: bytes, folder: Path) -> tuple[Robot, Scene, list[str]]:
@@ -42,7 +44,7 @@ def read_robot_file(name: str, content: bytes, folder: Path) -> tuple[Robot, Sce
     if not content or len(content) > UPLOAD_BYTES:
         raise InputError(f"The file has {len(content)} bytes; expected 1 to {UPLOAD_BYTES}.")
     with private_file(folder, f"robot{ending}", content) as path:
-        robot, drawn, notes = read_robot(path, folder)
+        robot, drawn, notes = read_robot(path, path.parent)
     return Robot(robot.model), drawn, notes  # without a report, whose file is gone
 
 
