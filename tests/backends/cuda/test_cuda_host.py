@@ -97,6 +97,19 @@ def test_a_robot_has_the_bits_of_its_cpu_kernel(dtype, name, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_quotients_by_one_number_are_the_nearest(dtype, tmp_path):
+    nodes = [Node("input", (), (0, k)) for k in range(3)]
+    nodes += [Node("div", (0, 2)), Node("div", (1, 2))]
+    ports = (Port("a", (3,), ("n",)),)
+    graph = Graph(tuple(nodes), ports, (Port("r", (2,)),), ((3, 4),))
+    assert "kt_quotient" in emit(graph, dtype)
+    rng = np.random.default_rng(5)
+    given = (rng.normal(size=(5000, 3)) * 10.0 ** rng.uniform(-9, 9, (5000, 3))).astype(dtype)
+    (found,) = run_on_host(graph, dtype, [given], tmp_path)
+    np.testing.assert_array_equal(found, given[:, :2] / given[:, 2:])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_large_angles_are_as_good(dtype, tmp_path):
     ports = [Port("q", (5,), ("n",))]
     graph = optimise(
@@ -157,7 +170,7 @@ def test_doubles_meet_twice_as_often(width, pitch):
 def test_the_depth_first_order_needs_fewer_values_and_computes_the_same():
     graph = trace_quantity(kt.robots.humanoid().model, "inverse_dynamics")
     short = short_lived(graph)
-    assert max(live_values(short)) < max(live_values(graph))
+    assert max(live_values(short)) < 0.6 * max(live_values(graph))
     given = states(graph, "float64", 3)
     np.testing.assert_array_equal(interpret(short, *given)[0], interpret(graph, *given)[0])
 
