@@ -16,7 +16,8 @@ from kinetree.errors import InputError
 @pytest.fixture(autouse=True)
 def settings(monkeypatch):
     """Every test starts with one thread and leaves nothing behind."""
-    monkeypatch.setattr(module, "_count", 1)
+    monkeypatch.setattr(module, "_chosen", [])
+    threads(1)
 
 
 @pytest.fixture
@@ -176,13 +177,30 @@ def test_other_counts_are_refused(wrong):
 
 
 def test_environment_is_the_first_choice(monkeypatch, caplog):
-    monkeypatch.setattr(module, "_count", None)
+    monkeypatch.setattr(module, "_chosen", [])
+    module.from_environment.cache_clear()
     monkeypatch.setenv("KINETREE_THREADS", "6")
     assert thread_count() == 6
-    monkeypatch.setattr(module, "_count", None)
+    module.from_environment.cache_clear()
     monkeypatch.setenv("KINETREE_THREADS", "many")
     assert thread_count() == module.cores()
     assert "KINETREE_THREADS" in caplog.text
+    module.from_environment.cache_clear()
+
+
+def test_blocks_that_begin_between_each_other_leave_nothing_behind():
+    """As two threads may: both are made before either begins."""
+    one, other = threads(5), threads(7)
+    with one, other:
+        assert thread_count() == 7
+    assert thread_count() == 1
+
+
+def test_choices_for_the_process_do_not_pile_up():
+    for count in range(1, 100):
+        threads(count)
+    assert thread_count() == 99
+    assert len(module._chosen) <= 2
 
 
 def test_errors_of_pieces_are_raised_when_all_have_ended():

@@ -7,9 +7,12 @@ of the gufunc, which releases the GIL. Results are bitwise the same for every nu
 import contextvars
 import logging
 import os
+import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,7 +23,10 @@ from kinetree.errors import InputError
 log = logging.getLogger(__name__)
 
 
-_count: int | None = None  # for the whole process; None: not chosen yet
+# Choices for the whole process, the last one counts. `threads(4)` cannot know whether it stands in
+# a `with`, so it chooses at once and takes its choice back when a block begins.
+_chosen: "list[tuple[weakref.ref[threads], int]]" = []
+_choosing = threading.Lock()
 _here: contextvars.ContextVar[int | None] = contextvars.ContextVar("kinetree_threads", default=None)
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
@@ -34,17 +40,17 @@ class threads:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        global _count
-        self._chosen = checked(count)
-        self._before = _count
+        self._count = checked(count)
         self._tokens: list[contextvars.Token[int | None]] = []
-        _count = self._chosen
+        with _choosing:
+            settled = [k for k, (one, _) in enumerate(_chosen) if one() is None]
+            del _chosen[: settled[-1] if settled else 0]  # what no block can bring back
+            _chosen.append((weakref.ref(self), self._count))
 
     def __enter__(self) -> Self:
-        global _count
-        if not self._tokens:
-            _count = self._before  # only the block was meant
-        self._tokens.append(_here.set(self._chosen))
+        with _choosing:
+            _chosen[:] = [choice for choice in _chosen if choice[0]() is not self]
+        self._tokens.append(_here.set(self._count))
         return self
 
     def __exit__(
@@ -56,7 +62,7 @@ class threads:
         _here.reset(self._tokens.pop())
 
     def __repr__(self) -> str:
-        return f"threads({self._chosen})"
+        return f"threads({self._count})"
 
 
 def checked(count: int | None) -> int:
@@ -80,15 +86,16 @@ def cores() -> int:
 
 def thread_count() -> int:
     """The number of threads that a large batch uses now, here."""
-    global _count
     here = _here.get()
     if here is not None:
         return here
-    if _count is None:
-        _count = from_environment()
-    return _count
+    try:
+        return _chosen[-1][1]
+    except IndexError:
+        return from_environment()
 
 
+@cache
 def from_environment() -> int:
     """The choice of KINETREE_THREADS, else all cores."""
     text = os.environ.get("KINETREE_THREADS", "").strip()
