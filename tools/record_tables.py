@@ -69,6 +69,12 @@ def speed() -> str:
     return f"{table(head, rows)}\n\n{note}"
 
 
+def gpu_cell(row: Any) -> str:
+    """The rate, and the share of the bandwidth where memory matters at all."""
+    share = f" ({row['bandwidth']:.0%})" if row["bandwidth"] > 0.05 else ""
+    return f"{row['median']:.1f}{share}"
+
+
 def gpu() -> str:
     """States per second on a GPU, from its record."""
     name, record = newest("*-h200.json")
@@ -77,10 +83,7 @@ def gpu() -> str:
         kinds.setdefault((row["robot"], row["quantity"]), {})[row["dtype"]] = row
     rows = []
     for (robot, quantity), by in kinds.items():
-        cells = [
-            f"{by[kind]['median']:.1f} ({by[kind]['bandwidth']:.0%})" if kind in by else "-"
-            for kind in ("float32", "float64")
-        ]
+        cells = [gpu_cell(by[kind]) if kind in by else "-" for kind in ("float32", "float64")]
         rows.append([robot, quantity.replace("_", " "), *cells])
     head = ["robot", "quantity", "float32, 1e9/s", "float64, 1e9/s"]
     note = (
