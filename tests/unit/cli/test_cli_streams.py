@@ -99,9 +99,10 @@ def test_ctrl_c_deep_in_compiled_code(warm):
     """Where Python itself does not take notice: here a hash of many rounds, which takes minutes."""
     code = """
         import hashlib
+        import threading
         from kinetree.cli.interrupt import end_promptly
         end_promptly()
-        print("ready", flush=True)
+        threading.Timer(0.5, print, ["ready"], {"flush": True}).start()  # when the hash has begun
         hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 10**9)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
