@@ -48,7 +48,7 @@ def run(words: list[str]) -> None:
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        known = words and not isinstance(error, UnknownCommandError)
+        known = not (words[0].startswith("-") or isinstance(error, UnknownCommandError))
         page = f"kinetree {words[0]} --help" if known else "kinetree --help"
         if isinstance(error, MissingArgumentError):
             page += "; --q and other lists take all words up to the next option"

@@ -61,6 +61,7 @@ CASES = {
     "bench nobody": "there is no robot 'nobody'",
     "identify planar_2r nope.csv -o x.urdf": "nope.csv is no file",
     "completion tcsh": 'Invalid value "tcsh"',
+    "--bogus": "See kinetree --help.",
     "demo twice": "Unused Tokens: ['twice']",
     "simulat planar_2r": 'Did you mean "simulate"?',
 }  # fmt: skip
