@@ -138,6 +138,33 @@ def test_a_simulation_plays_with_its_plots(page, screenshots):
     page.shot(screenshots / "workbench_panda_plots.png")
 
 
+def test_what_a_hand_does_is_recorded(page):
+    page.tab("Motion")
+    page.press("Record what I do")
+    page.tab("Joints")
+    page.set_slider("panda_joint1", 0.8)
+    assert page.until(lambda: abs(page.bench.state.q[0] - 0.8) < 2e-3)
+    moved = page.bench.state.q
+    page.tab("Motion")
+    page.press("Finish recording")
+    assert page.until(lambda: page.bench.trajectory is not None)
+    q = page.bench.trajectory.q
+    np.testing.assert_allclose(q[-1], moved, atol=1e-3)
+    assert q[0, 0] < 0.1 and np.abs(q[:, 1:] - moved[1:]).max() < 1e-9
+
+
+def test_ellipsoids_are_drawn_at_the_hand(page, screenshots):
+    page.tab("Hand")
+    page.page.get_by_role("checkbox", name="draw mass").click()
+    node = page.bench.server.scene.get_handle_by_name("/hand/mass")
+    assert page.until(lambda: node.visible)
+    tool = page.bench.state.robot.pose(page.bench.state.q)[:3, 3]
+    np.testing.assert_allclose(node.position, tool, atol=1e-12)
+    lengths = page.bench.state.robot.mass_ellipsoid(page.bench.state.q).lengths
+    np.testing.assert_allclose(np.array(node.scale) / max(node.scale), lengths / lengths.max())
+    page.shot(screenshots / "workbench_panda_hand.png")
+
+
 def test_stepping_through_the_recursion(page, screenshots):
     page.tab("dq, rad/s")
     page.set_slider("panda_joint2", 1.0)

@@ -11,7 +11,7 @@ from kinetree.views.workbench.state import State
 from kinetree.views.workbench.style import reading
 from kinetree.views.workbench.text import escape, number, table, vector
 
-KINDS = {"mass": ("effective mass", "kg"), "force": ("force per N m of joint torque", "N/(N m)")}
+KINDS = {"mass": ("effective mass", "kg"), "force": ("force", "N per N m of torque")}
 COLOURS = {"mass": (46, 134, 193), "force": (230, 126, 34)}
 
 
@@ -57,7 +57,9 @@ def hand_reading(frame: str, p: Array, found: dict[str, Drawn]) -> str:
             [vector(axis), number(length)]
             for axis, length in zip(ellipsoid.R.T, ellipsoid.lengths, strict=True)
         ]
-        body += f"<h4>{kind} ellipsoid</h4>" + table(["direction in {s}", f"{what}, {unit}"], rows)
+        body += f"<h4>{kind} ellipsoid</h4>" + table(
+            ["direction in {s}", f"{what}, {unit}"], rows, "kt-table kt-wide"
+        )
     if any(not np.isfinite(x.lengths).all() for x in found.values()):
         body += "<p>∞: the hand cannot move that way, so any force there is held by the joints.</p>"
     return reading(body)

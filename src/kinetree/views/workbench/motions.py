@@ -17,6 +17,7 @@ from kinetree.views.workbench.state import State, external_wrenches, home
 
 LONGEST = 60.0  # s
 LARGE = 20  # degrees of freedom
+SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording, width of its average
 FREQUENCY = 8.0  # of the controlled joints, rad/s
 
 
@@ -93,19 +94,37 @@ def steady(state: State) -> Any:
 
 
 def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
-    """The motion through positions and their times: splines give its rates and accelerations."""
+    """The motion of a hand on sliders: what they stood at, and when they were moved.
+
+    A slider tells of its movements only, so that it is held in between. Jumps are made smooth, as
+    a robot would have to: the positions are averaged over about a quarter of a second.
+    """
     if robot.model.n != robot.model.nq:
         raise InputError(
-            f"{robot.name!r} has quaternions among its coordinates, which splines do not follow; "
+            f"{robot.name!r} has quaternions among its coordinates, which are not averaged; "
             "record a robot whose joints have one coordinate each, or simulate."
         )
-    t = np.array([time for time, _ in kept])
-    apart = np.flatnonzero(np.diff(t, prepend=-np.inf) > 1e-3)
-    if len(apart) < 4:
+    t, q = np.array([time for time, _ in kept]), np.array([q for _, q in kept])
+    if len(t) < 2 or not np.ptp(q, axis=0).any():
         raise InputError("Nothing moved while recording; move a slider before finishing it.")
-    t, q = t[apart] - t[0], np.array([q for _, q in kept])[apart]
-    columns = {("q", name): q[:, k] for k, name in enumerate(robot.model.coordinate_names)}
-    return from_columns(t, columns, robot, "recording", "the recording")
+    grid = np.arange(0.0, t[-1] - t[0] + 2 * SMOOTH, SAMPLE)
+    columns = {
+        ("q", name): smoothed(held(t - t[0], q[:, k], grid))
+        for k, name in enumerate(robot.model.coordinate_names)
+    }
+    return from_columns(grid, columns, robot, "recording", "the recording")
+
+
+def held(t: Array, x: Array, grid: Array) -> Array:
+    """Values (T,) at the times of a grid: what was set last."""
+    return x[np.clip(np.searchsorted(t, grid, side="right") - 1, 0, len(x) - 1)]
+
+
+def smoothed(x: Array) -> Array:
+    """A bell-shaped average over time; before and after, the ends go on."""
+    reach = round(3 * SMOOTH / SAMPLE)
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * SAMPLE / SMOOTH) ** 2)
+    return np.convolve(np.pad(x, reach, mode="edge"), bell / bell.sum(), mode="valid")
 
 
 def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:

@@ -19,6 +19,7 @@ STYLE = """<style>
 .kt-table td{text-align:right;padding:1px 3px;white-space:nowrap}
 .kt-table th:first-child,.kt-table td:first-child{text-align:left;max-width:104px;
 overflow:hidden;text-overflow:ellipsis}
+.kt-wide td:first-child{max-width:none}
 .kt-step th{max-width:62px;overflow-wrap:anywhere}
 .kt-table tr.bar td{padding:0 3px 5px}
 .kt-over{color:#c0392b;font-weight:700}

@@ -170,13 +170,18 @@ def test_motions_end_as_they_say(motion):
         assert moved < 1e-9
 
 
-def test_a_recording_passes_through_what_was_kept():
+def test_a_recording_holds_what_was_set_and_moves_smoothly():
     robot = ROBOTS["planar_2r"]
-    t = np.array([5.0, 5.1, 5.25, 5.25001, 5.4, 5.6])
-    q = np.column_stack([np.sin(t), np.cos(t)])
-    trajectory = recorded(robot, list(zip(t, q, strict=True)))
-    assert len(trajectory) == 5 and trajectory.t[0] == 0
-    np.testing.assert_allclose(trajectory.q, q[[0, 1, 2, 4, 5]], rtol=0, atol=0)
+    first, then = np.array([0.1, -0.2]), np.array([0.9, -0.2])
+    trajectory = recorded(robot, [(5.0, first), (6.0, then), (7.0, then)])
+    early, late = (trajectory.t < 0.6), (trajectory.t > 1.4)
+    np.testing.assert_allclose(trajectory.q[early], np.tile(first, (early.sum(), 1)), atol=1e-12)
+    np.testing.assert_allclose(trajectory.q[late], np.tile(then, (late.sum(), 1)), atol=1e-12)
+    assert (np.diff(trajectory.q[:, 0]) > -1e-12).all()  # nothing swings beyond
+    # a step of 0.8 under a bell of 0.1 s: its rate peaks at 0.8 / (0.1 sqrt(2 pi))
+    peak = 0.8 / (0.1 * np.sqrt(2 * np.pi))
+    assert np.abs(trajectory.dq[:, 0]).max() == pytest.approx(peak, rel=0.03)
+    assert np.abs(trajectory.dq[[0, -1]]).max() < 1e-9
 
 
 @pytest.mark.parametrize("kept", [[], [(0.0, np.zeros(2))], [(0.0, np.zeros(2))] * 9])
