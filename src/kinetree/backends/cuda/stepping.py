@@ -61,30 +61,22 @@ class Loop:
 
     def lines(self) -> Iterator[str]:
         """All of it: the state comes in, steps, the state goes out."""
+        several, size = self.stages > 1, self.sizes["x"]
         yield from self.begin()
-        yield "#pragma unroll 1"
-        yield STEPS
-        yield "const real h = lengths[e];"
-        if self.stages > 1:
-            yield "#pragma unroll 1"
-            yield f"for (int i = 0; i < {self.stages}; i++) {{"
+        yield from ("#pragma unroll 1", STEPS, "const real h = lengths[e];")
+        if several:
+            yield from ("#pragma unroll 1", f"for (int i = 0; i < {self.stages}; i++) {{")
         else:
-            yield "[[maybe_unused]] const int i = 0;"
+            yield from ("{", "[[maybe_unused]] const int i = 0;")
         yield from self.rate()
-        if self.stages > 1:
-            yield "if (i == 0) {"
+        yield "if (i == 0) {" if several else "{"
         yield from self.look()
         yield from self.record()
-        if self.stages > 1:
-            yield "}"
-        yield "if (e >= steps) break;"
+        yield from ("}", "if (e >= steps) break;")
         yield from self.advance()
-        if self.stages > 1:
-            yield "}"
-        yield "}"
+        yield "}}"
         yield "if (lane < own) {"
-        for j in range(self.sizes["x"]):
-            yield f"state[me * {self.sizes['x']} + {j}] = {self.frame.x.at(j)};"
+        yield from (f"state[me * {size} + {j}] = {self.frame.x.at(j)};" for j in range(size))
         yield "}"
 
     def begin(self) -> Iterator[str]:
