@@ -3,10 +3,12 @@
 import signal
 import sys
 import threading
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetree.cli.choices import find_robot
+from kinetree.cli.show import print_json
 from kinetree.errors import InputError
 from kinetree.extras import need
 
@@ -32,15 +34,30 @@ def opened(robot: str, folder: Path | None, port: int, degrees: bool) -> "Workbe
     return view(found, drawn=drawn, notes=notes, meshes=folder, **options)
 
 
-def wait_for_end() -> None:
-    """Wait for Ctrl-C, which is the way to close a workbench; a request to end is heard too."""
+def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
+    """Say where the workbench is, open it, and wait for Ctrl-C, which is the way to close it."""
 
     def end(*_: Any) -> None:
         sys.exit(TERMINATED)
 
-    signal.signal(signal.SIGTERM, end)
     try:
+        signal.signal(signal.SIGTERM, end)
+        announce(workbench, json)
+        if browser:
+            webbrowser.open(workbench.address)
         while not threading.Event().wait(0.5):  # in pieces: on Windows a long wait hears nothing
             pass
     except KeyboardInterrupt:
-        print()
+        print(file=sys.stderr)
+
+
+def announce(workbench: "Workbench", json: bool) -> None:
+    """Say where the workbench is; a program that reads it gets it at once."""
+    bench = workbench.bench
+    if json:
+        place = {"address": workbench.address, "port": bench.guard.port}
+        print_json(place | {"robot": bench.state.robot.name})
+    else:
+        print(f"The workbench is at {workbench.address}")
+        print("Keep the address to yourself: who has it can use the workbench. Ctrl-C ends it.")
+    sys.stdout.flush()

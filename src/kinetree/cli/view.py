@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, RobotName
+from kinetree.cli.arguments import Degrees, Json, RobotName
 
 Port = Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")]
 Browser = Annotated[
@@ -29,13 +29,15 @@ def view(
     port: Port = 0,
     browser: Browser = True,
     folder: Folder = None,
+    json: Json = False,
     degrees: Degrees = False,
 ) -> None:
     """Open the workbench: the robot in the browser, with its joint forces as it moves.
 
     Sliders, joint forces by parts, the mass matrix, pushes by hand, simulations with plots, the
     recursion step by step, equations. It needs `pip install 'kinetree[view]'`. Only this machine
-    can reach it, with the address that is printed; its token is new each time. Ctrl-C ends it.
+    can reach it, with the address that is printed; its token is new each time. Ctrl-C ends it,
+    with exit code 0. JSON has address, port, robot.
 
     For example:
 
@@ -45,16 +47,9 @@ def view(
     kinetree view my_robot.urdf --folder ~/ros/src --no-browser
     ```
     """
-    import sys
-    import webbrowser
-
-    from kinetree.cli.serving import opened, wait_for_end
+    from kinetree.cli.serving import opened, serve
 
     with opened(robot, folder, port, degrees) as workbench:
-        print(f"The workbench is at {workbench.address}")
-        print("Keep the address to yourself: who has it can use the workbench. Ctrl-C ends it.")
-        sys.stdout.flush()  # a program that reads it is waiting for the address
-        if browser:
-            webbrowser.open(workbench.address)
-        wait_for_end()
-    print("The workbench is closed.")
+        serve(workbench, browser, json)
+    if not json:
+        print("The workbench is closed.")

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError, KinetreeError, MissingPackageError
 from kinetree.extras import need
 from kinetree.views.workbench.guard import Guard, Refusal, judge
 from kinetree.views.workbench.limits import CONNECTIONS, MESSAGE_BYTES
@@ -22,6 +22,7 @@ from kinetree.views.workbench.permit import Permit, TooMuch, allows
 log = logging.getLogger("kinetree.views.workbench")
 log.addHandler(logging.NullHandler())
 LOOPBACK = "127.0.0.1"
+OLDEST = (1, 1)  # the first viser with panels at the edges of the page
 _starting = threading.Lock()  # the viewer's module is changed while its server starts
 
 
@@ -32,6 +33,11 @@ def start_server(port: int = 0) -> tuple[Any, Guard]:
         port: to listen on at 127.0.0.1; 0 takes a free one.
     """
     viser = need("viser", "view", "The workbench")
+    if tuple(map(int, viser_version().split(".")[:2])) < OLDEST:
+        raise MissingPackageError(
+            f"The workbench needs viser {'.'.join(map(str, OLDEST))} or newer; installed is "
+            f"{viser_version()}. Renew it with: pip install -U 'kinetree[view]'."
+        )
     listening = listen(port)
     guard = Guard(listening.getsockname()[1])
     page = read_page()
@@ -44,6 +50,11 @@ def start_server(port: int = 0) -> tuple[Any, Guard]:
         stop_server(server)
         raise
     return server, guard
+
+
+def viser_version() -> str:
+    """The version of the viewer that is installed."""
+    return str(need("viser", "view", "The workbench").__version__)
 
 
 def stop_server(server: Any) -> None:
@@ -181,7 +192,7 @@ def check_guard(guard: Guard) -> None:
         if status != 403:
             raise KinetreeError(
                 f"The viewer's server answered {status} to a stranger, so it was stopped. "
-                "This version of viser cannot be guarded; install viser 1.1: pip install viser==1.1"
+                f"viser {viser_version()} cannot be guarded; viser 1.1.1 can: pip install viser==1.1.1"
             )
 
 

@@ -1,6 +1,7 @@
 """`kinetree view` as a program: it says where it is, ends with Ctrl-C, and says what is wrong."""
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -33,6 +34,22 @@ def refused(*arguments):
 
 
 @posix
+def test_json_says_where_it_is():
+    process = started("--json")
+    try:
+        lines = []
+        while "}" not in "".join(lines):
+            lines.append(process.stdout.readline())
+        said = json.loads("".join(lines))
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert said["robot"] == "planar 2R" and said["address"].startswith("http://127.0.0.1:")
+    assert str(said["port"]) in said["address"] and rest == "" and process.returncode == 0
+
+
+@posix
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 def test_it_prints_its_address_serves_and_ends(number, code):
     process = started()
@@ -47,7 +64,7 @@ def test_it_prints_its_address_serves_and_ends(number, code):
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert process.returncode == code and err == ""
+    assert process.returncode == code and err.strip() == ""
     assert "viser" not in out and ("closed" in out) == (code == 0)
     with socket.socket() as free:  # nothing listens there any more
         assert free.connect_ex(("127.0.0.1", address.port)) != 0

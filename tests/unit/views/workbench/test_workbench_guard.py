@@ -131,3 +131,12 @@ def test_without_viser_the_way_to_install_it_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(kt.errors.MissingPackageError, match=r"pip install 'kinetree\[view\]'"):
         view(kt.robots.planar_2r(), browser=False)
+
+
+def test_a_viewer_that_is_too_old_is_said(monkeypatch):
+    viser = pytest.importorskip("viser")
+    from kinetree.views.workbench.server import start_server
+
+    monkeypatch.setattr(viser, "__version__", "0.2.7")
+    with pytest.raises(kt.errors.MissingPackageError, match=r"0\.2\.7.*pip install -U"):
+        start_server()
