@@ -192,7 +192,7 @@ def check_guard(guard: Guard) -> None:
         if status != 403:
             raise KinetreeError(
                 f"The viewer's server answered {status} to a stranger, so it was stopped. "
-                f"viser {viser_version()} cannot be guarded; viser 1.1.1 can: pip install viser==1.1.1"
+                f"viser {viser_version()} cannot be guarded; 1.1.1 can: pip install viser==1.1.1"
             )
 
 
