@@ -15,7 +15,7 @@ COUNT = 256
 
 
 def ask(robot: str, effort: Effort) -> Answer:
-    """d tau/d(q, dq) and d ddq/d(q, dq) side by side; then d tau/d(q, dq) in fresh processes."""
+    """d tau/d(q, dq) and d ddq/d(q, dq) side by side; then both in fresh processes."""
     answer, case = Answer(), load(robot)
     with one_core():
         for quantity in (ID, FD):
@@ -39,8 +39,9 @@ def compiling(answer: Answer, robot: str, effort: Effort) -> None:
     """From the model to the first result: with nothing on disk, and with everything."""
     with tempfile.TemporaryDirectory(prefix="kinetree-bench-") as folder:
         known = {**os.environ, "KINETREE_CACHE_DIR": folder, "KINETREE_CACHE": "1"}
-        timing = repeated({**known, "KINETREE_CACHE": "0"}, effort, robot, ID)
-        answer.rows.append(row(COLD, robot, ID, FIRST, timing))
-        once(known, robot, ID, "ready")
-        timing = repeated(known, effort, robot, ID, "ready")
-        answer.rows.append(row(WARM, robot, ID, READY, timing))
+        for quantity in (ID, FD):
+            timing = repeated({**known, "KINETREE_CACHE": "0"}, effort, robot, quantity)
+            answer.rows.append(row(COLD, robot, quantity, FIRST, timing))
+            once(known, robot, quantity, "ready")
+            timing = repeated(known, effort, robot, quantity, "ready")
+            answer.rows.append(row(WARM, robot, quantity, READY, timing))
