@@ -254,3 +254,17 @@ def test_home_is_within_the_limits():
 )  # fmt: skip
 def test_numbers_are_short(x, text):
     assert number(x) == text
+
+
+def test_a_push_on_a_large_robot_turns_with_its_link(monkeypatch):
+    from kinetree.views.workbench import motions
+
+    state = at_rest(ROBOTS["planar_2r"])
+    state = state.replace(push=first_push(state))
+    assert callable(motions.steady(state))
+    monkeypatch.setattr(motions, "LARGE", 1)
+    np.testing.assert_array_equal(motions.steady(state), external_wrenches(state))
+    trajectory = simulated(state, "fall: no forces", 0.3)
+    q, dq, ddq = (x[-1] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
+    tau = state.robot.inverse_dynamics(q, dq, ddq, external_wrenches(state))
+    assert np.abs(tau).max() < 1e-9
