@@ -30,6 +30,7 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
+napoleon_use_rtype = False  # what stands before a colon in Returns is no type
 nitpicky = False
 
 
@@ -50,14 +51,21 @@ def plain_docstring(app, what, name, obj, options, lines: list[str]) -> None:
 
 def as_block(paragraph: str) -> str:
     """A paragraph with its specials escaped, as a line block when it is made of equations."""
-    lines = paragraph.split("\n")
+    lines = paragraph.rstrip("\n").split("\n")
     if all(line.startswith("    ") or not line for line in lines):  # an example
         return "::\n\n" + paragraph
     escaped = [escape(line) for line in lines]
-    equations = sum(1 for line in escaped if re.search(r"\S\s+= ", line))
+    if len(lines) > 1 and all(re.match(r"\w[\w, ]{0,30}: \S|  ", line) for line in lines):  # fields
+        return "\n".join(map(as_item, escaped))
+    equations = sum(1 for line in escaped if re.match(r"[\w,]{1,10}\s+= ", line))
     if len(escaped) > 1 and equations * 2 > len(escaped) and "Args:" not in paragraph:
         return "\n".join(f"| {line.strip()}" for line in escaped if line.strip())
     return "\n".join(escaped)
+
+
+def as_item(line: str) -> str:
+    """A field of a record as an item of a list; a line that goes on with it stands below."""
+    return f"  {line.lstrip()}" if line.startswith("  ") else f"- {line}"
 
 
 def escape(line: str) -> str:

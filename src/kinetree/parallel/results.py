@@ -21,8 +21,10 @@ HEAD = 1 << 24  # bytes that names of columns may take
 class Results:
     """Samples of a study: `results["q"]` is (samples, nq), or (samples, rows, nq).
 
-    columns: the names in the table. samples, rows: how many, and rows of each. meta: what was
-    computed, as text: kinetree's version, robot, hash of its text, study, settings, seed.
+    columns: the names in the table.
+    samples, rows: how many, and rows of each.
+    meta: what was computed, as text: kinetree's version, robot, hash of its text, study,
+        settings, seed.
     path: the file, or None where `table`, a structured array, is in memory.
     """
 

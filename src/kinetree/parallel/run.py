@@ -29,7 +29,8 @@ class Options(TypedDict, total=False):
     seed: of the random numbers, 0 by default.
     output: a file to write, .parquet, .npy or .csv; None keeps the results in memory.
     executor: "threads" (default), "processes", "ray", "dask", any concurrent.futures.Executor, or
-        a Dask client. workers: how many; all cores by default.
+        a Dask client.
+    workers: how many; all cores by default.
     chunk: samples that are computed together.
     resume: go on with a study that was interrupted; one that is complete is read.
     progress: a bar on the error stream; None shows one on a terminal where the study takes long.

@@ -41,7 +41,7 @@ def rollouts(
         robot: the robot.
         n: rollouts for every point of the grids.
         q0, dq0: initial state.
-        duration, dt: s.
+        duration, dt: of the motion and of its steps, s.
         method: "rk4", "semi_implicit_euler", "euler", or "dop853" with results dt apart.
         tau, F_ext: joint forces, and wrenches onto the links, besides those of the controller.
         controller: one of `kinetree.controllers` that follows a position or a Trajectory.

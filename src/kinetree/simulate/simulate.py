@@ -55,7 +55,7 @@ def simulate(
         model: the robot.
         q0, dq0: initial state, (..., nq), (..., n); leading axes are a batch of rollouts, which
             every other argument may have too. dq0 is 0 where left out.
-        duration: s.
+        duration: of the motion, s.
         dt: s, 0.001 where left out; for "dop853" the spacing of the results, 0.01.
         method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler" or "euler".
         tau: joint forces: an array (..., n), `kinetree.simulate.signal(t, values, kind)`, a

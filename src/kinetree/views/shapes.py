@@ -28,7 +28,7 @@ class TriangleMesh:
 class Shape:
     """One thing to draw: it stands at T in the frame of link `link` (WORLD: in {s}), for ever.
 
-    kind and size, in metres, all about the origin of T:
+    kind and size: in metres, all about the origin of T:
         sphere (radius,); ellipsoid (three semi-axes); box (three edges);
         cylinder (radius, length) along z; capsule (radius, length without its round ends) along z;
         frame (length of its axes,); mesh (), its corners are in `mesh`.
