@@ -1,5 +1,6 @@
 """Simulation as the command line runs it: what acts, the run, and where the motion goes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kinetree.extras import need
 from kinetree.robot import Robot
 from kinetree.simulate.signal import signal
 from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import SimulationError
+from kinetree.simulate.watch import SimulationError, Violation
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: what is smaller is shown as 0
@@ -101,7 +102,7 @@ def _hand_out(
         print_summary(robot, shown, degrees)
     if output is not None and output != STDOUT:
         write_trajectory(shown, output)
-    noted = motion.meta.get("violations", ())
+    noted = _violations(motion, degrees)
     for violation in noted[:MOST_VIOLATIONS]:
         say(f"at {violation}")
     if len(noted) > MOST_VIOLATIONS:
@@ -110,10 +111,22 @@ def _hand_out(
         say(ended)
 
 
+def _violations(motion: Trajectory, degrees: bool) -> list[Violation]:
+    """What was noted, angles in the user's unit."""
+    noted = motion.meta.get("violations", ())
+    if not degrees:
+        return list(noted)
+    return [
+        replace(v, by=float(np.degrees(v.by)), unit=v.unit.replace("rad", "deg"))
+        if v.unit.startswith("rad")
+        else v
+        for v in noted
+    ]
+
+
 def document(robot: Robot, shown: Trajectory, degrees: bool, ended: str) -> dict[str, Any]:
     """The motion as JSON shows it."""
     letters = ("q", "dq", "ddq", "tau")
-    noted = shown.meta.get("violations", ())
     return {
         "robot": robot.name,
         "coordinates": list(robot.model.coordinate_names),
@@ -124,7 +137,8 @@ def document(robot: Robot, shown: Trajectory, degrees: bool, ended: str) -> dict
         "method": shown.meta.get("method"),
         "controller": shown.meta.get("controller") or None,
         "violations": [
-            {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by} for v in noted
+            {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by, "unit": v.unit}
+            for v in _violations(shown, degrees)
         ],
         "stopped": ended or None,
     }

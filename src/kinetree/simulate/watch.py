@@ -10,13 +10,14 @@ from kinetree.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.description.joints import SCREW_TYPES
+from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
 from kinetree.scalars import absolute, minimum
 from kinetree.simulate.space import Space
 
-UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
+TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
+SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
 ROUNDING = 1e-9  # of a limit, or rad, m, N m where that is more
 
 
@@ -35,13 +36,14 @@ class Bound:
     index: int
     low: float
     high: float
+    unit: str
 
 
 @dataclass(frozen=True)
 class Violation:
     """The first time at which a joint left a limit, or a number stopped being one.
 
-    by: how far beyond the limit, at that time; None for a number that is not finite.
+    by: how far beyond the limit, at that time, in `unit`; None for a number that is not finite.
     """
 
     t: float
@@ -49,6 +51,7 @@ class Violation:
     quantity: str
     by: float | None
     rollout: tuple[int, ...] = ()
+    unit: str = ""
 
     def __str__(self) -> str:
         where = f" of rollout {list(self.rollout)}" if self.rollout else ""
@@ -56,7 +59,7 @@ class Violation:
             return f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} not finite"
         return (
             f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} is "
-            f"{self.by:.4g} {UNITS[self.quantity]} beyond its limit"
+            f"{self.by:.4g} {self.unit} beyond its limit"
         )
 
 
@@ -67,6 +70,7 @@ def bounds(model: Model) -> list[Bound]:
         if joint.follows is not None or joint.type not in SCREW_TYPES:
             continue
         limits, q, d = joint.limits, joint.coords[0], joint.dofs[0]
+        units = SLIDING if joint.type == PRISMATIC else TURNING
         rows = (
             ("position", q, limits.lower, limits.upper),
             ("velocity", d, -limits.velocity, limits.velocity),
@@ -75,7 +79,8 @@ def bounds(model: Model) -> list[Bound]:
         for quantity, index, low, high in rows:
             if np.isfinite(low) or np.isfinite(high):
                 low, high = low - _slack(low), high + _slack(high)
-                found.append(Bound(joint.name, quantity, index, float(low), float(high)))
+                unit = units[quantity]
+                found.append(Bound(joint.name, quantity, index, float(low), float(high), unit))
     return found
 
 
@@ -130,7 +135,7 @@ def violations(
         else:
             bound = limits[j - space.size]
             by = -float(amount[b, j])
-            found.append(Violation(t, bound.joint, bound.quantity, by, rollout))
+            found.append(Violation(t, bound.joint, bound.quantity, by, rollout, bound.unit))
     return sorted(found, key=lambda v: (v.t, v.rollout))
 
 

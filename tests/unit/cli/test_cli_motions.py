@@ -74,6 +74,15 @@ def test_a_motion_that_stops_is_a_negative_verdict(program):
     assert program.json(f"simulate panda --duration 0.01 --limits stop {start}")["stopped"] is None
 
 
+def test_violations_are_told_in_the_unit_of_the_user(program):
+    line = "simulate panda --duration 0.1 --q panda_joint4="
+    here, there = (program.json(line + x)["violations"][0] for x in ("0.5", "0.5 --degrees"))
+    assert (here["joint"], here["quantity"], here["unit"]) == ("panda_joint4", "position", "rad")
+    assert here["by"] == pytest.approx(0.5 - kt.robots.panda().model.joints[3].limits.upper)
+    assert (there["unit"], there["by"]) == ("deg", pytest.approx(0.5 - np.degrees(-0.0698)))
+    assert "deg beyond its limit" in program(f"{line}0.5 --degrees").stderr
+
+
 def test_a_plot_is_written(program):
     pytest.importorskip("matplotlib")
     program("simulate planar_2r --q 0.1 0.2 --duration 0.1 --plot motion.png")

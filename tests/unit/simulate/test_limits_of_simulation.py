@@ -42,7 +42,10 @@ def test_violations_are_recorded_on_request(options):
     assert found["velocity"].t == pytest.approx(0.75, abs=2e-3)
     assert found["effort"].t == pytest.approx(0.8, abs=2e-3)
     assert found["effort"].by == pytest.approx(1.0) and found["effort"].joint == "rail"
-    assert 0 < found["position"].by < 3e-3 and "beyond its limit" in str(found["position"])
+    assert 0 < found["position"].by < 3e-3 and str(found["position"]).endswith(
+        " m beyond its limit"
+    )
+    assert [found[x].unit for x in ("position", "velocity", "effort")] == ["m", "m/s", "N"]
     assert motion.t[-1] == 1.0
 
 
