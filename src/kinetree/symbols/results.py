@@ -20,7 +20,9 @@ def to_latex(x: Any, digits: int | None = None) -> str:
 
 def to_text(x: Any, digits: int | None = None) -> str:
     """One line of plain text."""
-    return str(rounded(x, digits))
+    from sympy import sstr
+
+    return str(sstr(rounded(x, digits), full_prec=False))  # no zeros at the end
 
 
 def to_mathml(x: Any, digits: int | None = None) -> str:

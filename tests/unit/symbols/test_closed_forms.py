@@ -157,6 +157,8 @@ def test_numbers_print_with_as_many_digits_as_asked_for():
     U = kt.symbolic(kt.robots.planar_2r()).U
     assert "18639*sin(theta1 + theta2)/250" in U.text()
     assert "/" not in U.text(digits=4) and "74.56*sin(theta1 + theta2)" in U.text(digits=4)
+    lone = kt.symbolic(kt.robots.planar_2r()).M.text(digits=6).splitlines()[3]
+    assert lone == "M[2, 2] = 3.34"  # also where a number stands alone, no zeros follow it
     assert r"\frac" not in U.latex(digits=4)
 
 
