@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from kinetree.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
-from kinetree.identify.suspicions import check_given_rates, check_units, remarks
+from kinetree.identify.suspicions import check_given_rates, check_units, gaps, remarks
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
 
 ROUNDED = 1e-2  # of a quaternion's length: few digits in a file, or a filter
+LEAST = 16  # samples
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
 
 
@@ -39,8 +41,8 @@ class Recording:
 
     @property
     def dt(self) -> float:
-        """Mean step between samples, s."""
-        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+        """Step between samples, s; gaps are none."""
+        return float(np.median(np.diff(self.t)))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -85,14 +87,14 @@ def make_recording(
         model=model, name="recording",
     )  # fmt: skip
     given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
-    if len(checked.t) < 16:
-        raise InputError(f"the recording has {len(checked.t)} samples; expected 16 at least.")
+    if len(checked.t) < LEAST:
+        raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
     x, given = _in_radians(model, checked.q, given) if degrees else (checked.q, given)
     x = _unit_quaternions(model, x)
     check_units(model, x, "degrees=True, --degrees" if not degrees else "degrees=False")
     assert checked.tau is not None
-    found = _with_rates(model, checked.t, x, given[0], given[1], checked.tau, cutoff)
-    return replace(found, notes=(*found.notes, *remarks(model, found.t, found.q, found.tau)))
+    found = _between_gaps(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
+    return replace(found, notes=(*found.notes, *remarks(model, checked.t, found.q, found.tau)))
 
 
 def read_recording(
@@ -117,10 +119,44 @@ def read_recording(
     )  # fmt: skip
 
 
+def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) -> Recording:
+    """The stretches between gaps, each filtered by itself: nothing is made up for a gap.
+
+    columns: t, q, dq, ddq and tau, with None for what is missing. The longest stretch tells the
+    cutoff; those that are too short for the filter are left out.
+    """
+    cuts = [0, *gaps(columns[0]) + 1, len(columns[0])]
+    stretches = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
+    longest = stretches[0].stop - stretches[0].start
+    if longest < LEAST:
+        raise InputError(
+            f"no more than {longest} samples follow each other without a gap; expected {LEAST}."
+        )
+    found: list[Recording] = []
+    least, lost = 0, 0
+    for own in stretches:
+        if own.stop - own.start < least:
+            lost += own.stop - own.start
+            continue
+        t, q, dq, ddq, tau = (x if x is None else x[own] for x in columns)
+        part = _with_rates(model, t, q, dq, ddq, tau, cutoff)
+        cutoff = part.cutoff
+        least = LEAST + (0 if cutoff is None else 2 * margin(part.dt, cutoff))
+        found.append(part)
+    found.sort(key=lambda part: part.t[0])
+    notes = list(dict.fromkeys(note for part in found for note in part.notes))
+    notes += [f"{lost} samples in short stretches between gaps are left out"] if lost else []
+    joined = {
+        key: np.concatenate([getattr(part, key) for part in found])
+        for key in ("t", "q", "dq", "ddq", "tau")
+    }
+    return Recording(**joined, cutoff=cutoff, notes=tuple(notes))
+
+
 def _with_rates(
     model: Any, t: Array, q: Array, dq: Any, ddq: Any, tau: Array, cutoff: float | None
 ) -> Recording:
-    """What of dq and ddq is missing, from the filtered positions or rates."""
+    """What of dq and ddq is missing, from the filtered positions or rates of one stretch."""
     if dq is not None and model.n == model.nq:
         check_given_rates(model, t, q, dq, "dq", "q")
     if ddq is not None and dq is not None:
@@ -153,10 +189,11 @@ def _with_rates(
     else:
         dq, ddq, _ = smooth(dq, dt, cutoff)
     cut = margin(dt, cutoff)
-    if len(t) < 2 * cut + 16:
+    least = 2 * cut + LEAST
+    if len(t) < least:
         raise InputError(
             f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
-            f"{cutoff:.3g} Hz; expected {2 * cut + 16} at least. Record longer, or give dq and ddq."
+            f"{cutoff:.3g} Hz; expected {least} at least. Record longer, or give dq and ddq."
         )
     notes.append(
         f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {cut} samples at "

@@ -46,6 +46,12 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
             )
 
 
+def gaps(t: Array) -> Array:
+    """Numbers of the samples after which there is none for more than five mean steps."""
+    steps = np.diff(t)
+    return np.flatnonzero(steps > 5 * steps.mean())
+
+
 def check_given_rates(model: Model, t: Array, x: Array, rate: Array, what: str, of: str) -> None:
     """Refuse rates that are a multiple of the derivative of what they belong to.
 
@@ -76,9 +82,10 @@ def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
     steps = np.diff(t)
     if steps.mean() > 0.5:
         found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
-    if steps.max() > 5 * steps.mean():
+    if count := len(gaps(t)):
+        more = f", and {count - 1} shorter gaps" if count > 1 else ""
         at = t[int(steps.argmax())]
-        found.append(f"no samples for {steps.max():.3g} s after t = {at:.6g} s")
+        found.append(f"no samples for {steps.max():.3g} s after t = {at:.6g} s{more}")
     x = positions(bounds, q)
     for k, name in enumerate(bounds.names):
         limit = bounds.effort[k]

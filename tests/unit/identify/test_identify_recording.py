@@ -137,6 +137,25 @@ def test_uneven_steps_are_resampled_and_told():
     assert "uneven" in data.notes[0] and np.ptp(np.diff(data.t)) < 1e-12
 
 
+def test_nothing_is_made_up_for_a_gap():
+    kept = np.r_[0:250, 300:310, 380 : len(MOTION)]
+    data = make_recording(ROBOT, MOTION.t[kept], MOTION.q[kept], TAU[kept])
+    whole = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, cutoff=data.cutoff)
+    assert set(data.t) < set(MOTION.t[kept])
+    same = np.isin(whole.t, data.t)
+    scale = np.abs(whole.ddq).max()
+    assert np.abs(data.ddq - whole.ddq[same]).max() < 0.05 * scale  # ends of the stretches
+    assert "10 samples in short stretches" in data.notes[-2]
+    assert "no samples for" in data.notes[-1] and "1 shorter gap" in data.notes[-1]
+    assert data.dt == pytest.approx(0.02)
+
+
+def test_a_recording_of_gaps_is_refused():
+    t = MOTION.t[:40] + 10 * (np.arange(40) // 10)
+    with pytest.raises(InputError, match="no more than 10 samples follow each other"):
+        make_recording(ROBOT, t, MOTION.q[:40], TAU[:40])
+
+
 def test_odd_forces_and_times_are_told():
     data = make_recording(ROBOT, MOTION.t, MOTION.q, 1000 * TAU, MOTION.dq, MOTION.ddq)
     assert any("its limit is 80" in note for note in data.notes)
