@@ -76,4 +76,9 @@ def graph_of(
             "such as shapes={'q': 7, 'x': (3, 3), 't': ()}."
         )
     ports = [Port(k, (v,) if isinstance(v, int) else tuple(v)) for k, v in shapes.items()]
+    for port in ports:
+        if any(length < 1 for length in port.shape):
+            raise InputError(
+                f"the shape of {port.name!r} is {port.shape}; expected lengths of 1 or more."
+            )
     return trace(function, ports), name

@@ -213,9 +213,13 @@ def find_ports(graph: Graph, wrt: Sequence[str] | None) -> list[int]:
     names = [port.name for port in graph.inputs]
     if wrt is None:
         return list(range(len(names)))
-    for name in wrt:
+    if not wrt:
+        raise InputError(f"wrt is empty; expected some of the inputs {', '.join(names)}.")
+    for k, name in enumerate(wrt):
         if name not in names:
             raise NameLookupError(f"there is no input {name!r}; the inputs are {', '.join(names)}.")
+        if name in wrt[:k]:
+            raise InputError(f"wrt has {name!r} twice; name it once.")
     return [names.index(name) for name in wrt]
 
 

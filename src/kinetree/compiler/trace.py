@@ -98,6 +98,9 @@ class TracedScalar:
     def __ge__(self, other: object) -> NoReturn:
         refuse("cannot be compared")
 
+    def __abs__(self) -> NoReturn:
+        refuse("has no abs()")
+
     def __float__(self) -> NoReturn:
         refuse("is no float (it was written into an array of floats, or given to `math`)")
 
@@ -112,8 +115,8 @@ def refuse(what: str) -> NoReturn:
     """Say why a traced scalar cannot do it, and what to write instead."""
     raise GraphError(
         f"a traced scalar {what}: it stands for every value at once. Branch on the model, never on "
-        "q; take sin, cos, sqrt, sign and where from kinetree.scalars; build arrays with "
-        "np.array([...]) instead of writing into arrays of floats."
+        "q; take sin, cos, sqrt, absolute, sign and where from kinetree.scalars; build arrays "
+        "with np.array([...]) instead of writing into arrays of floats."
     )
 
 

@@ -177,6 +177,10 @@ def test_derivative_of_a_function_and_of_a_kernel_are_kernels():
 def test_what_cannot_be_differentiated_is_refused(graph):
     with pytest.raises(NameLookupError, match=r"no input 'z'; the inputs are x, y"):
         jacobian(graph, ["z"])
+    with pytest.raises(InputError, match=r"wrt is empty; expected some of the inputs x, y"):
+        jacobian(graph, [])
+    with pytest.raises(InputError, match=r"wrt has 'x' twice"):
+        jacobian(graph, ["x", "y", "x"])
     with pytest.raises(GraphError, match=r"one number, but the graph computes f \(3,\)"):
         gradient(graph)
     with pytest.raises(InputError, match=r"mode is 'sideways'"):
@@ -185,6 +189,10 @@ def test_what_cannot_be_differentiated_is_refused(graph):
         kt.derivative(every_function, kind="slope", shapes={"x": 3, "y": 2})
     with pytest.raises(InputError, match=r"'every_function' is a function.*shapes="):
         kt.derivative(every_function)
+    with pytest.raises(InputError, match=r"the shape of 'x' is \(0,\); expected lengths of 1"):
+        kt.derivative(every_function, shapes={"x": 0, "y": 2})
+    with pytest.raises(GraphError, match=r"has no abs\(\).*absolute"):
+        kt.derivative(lambda x: abs(x), shapes={"x": 3})
     with pytest.raises(InputError, match=r"only a Jacobian has a mode"):
         kt.derivative(every_function, kind="jvp", mode="forward", shapes={"x": 3, "y": 2})
     with pytest.raises(InputError, match=r"has its own"):
