@@ -41,6 +41,8 @@ class RolloutStudy:
                 "Take a longer dt."
             )
         given = {x: settings[x] for x in ("q0", "dq0", *FORCES) if settings[x] is not None}
+        for name in {"q0", "dq0"} - set(given):
+            raise InputError(f"{name} is None; expected numbers, or what is drawn, e.g. Normal().")
         self.shapes = {
             "q0": (model.nq,),
             "dq0": (model.n,),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from operator import index
 from typing import Any, TypedDict
 
 import numpy as np
@@ -134,6 +135,12 @@ def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
 
 def whole(value: Any, name: str, least: int) -> int:
     """A whole number of at least so many."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 2**63:
-        raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more.")
-    return int(value)
+    try:
+        found = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        found = -1
+    if not least <= found < 2**63:
+        raise InputError(
+            f"{name} is {value!r}; expected a whole number, {least} or more and below 2**63."
+        )
+    return found

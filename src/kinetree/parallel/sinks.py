@@ -142,6 +142,9 @@ def check_place(output: Any) -> Path | None:
     check_ending(path)
     if not path.parent.is_dir():
         raise InputError(f"the folder of output {path} does not exist; expected one that does.")
+    for taken in (path, partial_of(path)):
+        if taken.is_dir():
+            raise InputError(f"{taken} is a folder; expected the name of a file for output.")
     return path
 
 

@@ -198,3 +198,10 @@ def test_a_missing_package_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'kinetree\[parquet\]'"):
         rollouts(ROBOT, 5, output=tmp_path / "a.parquet", **STUDY)
+
+
+@pytest.mark.parametrize("taken", ["study.npy", "study.npy.partial"])
+def test_a_folder_in_the_place_of_the_file_is_named_before_the_work(tmp_path, taken):
+    (tmp_path / taken).mkdir()
+    with pytest.raises(InputError, match=rf"{taken} is a folder"):
+        rollouts(ROBOT, 2, output=tmp_path / "study.npy", **STUDY)
