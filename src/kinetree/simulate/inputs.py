@@ -11,7 +11,7 @@ from kinetree.arrays import Array
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.free import FREE, free_ports
+from kinetree.free import free_ports
 from kinetree.model import Model
 from kinetree.simulate.controller import Controller, as_controller
 from kinetree.simulate.feed import Feed, Sampled
@@ -73,7 +73,7 @@ def make_feed(model: Model, actors: Actors, parameters: Mapping[str, Any]) -> Fe
         if source.constant is not None:
             constants[f"signal {name}"] = source.constant, source.constant.shape[-1:]
     for port in free_ports(model, actors.parameters):
-        what = f"{FREE[port.name][1]} of {port.name}"
+        what = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", what)
         constants[f"parameter {port.name}"] = value, port.shape
     named: dict[str, Source | None] = {"tau": actors.tau, "F_ext": actors.F_ext}

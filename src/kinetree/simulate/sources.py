@@ -127,7 +127,7 @@ def arguments(function: Callable[..., Any]) -> int:
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
     """An array (..., *shape) of finite numbers."""
     try:
-        x = np.array(value, float)
+        x = np.asarray(value, float).copy()  # tensors of torch know no copy of NumPy's
     except (TypeError, ValueError) as problem:
         raise InputError(
             f"{name} is {value!r}; expected an array (..., {', '.join(map(str, shape))}), "
