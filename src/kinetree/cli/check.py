@@ -19,7 +19,9 @@ def check(
     /,
     *,
     effort: Annotated[float | None, Parameter(help="One force limit for all, N m or N.")] = None,
-    velocity: Annotated[float | None, Parameter(help="One speed limit for all joints.")] = None,
+    velocity: Annotated[
+        float | None, Parameter(help="One speed limit for all, rad/s, m/s.")
+    ] = None,
     tolerance: Annotated[float, Parameter(help="Share of a limit that is forgiven.")] = 1e-6,
     json: Json = False,
     degrees: Degrees = False,
@@ -39,6 +41,7 @@ def check(
     kinetree simulate panda --duration 0.2 -o - | kinetree check panda - --json
     ```
     """
+    from kinetree.cli.angles import factors
     from kinetree.cli.choices import find_robot
     from kinetree.cli.margins import document, margins, print_verdict
     from kinetree.cli.show import print_json
@@ -46,11 +49,8 @@ def check(
 
     found = find_robot(robot)
     motion = read_trajectory(trajectory, found, degrees)
-    if degrees and velocity is not None:
-        from math import radians
-
-        velocity = radians(velocity)
-    limits = {"effort": effort, "velocity": velocity}
+    speed = None if velocity is None else velocity * factors(found.model, "dq", degrees)
+    limits = {"effort": effort, "velocity": speed}
     report = found.check(motion, tolerance=tolerance, **limits)
     rows = margins(found, motion, report, degrees, **limits)
     if json:

@@ -194,6 +194,14 @@ def test_degrees_of_a_trajectory(program, panda):
         assert a["unit"] == b["unit"].replace("rad", "deg")
 
 
+def test_a_speed_limit_in_degrees_leaves_slides_in_metres(program):
+    program("simulate cart_pole --q hinge=10 --duration 0.2 --degrees -o swing.csv")
+    found = program.json("check cart_pole swing.csv --degrees --velocity 10", code=1)
+    margins = {m["joint"]: (m["upper"], m["unit"]) for m in found["margins"]}
+    assert margins["slide"] == (10, "m/s")
+    assert margins["hinge"] == (pytest.approx(10), "deg/s")
+
+
 # ----- how numbers may be typed
 
 
