@@ -93,4 +93,7 @@ def announce(model: Model, source: str, strict: bool) -> None:
     if strict:
         raise ModelError(f"{source} has {len(texts)} warnings and strict=True: {' '.join(texts)}")
     more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
-    warnings.warn(f"{source}: {' '.join(texts[:3])}{more}", KinetreeWarning, stacklevel=3)
+    told = f"{' '.join(texts[:3])}{more}"
+    name = os.path.basename(source)  # which most remarks begin with; the folder may be needed, too
+    told = f"{source}{told[len(name) :]}" if told.startswith(f"{name}:") else f"{source}: {told}"
+    warnings.warn(told, KinetreeWarning, stacklevel=3)

@@ -68,8 +68,9 @@ def test_the_report_counts_names_and_places_what_was_merged(gripper):
 
 
 def test_impossible_inertia_is_used_and_warned_about_with_its_line(impossible):
-    with pytest.warns(kt.KinetreeWarning, match="triangle inequality"):
+    with pytest.warns(kt.KinetreeWarning, match="triangle inequality") as told:
         robot = kt.load(impossible)
+    assert str(told[0].message).startswith(f"{impossible}:5: link 'left'")
     (warning,) = robot.report.warnings
     assert "'left'" in warning.text
     assert warning.where == "impossible.urdf:5"

@@ -52,9 +52,9 @@ def find_robot(name: str) -> "Robot":
     if plain in robots.__all__:
         return getattr(robots, plain)()
     path = Path(name)
-    if path.is_dir():
+    if name and path.is_dir():
         raise InputError(f"{name} is a folder; expected a robot file.{_inside(path)}")
-    if path.suffix.lower() in (*URDF, *MJCF) or path.exists():
+    if path.suffix.lower() in (*URDF, *MJCF) or (name and path.exists()):
         if not path.exists():
             raise InputError(f"there is no file {name}; expected a robot.{_beside(path)}")
         return load(path)

@@ -7,6 +7,7 @@ from kinetree.arrays import Array
 from kinetree.cli.angles import factors, names, units
 from kinetree.cli.show import console, number, table
 from kinetree.cli.vectors import vector
+from kinetree.cli.words import STREAM
 from kinetree.errors import InputError
 from kinetree.model import Model
 
@@ -22,9 +23,8 @@ def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
     """A state comes from the options or from a file, not from both."""
     typed = [f"--{name}" for name, words in given.items() if words]
     if data is not None and typed:
-        raise InputError(
-            f"{', '.join(typed)} and the file {data} both give states; expected one of them."
-        )
+        source = "standard input" if data == STREAM else f"the file {data}"
+        raise InputError(f"{', '.join(typed)} and {source} both give states; expected one of them.")
 
 
 def document(model: Model, state: Mapping[str, Array], degrees: bool) -> dict[str, Any]:

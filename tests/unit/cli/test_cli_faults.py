@@ -32,6 +32,8 @@ CASES = {
     "id planar_2r nope.csv": "there is no file nope.csv",
     "id planar_2r .": "is a folder; expected a CSV file",
     "id planar_2r in.csv --q 1 2": "--q and the file in.csv both give states",
+    "id planar_2r - --q 1 2": "--q and standard input both give states",
+    "id ''": "there is no robot ''",
     "id planar_2r in.csv -o in.csv": "which is being read",
     "id planar_2r in.csv -o no/out.csv": "there is no folder no",
     "id planar_2r in.csv -o .": "a folder; expected the name of a file",
