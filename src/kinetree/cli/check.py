@@ -20,7 +20,7 @@ def check(
     *,
     effort: Annotated[float | None, Parameter(help="One force limit for all, N m or N.")] = None,
     velocity: Annotated[
-        float | None, Parameter(help="One speed limit for all, rad/s, m/s.")
+        float | None, Parameter(help="One speed limit for all, rad/s or m/s.")
     ] = None,
     tolerance: Annotated[float, Parameter(help="Share of a limit that is forgiven.")] = 1e-6,
     json: Json = False,
