@@ -20,8 +20,11 @@ from kinetree.parallel.columns import argument_columns
 from kinetree.parallel.draws import Anywhere, Choice, Grid, Normal, Spread, Uniform
 from kinetree.parallel.philox import normals, uniforms, words
 from kinetree.parallel.places import anywhere
+from kinetree.simulate.inputs import check_quaternions
 
 POSITIVE = {"mass", "friction"}
+POSITIONS = {"q", "q0"}
+FAR = 5  # standard deviations from the mean that a normal number may well have
 RANDOM = (Normal, Uniform, Choice, Grid, Anywhere, Spread)
 
 
@@ -54,6 +57,8 @@ class Arguments:
         self.values = {name: self._checked(name, value) for name, value in given.items()}
         for name in POSITIVE & set(self.values):
             _check_positive(name, self.values[name])
+        for name in POSITIONS & set(self.values):
+            _check_turns(model, name, self.values[name])
         grids = {name: x for name, x in self.values.items() if isinstance(x, Grid)}
         self.grids = {name: len(x.values) for name, x in grids.items()}
         self._move: Kernel | None = None
@@ -78,7 +83,7 @@ class Arguments:
         value, shape, S = self.values[name], self.shapes[name], len(samples)
         count = math.prod(shape)
         match value:
-            case Normal() if name in ("q", "q0"):
+            case Normal() if name in POSITIONS:
                 return self._moved(name, value, samples)
             case Normal():
                 z = normals(self.seed, name, samples, count).reshape(S, *shape)
@@ -126,7 +131,7 @@ class Arguments:
         shape, where = self.shapes[name], f"{name} of the study"
         match value:
             case Normal():
-                sides = (self.model.n,) if name in ("q", "q0") else shape
+                sides = (self.model.n,) if name in POSITIONS else shape
                 std = _array(value.std, sides, f"std of {where}")
                 if (std < 0).any():
                     raise InputError(f"std of {where} is {std.tolist()}; expected 0 or more.")
@@ -141,7 +146,7 @@ class Arguments:
                 if x.ndim == 0 or not len(x):
                     raise ShapeError(f"values of {where} have shape {x.shape}; expected (k, ...).")
                 return type(value)(np.array([_array(v, shape, f"value of {where}") for v in x]))
-            case Anywhere() if name not in ("q", "q0"):
+            case Anywhere() if name not in POSITIONS:
                 raise InputError(f"{where} is Anywhere(), which is for positions; use Uniform.")
             case Spread() if name not in self.own:
                 raise InputError(f"{where} is a Spread, which is for data of the robot alone.")
@@ -153,18 +158,36 @@ class Arguments:
 
 
 def _check_positive(name: str, value: Any) -> None:
-    """Data that cannot be below zero; what is Normal may be, far from its mean."""
+    """Data that cannot be below zero."""
     match value:
         case Uniform():
             lowest = value.low
         case Choice() | Grid():
             lowest = value.values
         case Normal():
-            lowest = value.mean
+            lowest = value.mean - FAR * value.std
         case _:
             lowest = 0.0 if varies(value) else value
     if np.min(lowest) < 0:
         raise InputError(f"{name} of the study reaches {np.min(lowest):g}; expected 0 or more.")
+
+
+def _check_turns(model: Model, name: str, value: Any) -> None:
+    """Quaternions are of length 1, and are not drawn number by number."""
+    match value:
+        case Uniform():
+            if model.nq != model.n and (value.low != value.high).any():
+                raise InputError(
+                    f"{name} of the study is Uniform, but {model.name!r} has quaternions, whose "
+                    "numbers are not drawn one by one; use Normal, Choice or Anywhere."
+                )
+            check_quaternions(model, value.low, name)
+        case Choice() | Grid():
+            check_quaternions(model, value.values, name)
+        case Normal():
+            check_quaternions(model, value.mean, f"the mean of {name}")
+        case _ if not varies(value):
+            check_quaternions(model, value, name)
 
 
 def _array(value: Any, shape: tuple[int, ...], where: str) -> Array:

@@ -102,17 +102,22 @@ def common_batch(q0: Array, dq0: Array, feed: Feed) -> tuple[int, ...]:
 def positions(model: Model, q0: Any) -> Array:
     """Initial positions, (..., nq), quaternions of length 1."""
     q0 = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
+    check_quaternions(model, q0, "q0")
+    return q0
+
+
+def check_quaternions(model: Model, q: Array, name: str) -> None:
+    """Refuse positions, (..., nq), whose quaternions are no rotations."""
     for joint in model.joints:
         if joint.type in (SPHERICAL, FREE_JOINT):
-            length = np.linalg.norm(q0[..., list(joint.coords[:4])], axis=-1)
+            length = np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1)
             bad = np.argwhere(abs(length - 1) > 1e-9)
             if len(bad):
                 at = tuple(int(k) for k in bad[0])
                 raise InputError(
-                    f"the quaternion of joint {joint.name!r} in q0{list(at)} has length "
+                    f"the quaternion of joint {joint.name!r} in {name}{list(at) or ''} has length "
                     f"{float(length[at]):.12g}; expected 1. Divide it by its length."
                 )
-    return q0
 
 
 def rates(model: Model, dq0: Any) -> Array:
