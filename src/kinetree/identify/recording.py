@@ -138,8 +138,8 @@ def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) ->
         if own.stop - own.start < least:
             lost += own.stop - own.start
             continue
-        t, q, dq, ddq, tau = (x if x is None else x[own] for x in columns)
-        part = _with_rates(model, t, q, dq, ddq, tau, cutoff)
+        cut: list[Any] = [x if x is None else x[own] for x in columns]
+        part = _with_rates(model, *cut, cutoff=cutoff)
         cutoff = part.cutoff
         least = LEAST + (0 if cutoff is None else 2 * margin(part.dt, cutoff))
         found.append(part)
