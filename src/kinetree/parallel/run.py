@@ -11,16 +11,17 @@ from kinetree.errors import InputError
 from kinetree.parallel.engines import make_engine
 from kinetree.parallel.model_text import model_text
 from kinetree.parallel.plain import settings_text
-from kinetree.parallel.progress import Progress
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import results
 from kinetree.parallel.sinks import MemorySink, Sink, check_place, make_sink, row_dtype
 from kinetree.parallel.work import Study, own_version, prepare, study_text
 from kinetree.robot import Robot
+from kinetree.simulate.progress import Progress
 
 CHUNK = 8 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
 PATIENCE = 0.5  # s that a chunk is expected to take at most: then bars move and Ctrl-C is heard
 LANES = 8  # samples that a core computes at a time, where their kernel allows
+SAMPLES = "{task.completed}/{task.total}"  # in a bar
 LONG = 20_000  # characters of settings that are still written out in the metadata
 
 
@@ -72,7 +73,8 @@ def run_study(
     try:
         chunk = _chunk(options.get("chunk"), study, samples, engine.workers)
         sink = make_sink(path, dtype, samples * study.rows, meta, options.get("resume", False))
-        with Progress(f"{kind} of {robot.name}", samples, options.get("progress")) as bar:
+        what = f"{kind} of {robot.name}"
+        with Progress(what, samples, options.get("progress"), SAMPLES) as bar:
             _stream(engine, study, sink, samples, chunk, bar)
     finally:
         engine.close()

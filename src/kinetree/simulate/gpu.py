@@ -45,7 +45,7 @@ def simulate_on_gpu(
     given = read_given(model, q0, dq0, *acting, parameters)
     steps = gpu_steps(model, given.setup, acting, method, bound)
     rows, kept = record_rows(len(times), every)
-    with Progress(float(times[-1]), progress) as bar:
+    with Progress("simulating", float(times[-1]), progress) as bar:
         outcome = steps.run(given, times, rows, bar, limits == "stop")
     controller = known_controller(given.setup.actors.controller)
     meta = {"method": method.name, "controller": controller, "steps": len(times) - 1}

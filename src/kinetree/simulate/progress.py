@@ -8,14 +8,18 @@ from typing import Any, Self
 PATIENCE = 1.0  # s
 
 
-class Progress:
-    """A bar over simulated time; shown on request, or by itself on a terminal.
+SECONDS = "{task.completed:.3g} of {task.total:.3g} s"
 
-    `shown` is True, False, or None for "where somebody watches".
+
+class Progress:
+    """A bar; shown on request, or by itself on a terminal.
+
+    what, total: of what, and how much of it there is. shown: True, False, or None for "where
+    somebody watches". count: how rich writes what is done.
     """
 
-    def __init__(self, duration: float, shown: bool | None) -> None:
-        self.duration, self.shown = duration, shown
+    def __init__(self, what: str, total: float, shown: bool | None, count: str = SECONDS) -> None:
+        self.what, self.total, self.shown, self.count = what, total, shown, count
         self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -32,8 +36,8 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, t: float) -> None:
-        """The simulation has come to time t."""
+    def update(self, done: float) -> None:
+        """So much is done."""
         bar = self._bar
         if bar is None:
             wanted = sys.stderr.isatty() if self.shown is None else self.shown
@@ -41,21 +45,18 @@ class Progress:
             if not wanted or not (late or self.shown):
                 return
             bar = self._open()
-        bar.update(self._task, completed=t)
+        bar.update(self._task, completed=done)
 
     def _open(self) -> Any:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns = (
-            TextColumn("simulating"),
-            BarColumn(),
-            TextColumn("{task.completed:.3g} of {task.total:.3g} s"),
-            TimeRemainingColumn(),
-        )
+        words, count = TextColumn("{task.description}"), TextColumn(self.count)
+        columns = (words, BarColumn(), count, TimeRemainingColumn())
         # asked for, it stays as a line; by itself, it leaves nothing behind
         self._bar = Bar(*columns, console=Console(stderr=True), transient=self.shown is None)
-        self._task = self._bar.add_task("simulate", total=self.duration)
+        self._task = self._bar.add_task(escape(self.what), total=self.total)
         self._bar.start()
         return self._bar

@@ -100,7 +100,7 @@ def simulate(
             model, q0, dq0, acting, parameters, fixed, times, int(every), bound, limits, progress
         )
     setup = read_setup(model, q0, dq0, tau, F_ext, controller, parameters)
-    with Progress(float(times[-1]), progress) as bar:
+    with Progress("simulating", float(times[-1]), progress) as bar:
         if way is None:
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
             adaptive = _adaptive(model, setup, (tau, F_ext, controller), bound)

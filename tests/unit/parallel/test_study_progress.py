@@ -2,7 +2,7 @@
 
 import kinetree as kt
 from kinetree.parallel import Normal, rollouts
-from kinetree.parallel.progress import Progress
+from kinetree.parallel.run import SAMPLES, Progress
 
 ROBOT = kt.robots.double_pendulum()
 STUDY = {"q0": Normal(0, 1), "duration": 0.01}
@@ -21,7 +21,7 @@ def test_a_bar_on_request(capfd):
 
 def test_a_bar_is_taken_away_when_a_study_ends(capfd):
     try:
-        with Progress("study", 5, True) as bar:
+        with Progress("study", 5, True, SAMPLES) as bar:
             bar.update(2)
             raise KeyboardInterrupt
     except KeyboardInterrupt:
