@@ -44,6 +44,9 @@ class BaseParameters:
     kept: tuple[int, ...]
     K: Array
 
+    def __repr__(self) -> str:
+        return f"BaseParameters({self.count} combinations of {len(self.parameters)} parameters)"
+
     @property
     def count(self) -> int:
         """Number of base parameters: the rank of Y over all states."""

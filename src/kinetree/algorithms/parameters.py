@@ -76,11 +76,11 @@ def with_parameters(model: Model, pi: Any) -> Model:
                 friction=JointFriction((x[0], x[1]), (x[2], x[3]), joint.friction.function),
                 armature=x[4],
             )
-            for joint, x in zip(model.joints, drives, strict=True)
+            for joint, x in zip(model.joints, drives.tolist(), strict=True)
         ),
         rotors=tuple(
             replace(rotor, inertia=x)
-            for rotor, x in zip(model.rotors, rest[5 * joints :], strict=True)
+            for rotor, x in zip(model.rotors, rest[5 * joints :].tolist(), strict=True)
         ),
     )
 

@@ -67,6 +67,13 @@ class Identification:
         data = self.test if data is None else data
         return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
 
+    def __repr__(self) -> str:
+        error = ", ".join(f"{x:.3g}" for x in self.error())
+        return (
+            f"Identification({self.robot.name!r}, {len(self.fit.beta)} base parameters from "
+            f"{len(self.train.q)} samples; error on held-out motion {error} N m or N)"
+        )
+
     def _repr_html_(self) -> str:
         test, now = self.test, self.error()
         before = test.tau - self.prior.inverse_dynamics(test.q, test.dq, test.ddq)

@@ -93,6 +93,9 @@ class LimitReport:
     violations: tuple[Violation, ...]
     scaling: UniformScaling
 
+    def __repr__(self) -> str:
+        return f"LimitReport({self.headline()})"
+
     @property
     def ok(self) -> bool:
         """Whether no limit is violated."""

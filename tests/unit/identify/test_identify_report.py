@@ -25,6 +25,17 @@ def test_the_summary_names_joints_parameters_errors_and_what_is_open(found):
     assert "low-pass at" in text and "95% interval" in text
 
 
+def test_a_prompt_shows_one_line_and_plain_numbers(found):
+    error = ", ".join(f"{x:.3g}" for x in found.error())
+    assert repr(found) == (
+        f"Identification('{found.robot.name}', {found.base.r} base parameters from "
+        f"{len(found.train.q)} samples; error on held-out motion {error} N m or N)"
+    )
+    assert "float64" not in repr([joint.friction for joint in found.robot.model.joints])
+    base = repr(found.robot.base_parameters())
+    assert base.startswith("BaseParameters(") and base.endswith(" parameters)")
+
+
 def test_the_tables_are_tables_of_markdown(found):
     lines = [line for line in found.summary().splitlines() if line.startswith("|")]
     assert len(lines) > found.base.r + len(found.sought.names)

@@ -190,3 +190,11 @@ def test_strangers_and_batches_are_refused():
     with pytest.raises(InputError, match=r"batch of shape \(2,\).*rollout"):
         robot.check(motion)
     assert robot.check(motion.rollout(1)).samples == 3
+
+
+def test_a_prompt_shows_the_headline():
+    robot = wheel(velocity=0.5)
+    motion = quintic([0], [1], 2, 0.01, robot=robot)
+    said = "LimitReport(wheel, 'quintic': 2 s, 201 samples, "
+    assert repr(robot.check(motion)) == f"{said}1 violation)"
+    assert repr(robot.check(motion, velocity=5.0)) == f"{said}within all limits)"
