@@ -12,7 +12,8 @@ def check_model(model: Model) -> None:
     if model.n == 0:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
-            "kinetree.algorithms has every quantity of it."
+            "kinetree.algorithms has every quantity of it. If the whole robot floats, "
+            "kt.load(path, floating=True) gives it a free joint."
         )
     data = {key: getattr(model, key) for key in ("M_pi", "m", "com", "I_com", "gravity")}
     data |= {f"axis of {x.name!r}": x.screw for x in model.joints if x.screw is not None}
