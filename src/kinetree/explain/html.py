@@ -11,33 +11,27 @@ from kinetree.explain.record import Explanation
 FEW = 8  # links that are shown open
 GREEK = {"omega": "ω", "alpha": "α", "tau": "τ"}
 STYLE = """
-.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; color: #1c2430; }
+.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; }
 .kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }
-.kinetree p { margin: 0.2em 0 0.8em; color: #5a6472; }
-.kinetree details { border: 1px solid #d8dee6; border-radius: 6px; margin: 0.6em 0;
+.kinetree p { margin: 0.2em 0 0.8em; opacity: 0.7; }
+.kinetree details { border: 1px solid #8893a355; border-radius: 6px; margin: 0.6em 0;
   padding: 0 0.8em; }
 .kinetree summary { font-weight: 600; padding: 0.5em 0; cursor: pointer; }
 .kinetree .scroll { overflow-x: auto; }
 .kinetree table { border-collapse: collapse; margin: 0 0 0.9em; background: none; }
 .kinetree th, .kinetree td { padding: 0.12em 0.7em 0.12em 0; border: none; text-align: left; }
-.kinetree th { font-weight: 600; border-bottom: 1px solid #c3ccd7; white-space: nowrap; }
-.kinetree th small, .kinetree .soft { font-weight: 400; color: #5a6472; }
-.kinetree .name { min-width: 11em; }
-.kinetree .equation { min-width: 15em; font-style: italic; color: #5a6472; }
+.kinetree th { font-weight: 600; border-bottom: 1px solid #8893a388; white-space: nowrap; }
+.kinetree th small, .kinetree .soft { font-weight: 400; opacity: 0.7; }
+.kinetree .name { min-width: 9em; }
+.kinetree .equation { min-width: 10em; font-style: italic; opacity: 0.7; }
 .kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
   font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
-.kinetree .zero { color: #a3acb8; }
+.kinetree .zero { opacity: 0.4; }
 .kinetree .total td, .kinetree .more td { font-weight: 600; }
-.kinetree .total td { border-top: 1px solid #c3ccd7; }
+.kinetree .total td { border-top: 1px solid #8893a388; }
 .kinetree code { white-space: normal; }
 .kinetree td { vertical-align: top; }
 .kinetree sub, .kinetree sup { line-height: 0; }
-@media (prefers-color-scheme: dark) {
-  .kinetree { color: #e3e8ef; }
-  .kinetree p, .kinetree th small, .kinetree .soft, .kinetree .equation { color: #9aa6b5; }
-  .kinetree .zero { color: #66717f; }
-  .kinetree details, .kinetree th, .kinetree .total td { border-color: #46505e; }
-}
 """
 
 
