@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 # position in a table -> what stands there
-NDARRAY_TYPE = 2
 SCALAR = 60  # PyArray_Scalar(data, descr, base) -> scalar object
 NEW_FROM_DESCR = 94  # PyArray_NewFromDescr(type, descr, nd, dims, strides, data, flags, obj)
 FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature(...)

@@ -62,7 +62,7 @@ def _check_names(
     for quantity, joint in columns:
         if joint not in names[quantity]:
             raise InputError(
-                f"{where}: unknown joint {joint!r} in column '{quantity}:{joint}'; {owner} has "
+                f"{where}: unknown joint {joint!r} in a column of {quantity}; {owner} has "
                 f"{', '.join(names[quantity])}."
             )
     for quantity in QUANTITIES:

@@ -61,6 +61,11 @@ def read_csv(path: Any, robot: Any = None) -> Trajectory:
 
 def _keys(header: Sequence[str], file: str, line: int) -> list[tuple[str, str]]:
     """(quantity, joint) of every column."""
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        found = "semicolons" if ";" in header[0] else "tabs"
+        raise ParseError(
+            f"{file}, line {line}: {found} between columns; expected commas, and 0.5 for 0,5."
+        )
     keys: list[tuple[str, str]] = []
     for text in (x.strip() for x in header):
         quantity, colon, joint = text.partition(":")

@@ -86,7 +86,9 @@ GOOD = f"t,q:{A},q:{B}\n0,1,2\n0.1,1,2\n"
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (GOOD.replace(A, "knee"), r"line 1: unknown joint 'knee' in column 'q:knee'"),
+        (GOOD.replace(A, "knee"), r"line 1: unknown joint 'knee' in a column of q"),
+        (GOOD.replace(",", ";"), "line 1: semicolons between columns; expected commas"),
+        (GOOD.replace(",", "\t"), "line 1: tabs between columns; expected commas"),
         (GOOD.replace(f",q:{B}", "").replace(",2", ""), rf"line 1: q of {B} is missing"),
         (GOOD + "0.1,1,2\n", r"line 4: t = 0\.1 s comes after t = 0\.1 s of line 3"),
         (GOOD + "0.05,1,2\n", r"line 4: .* times must increase"),
