@@ -49,6 +49,10 @@ def _joint(joint: JointDescription, by_name: Mapping[str, JointDescription], num
 
 def joint_friction(friction: Friction, joint: str) -> JointFriction:
     """Friction as given, with one coefficient or two, as pairs for both directions."""
+    if not isinstance(friction, Friction):
+        raise InputError(
+            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
+        )
     return JointFriction(
         friction.pair("viscous", joint), friction.pair("coulomb", joint), friction.function
     )

@@ -152,7 +152,9 @@ def test_friction_is_given_to_the_joints_that_are_named():
     assert rubbed.joints[0] is model.joints[0]
 
 
-def test_friction_of_an_unknown_joint_is_refused():
+def test_friction_of_an_unknown_joint_or_no_record_is_refused():
     model = random_model(3, 2)
     with pytest.raises(NameLookupError, match="has no joint 'elbow'"):
         model.with_friction({"elbow": Friction(1.0)})
+    with pytest.raises(InputError, match=r"is 0\.1; expected a record Friction"):
+        model.with_friction({model.joint_names[0]: 0.1})
