@@ -6,7 +6,7 @@ from typing import Any
 
 from kinetree.backends.cuda.arguments import prepare, targets
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
-from kinetree.backends.cuda.launch import Launch, load
+from kinetree.backends.cuda.launch import Launch, Loaded, load
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
 from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.cuda.toolkit import require_device
@@ -47,7 +47,7 @@ class CudaKernel:
         self.signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self.signature}"
         self._budget = budget
-        self._loaded: dict[tuple[str, int], Launch] = {}
+        self._loaded = Loaded(self._load)
         call = self._compute
         self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
 
@@ -67,19 +67,10 @@ class CudaKernel:
         return emit(graph, dtype, self._label, layout=layout)
 
     def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded when first asked for.
+        """The code on the current GPU, compiled and loaded when first asked for."""
+        return self._loaded.on_this_gpu(dtype)
 
-        Where values do not fit the registers, the order that needs fewer is tried as well.
-        """
-        key = (dtype, require_device().cuda.Device().id)
-        if key not in self._loaded:
-            best = self._load(dtype, short=False)
-            if best.spills:
-                best = min(best, self._load(dtype, short=True), key=lambda x: x.local)
-            self._loaded[key] = best
-        return self._loaded[key]
-
-    def _load(self, dtype: str, *, short: bool) -> Launch:
+    def _load(self, dtype: str, short: bool) -> Launch:
         shared = self.ordered(dtype, short=short)[1].warp_bytes
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 

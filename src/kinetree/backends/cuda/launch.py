@@ -4,6 +4,7 @@ A multiprocessor hides the waiting of one warp behind the work of others, so mor
 are better, as long as each has the registers it needs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,27 @@ class Launch:
         grid = -(-count // self.threads)
         shared = self.shared * self.threads // WARP
         self.function((grid,), (self.threads,), (np.int64(count), *arrays), shared)
+
+
+class Loaded:
+    """Code that was loaded, for each number type and GPU.
+
+    load: of a number type, and whether the order that keeps few values alive is wanted.
+    """
+
+    def __init__(self, load: Callable[[str, bool], Launch]) -> None:
+        self._load = load
+        self._known: dict[tuple[str, int], Launch] = {}
+
+    def on_this_gpu(self, dtype: str) -> Launch:
+        """Loaded when first asked for; where values spill, the shorter-lived order is tried too."""
+        key = (dtype, require_device().cuda.Device().id)
+        if key not in self._known:
+            best = self._load(dtype, False)
+            if best.spills:
+                best = min(best, self._load(dtype, True), key=lambda x: x.local)
+            self._known[key] = best
+        return self._known[key]
 
 
 def load(source: str, name: str, shared: int) -> Launch:

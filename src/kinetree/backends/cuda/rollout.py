@@ -7,10 +7,9 @@ import numpy as np
 
 from kinetree.backends.cuda.emit import ITEMSIZE
 from kinetree.backends.cuda.frame import make_frame
-from kinetree.backends.cuda.launch import Launch, load
+from kinetree.backends.cuda.launch import Launch, Loaded, load
 from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.cuda.stepping import NAME, emit_rollout
-from kinetree.backends.cuda.toolkit import require_device
 from kinetree.compiler.stepping import Run, Stepping
 
 
@@ -19,7 +18,7 @@ class CudaRollout:
 
     def __init__(self, stepping: Stepping) -> None:
         self.stepping = stepping
-        self._loaded: dict[tuple[str, int], Launch] = {}
+        self._loaded = Loaded(self._load)
 
     def ordered(self, *, short: bool = False) -> Stepping:
         """The stepping, with few values of its rate alive at once where `short`."""
@@ -31,19 +30,10 @@ class CudaRollout:
         return emit_rollout(self.ordered(short=short), dtype)
 
     def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded when first asked for.
+        """The code on the current GPU, compiled and loaded when first asked for."""
+        return self._loaded.on_this_gpu(dtype)
 
-        Where values do not fit the registers, the order that needs fewer is tried as well.
-        """
-        key = (dtype, require_device().cuda.Device().id)
-        if key not in self._loaded:
-            best = self._load(dtype, short=False)
-            if best.spills:
-                best = min(best, self._load(dtype, short=True), key=lambda x: x.local)
-            self._loaded[key] = best
-        return self._loaded[key]
-
-    def _load(self, dtype: str, *, short: bool) -> Launch:
+    def _load(self, dtype: str, short: bool) -> Launch:
         shared = make_frame(self.stepping, ITEMSIZE[dtype]).tile * ITEMSIZE[dtype]
         return load(self.source(dtype, short=short), NAME, shared)
 
