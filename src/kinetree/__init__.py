@@ -9,7 +9,19 @@ from kinetree.model import Builder, Model
 from kinetree.robot import Robot
 
 if typing.TYPE_CHECKING:
-    from kinetree import algorithms, controllers, motion, parallel, robots, simulate, spatial, views
+    from kinetree import (
+        algorithms,
+        controllers,
+        convert,
+        identify,
+        motion,
+        parallel,
+        robots,
+        simulate,
+        spatial,
+        testing,
+        views,
+    )
     from kinetree.backends.derivative import derivative
     from kinetree.backends.kernel import Kernel
     from kinetree.backends.threads import threads
@@ -33,8 +45,10 @@ __all__ = [
     "__version__",
     "algorithms",
     "controllers",
+    "convert",
     "derivative",
     "export",
+    "identify",
     "load",
     "motion",
     "parallel",
@@ -42,6 +56,7 @@ __all__ = [
     "simulate",
     "spatial",
     "symbolic",
+    "testing",
     "threads",
     "views",
 ]
