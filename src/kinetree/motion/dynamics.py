@@ -55,6 +55,11 @@ def of_model(model: Model) -> ModelDynamics:
 
 def robot_of(trajectory: Trajectory, robot: Any, purpose: str) -> Dynamics:
     """The robot given, or else the one that the trajectory remembers."""
+    if not isinstance(trajectory, Trajectory):
+        raise InputError(
+            f"{purpose} needs a Trajectory and got {trajectory!r:.60}; kinetree.motion plans them, "
+            "kinetree.motion.read_csv(path, robot) reads them, and those of a GPU have .cpu()."
+        )
     if robot is None and trajectory.model is None:
         raise InputError(
             f"{purpose} of trajectory {trajectory.name!r} needs a robot, and the trajectory "

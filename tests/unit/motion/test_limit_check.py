@@ -198,3 +198,9 @@ def test_a_prompt_shows_the_headline():
     said = "LimitReport(wheel, 'quintic': 2 s, 201 samples, "
     assert repr(robot.check(motion)) == f"{said}1 violation)"
     assert repr(robot.check(motion, velocity=5.0)) == f"{said}within all limits)"
+
+
+@pytest.mark.parametrize("wrong", ["plan.csv", [0.1, 0.2]])
+def test_what_is_no_trajectory_is_told_how_to_become_one(wrong):
+    with pytest.raises(InputError, match=r"needs a Trajectory and got .*read_csv\(path, robot\)"):
+        wheel().check(wrong)
