@@ -19,7 +19,7 @@ NAMES = ("kinetree", "pinocchio", "casadi_c")
 def ask(robot: str, effort: Effort) -> Answer:
     """kinetree with one and two threads on a million states; everybody with all cores."""
     answer, case = Answer(), load(robot)
-    effort = replace(effort, repeats=min(effort.repeats, 10))
+    effort = replace(effort, repeats=min(effort.repeats, 30))
     if cores() < 2:
         answer.notes.append("one core, so two threads are not measured")
         return answer
