@@ -2,6 +2,8 @@
 
 import re
 
+from kinetree.views.workbench.state import external_wrenches
+
 # Part of the viewer that the workbench never uses (its point clouds) asks for eval; it is refused.
 HARMLESS = ("Evaluating a string as JavaScript violates",)
 
@@ -56,13 +58,23 @@ class WorkbenchPage:
         )
         return self.page.evaluate(script, key)
 
-    def until(self, true, seconds=20):
-        """Wait until a function of ours is true; the page goes on meanwhile."""
+    def until(self, true, seconds=60):
+        """Wait until a function of ours is true; the page goes on meanwhile.
+
+        A panel that is brought up to date by another thread is seen half-way: what several values
+        must agree on is asked for here, not after it.
+        """
         for _ in range(int(seconds / 0.05)):
             if true():
                 return True
             self.page.wait_for_timeout(50)
         return bool(true())
+
+    def shows_tau(self):
+        """Whether the joint forces on the page are those of the state on the bench, bit by bit."""
+        state = self.bench.state
+        tau = state.robot.inverse_dynamics(state.q, state.dq, state.ddq, external_wrenches(state))
+        return self.values("tau") == {str(i): float(x) for i, x in enumerate(tau)}
 
     def shot(self, path):
         self.page.wait_for_timeout(700)  # the scene is drawn some frames after its messages
@@ -74,7 +86,7 @@ class WorkbenchPage:
 
         self.bench.state = self.bench.state.replace(push=None, **options)
         open_robot(self.bench, robot, None, [])
-        assert self.until(lambda: len(self.values("tau")) == robot.n)
+        assert self.until(self.shows_tau)
         self.tab("Forces")
         self.tab("Joints")
 

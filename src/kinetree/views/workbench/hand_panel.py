@@ -32,11 +32,11 @@ def add_hand(bench: Bench) -> None:
         found = hand_ellipsoids(state, name, SIZE * bench.scene.extent)
         text.content = hand_reading(name, p, found)
         for kind, node in nodes.items():
-            node.visible = kind in found and shown[kind].value
-            if node.visible:
+            if kind in found:  # placed before it is seen
                 node.position = tuple(p)
                 node.wxyz = tuple(quaternion(found[kind].R))
                 node.scale = tuple(float(x) for x in found[kind].radii)
+            node.visible = kind in found and shown[kind].value
 
     for element in (frame, *shown.values()):
         element.on_update(by_hand(lambda _: show(bench)))

@@ -18,6 +18,7 @@ from kinetree.views.workbench.state import State, external_wrenches, home
 LONGEST = 60.0  # s
 LARGE = 20  # degrees of freedom
 SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording, width of its average
+REACH = 3 * SMOOTH  # s before and after, from where the average takes values
 FREQUENCY = 8.0  # of the controlled joints, rad/s
 
 
@@ -97,7 +98,8 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
     """The motion of a hand on sliders: what they stood at, and when they were moved.
 
     A slider tells of its movements only, so that it is held in between. Jumps are made smooth, as
-    a robot would have to: the positions are averaged over about a quarter of a second.
+    a robot would have to: the positions are averaged over about a quarter of a second. The motion
+    rests as long before and after it, so that it begins and ends where the hand did.
     """
     if robot.model.n != robot.model.nq:
         raise InputError(
@@ -107,9 +109,9 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
     t, q = np.array([time for time, _ in kept]), np.array([q for _, q in kept])
     if len(t) < 2 or not np.ptp(q, axis=0).any():
         raise InputError("Nothing moved while recording; move a slider before finishing it.")
-    grid = np.arange(0.0, t[-1] - t[0] + 2 * SMOOTH, SAMPLE)
+    grid = np.arange(0.0, t[-1] - t[0] + 2 * (REACH + SAMPLE), SAMPLE)
     columns = {
-        ("q", name): smoothed(held(t - t[0], q[:, k], grid))
+        ("q", name): smoothed(held(t - t[0] + REACH, q[:, k], grid))
         for k, name in enumerate(robot.model.coordinate_names)
     }
     return from_columns(grid, columns, robot, "recording", "the recording")
@@ -122,7 +124,7 @@ def held(t: Array, x: Array, grid: Array) -> Array:
 
 def smoothed(x: Array) -> Array:
     """A bell-shaped average over time; before and after, the ends go on."""
-    reach = round(3 * SMOOTH / SAMPLE)
+    reach = round(REACH / SAMPLE)
     bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * SAMPLE / SMOOTH) ** 2)
     return np.convolve(np.pad(x, reach, mode="edge"), bell / bell.sum(), mode="valid")
 

@@ -63,8 +63,8 @@ def add_recursion(bench: Bench, bodies: list[Any]) -> None:
 
     def press(event: Any) -> None:
         by = {PREVIOUS: -1, NEXT: 1}.get(event.target.value)
-        slider.value = 0 if by is None else min(max(int(slider.value) + by, 0), len(plan))
-        with bench.showing:
+        with bench.showing:  # callbacks run in many threads: no step is lost between them
+            slider.value = 0 if by is None else min(max(int(slider.value) + by, 0), len(plan))
             draw(bench.state)
 
     def slide(_: Any) -> None:

@@ -129,10 +129,12 @@ class Handles:
     def follow(self, state: State) -> None:
         """Put the handles where the push is, but not those that a hand holds."""
         push = state.push
-        for node in (self.foot, self.tip, self.arrow):
+        if push is not None:
+            self._place(state, push)
+        for node in (self.foot, self.tip, self.arrow):  # seen once they are placed
             node.visible = push is not None
-        if push is None:
-            return
+
+    def _place(self, state: State, push: Push) -> None:
         foot = point_in_space(state, push)
         tip = foot + self.scale * push.force
         self.arrow.position = tuple(foot.tolist())

@@ -174,7 +174,7 @@ def test_a_recording_holds_what_was_set_and_moves_smoothly():
     robot = ROBOTS["planar_2r"]
     first, then = np.array([0.1, -0.2]), np.array([0.9, -0.2])
     trajectory = recorded(robot, [(5.0, first), (6.0, then), (7.0, then)])
-    early, late = (trajectory.t < 0.6), (trajectory.t > 1.4)
+    early, late = (trajectory.t < 1.0), (trajectory.t > 1.65)
     np.testing.assert_allclose(trajectory.q[early], np.tile(first, (early.sum(), 1)), atol=1e-12)
     np.testing.assert_allclose(trajectory.q[late], np.tile(then, (late.sum(), 1)), atol=1e-12)
     assert (np.diff(trajectory.q[:, 0]) > -1e-12).all()  # nothing swings beyond
@@ -182,6 +182,12 @@ def test_a_recording_holds_what_was_set_and_moves_smoothly():
     peak = 0.8 / (0.1 * np.sqrt(2 * np.pi))
     assert np.abs(trajectory.dq[:, 0]).max() == pytest.approx(peak, rel=0.03)
     assert np.abs(trajectory.dq[[0, -1]]).max() < 1e-9
+
+
+def test_a_recording_begins_and_ends_where_the_hand_did():
+    first, then = np.array([0.1, -0.2]), np.array([0.9, -0.2])
+    trajectory = recorded(ROBOTS["planar_2r"], [(5.0, first), (5.001, then), (5.002, then)])
+    np.testing.assert_allclose(trajectory.q[[0, -1]], [first, then], atol=1e-12)
 
 
 @pytest.mark.parametrize("kept", [[], [(0.0, np.zeros(2))], [(0.0, np.zeros(2))] * 9])
