@@ -224,7 +224,7 @@ def test_sixteen_processes_share_a_cache_while_some_are_killed(folder, monkeypat
             assert process.stdout.readline() == "made\n"
             process.kill()
     for k, process in enumerate(running):
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=180)
         assert k % 4 == 0 or (process.returncode, errors) == (0, "")
     for path in entries(folder):
         assert cache.unseal(path.stem, path.read_bytes()) is not None

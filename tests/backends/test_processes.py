@@ -14,7 +14,7 @@ from kinetree.backends.threads import run, threads
 
 def answer(kernel, arrays):
     """Run in the other process: a batch on two threads that are really there, and one state."""
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=60)
     run([meeting.wait] * 2, 2)
     eager(kernel)
     with threads(2):
@@ -31,7 +31,7 @@ def test_kernels_work_in_other_processes(arm, states, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork as such
         with multiprocessing.get_context(method).Pool(2) as pool:
-            answers = pool.starmap_async(answer, [(arm, arrays)] * 4).get(timeout=60)
+            answers = pool.starmap_async(answer, [(arm, arrays)] * 4).get(timeout=180)
     for pid, batch, single in answers:
         assert pid != os.getpid()
         assert (batch, single) == expected[1:]

@@ -24,7 +24,7 @@ class Door:
         self.host, self.origin = f"127.0.0.1:{guard.port}", f"http://127.0.0.1:{guard.port}"
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(self, path, *headers, method="GET", host=None):
         """The answer to a request; `host` may be a name or () for none at all."""

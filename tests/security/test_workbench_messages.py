@@ -62,7 +62,7 @@ def announce(wire, workbench, size, parts, key="a"):
 
 def until(true):
     """Wait for something to become true; give up after a while."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not true() and time.monotonic() < deadline:
         time.sleep(0.01)
     return bool(true())

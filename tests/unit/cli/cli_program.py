@@ -55,7 +55,7 @@ class Program:
     def close(self):
         if self._server is not None:
             self._server.stdin.close()
-            self._server.wait(10)
+            self._server.wait(60)
             self._server.stdout.close()
 
     def json(self, line, stdin="", code=0):

@@ -42,7 +42,7 @@ def test_json_says_where_it_is():
             lines.append(process.stdout.readline())
         said = json.loads("".join(lines))
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=120)
     finally:
         process.kill()
     assert said["robot"] == "planar 2R" and said["address"].startswith("http://127.0.0.1:")
@@ -61,7 +61,7 @@ def test_it_prints_its_address_serves_and_ends(number, code):
         assert wire.getresponse().status == 200
         wire.close()
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == code and err.strip() == ""
