@@ -1,7 +1,8 @@
 """Where rows go: memory, .npy, .csv; Parquet beside. Rows come in order and leave as they come.
 
 A file grows as NAME.partial and takes its name when the study is complete. Its bytes depend on the
-study alone: not on the engine, nor on how the samples were cut into chunks.
+study alone: not on the engine, nor on how the samples were cut into chunks. Whatever was written
+when a process is killed, at any moment, a study can go on from.
 """
 
 import json
@@ -64,20 +65,22 @@ class NpySink:
     ) -> None:
         self.path, self.partial = path, partial_of(path)
         head, size = npy_head(dtype, total), -1
+        self.begin = len(head)  # bytes before the first row
         if resume and same_study(self.partial, meta):
             size = self.partial.stat().st_size
-        self.done = max(0, size - len(head)) // dtype.itemsize
-        if size >= len(head):
-            os.truncate(self.partial, len(head) + self.done * dtype.itemsize)
+        self.done = max(0, size - self.begin) // dtype.itemsize
+        if size >= self.begin:
+            os.truncate(self.partial, self.begin + self.done * dtype.itemsize)
             self._file = self.partial.open("ab")
         else:
+            announce(self.partial, meta)
             self._file = self.partial.open("wb")
             self._file.write(head)
-            write_meta(self.partial, meta)
 
     def write(self, rows: Array) -> None:
         """See `Sink`."""
         self._file.write(rows.tobytes())
+        self._file.flush()
 
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
@@ -100,8 +103,8 @@ class CsvSink:
             self._file = self.partial.open("a", encoding="utf-8", newline="")
         else:
             lines = 0
+            announce(self.partial, meta)
             self._file = self.partial.open("w", encoding="utf-8", newline="")
-            write_meta(self.partial, meta)
         if lines == 0:
             self._file.write(",".join(map(_quoted, dtype.names or ())) + "\n")
 
@@ -109,6 +112,7 @@ class CsvSink:
         """See `Sink`."""
         lines = [",".join(map(repr, row)) for row in rows.tolist()]
         self._file.write("".join(f"{line}\n" for line in lines))
+        self._file.flush()
 
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
@@ -130,7 +134,7 @@ def make_sink(
     if path.suffix == ".parquet":
         from kinetree.parallel.parquet import ParquetSink
 
-        return ParquetSink(path, dtype, meta, resume)
+        return ParquetSink(path, dtype, total, meta, resume)
     return {".npy": NpySink, ".csv": CsvSink}[path.suffix](path, dtype, total, meta, resume)
 
 
@@ -175,10 +179,11 @@ def meta_of(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def write_meta(path: Path, meta: Mapping[str, str]) -> None:
-    """What the file holds, beside it."""
+def announce(partial: Path, meta: Mapping[str, str]) -> None:
+    """What the file will hold, beside it; an older one never stands under a new description."""
+    partial.unlink(missing_ok=True)
     text = json.dumps(dict(meta), indent=1, ensure_ascii=False)
-    meta_of(path).write_text(text + "\n", encoding="utf-8")
+    meta_of(partial).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_meta(path: Path) -> dict[str, str]:
@@ -208,9 +213,14 @@ def check_same(partial: Path, found: Mapping[str, str], meta: Mapping[str, str])
 
 
 def settle(partial: Path, path: Path) -> None:
-    """The complete file takes its name, and what stands beside it."""
-    os.replace(meta_of(partial), meta_of(path))
+    """The complete file takes its name, and so does what stands beside it.
+
+    Whenever that is broken off, either name has a file with its own description, or none.
+    """
+    path.unlink(missing_ok=True)
+    meta_of(path).write_bytes(meta_of(partial).read_bytes())
     os.replace(partial, path)
+    meta_of(partial).unlink()
 
 
 def npy_head(dtype: np.dtype[Any], total: int) -> bytes:

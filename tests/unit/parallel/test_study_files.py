@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 
 import numpy as np
 import pytest
@@ -126,29 +125,6 @@ def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
         rollouts(ROBOT.with_gravity((0, 0, -1)), 50, output=path, resume=True, **STUDY)
     again = rollouts(ROBOT, 50, output=path, seed=1, **STUDY)  # without resume it is replaced
     assert again.meta["seed"] == "1"
-
-
-@pytest.mark.parametrize("ending", [".npy", ".csv"])
-@pytest.mark.parametrize("left", [lambda size: size // 2 + 3, lambda size: 7, lambda size: 0])
-def test_a_killed_study_goes_on_after_its_last_whole_row(ending, left, tmp_path):
-    path = tmp_path / f"killed{ending}"
-    expected = rollouts(ROBOT, 50, output=path, **STUDY)
-    before = digest(path)
-    partial = sinks.partial_of(path)
-    os.replace(path, partial)
-    os.replace(sinks.meta_of(path), sinks.meta_of(partial))
-    os.truncate(partial, left(partial.stat().st_size))
-    found = rollouts(ROBOT, 50, output=path, resume=True, **STUDY)
-    assert digest(found.path) == before and np.array_equal(found["q"], expected["q"])
-
-
-def test_a_parquet_file_without_an_end_is_begun_anew(tmp_path):
-    needs(".parquet")
-    path = tmp_path / "killed.parquet"
-    expected = digest(rollouts(ROBOT, 50, output=path, **STUDY).path)
-    os.replace(path, sinks.partial_of(path))
-    os.truncate(sinks.partial_of(path), 1000)
-    assert digest(rollouts(ROBOT, 50, output=path, resume=True, **STUDY).path) == expected
 
 
 def test_metadata_say_what_it_is_and_not_when(complete):
