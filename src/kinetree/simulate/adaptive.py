@@ -11,7 +11,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.simulate.events import read_events
 from kinetree.simulate.feed import Feed
-from kinetree.simulate.flight import Flight
+from kinetree.simulate.flight import Flight, Seen
 from kinetree.simulate.inputs import Setup
 from kinetree.simulate.loop import Outcome
 from kinetree.simulate.progress import Progress
@@ -47,8 +47,9 @@ class AdaptiveSteps:
         events: Any,
         progress: Progress,
         stop: bool,
+        seen: Seen | None = None,
     ) -> tuple[Outcome, dict[str, Any]]:
-        """From setup.x0 over `times`, which begin at 0."""
+        """From setup.x0 over `times`, which begin at 0; `seen` is told of every step."""
         listed = read_events(events)
         if setup.batch and any(event.terminal for event in listed):
             raise InputError(
@@ -69,6 +70,7 @@ class AdaptiveSteps:
             atol=tolerances[1],
             split=self.space.split,
             events=listed,
+            seen=seen,
         )
         trip.start(setup.x0)
         flight.begin(setup.x0, self.dry)

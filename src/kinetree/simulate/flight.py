@@ -14,6 +14,7 @@ from kinetree.arrays import Array
 from kinetree.simulate.dop853 import Dense, Slope, Step, dense, error, factor, first_length, take
 from kinetree.simulate.events import Event, Occurrence, crosses, locate
 
+Seen = Callable[[Array, Step, Array, Array, Array, Array], None]
 SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a step that cannot be seen any more
 
 
@@ -23,7 +24,9 @@ class Flight:
 
     slope(rows) is the rate of some of them; normal brings states back to their space; cut(row,
     step, polynomial) says at which share of the step it must end, and to which state (None: it need
-    not). modes(row) is what is kept beside each result.
+    not). modes(row) is what is kept beside each result. seen(rows, step, good, due, cut,
+    modes) is told of every step: which rows of it are accepted, how many results are then due, and
+    which rows are cut.
     """
 
     slope: Callable[[Array], Slope]
@@ -37,6 +40,7 @@ class Flight:
     atol: float
     split: Callable[[Array], Any]
     events: list[Event] = field(default_factory=list)
+    seen: Seen | None = None
     found: list[tuple[int, Occurrence]] = field(default_factory=list)
     steps: int = 0
     rejected: int = 0
@@ -86,6 +90,8 @@ class Flight:
         due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
         cut = self.guarded(rows, step) & good
         crossed = self.crossed(rows, step, good)
+        if self.seen is not None:
+            self.seen(rows, step, good, due, cut, self.modes(rows))
         polynomial = None
         if (good & (due > self.done[rows])).any() or cut.any() or any(crossed):
             polynomial = dense(slope, step)

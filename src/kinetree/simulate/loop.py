@@ -65,7 +65,7 @@ class FixedSteps:
         """All steps from x0, (B, x), at times (T,); rows says which of them are recorded where."""
         count, watched = len(x0), self.stepping.watched
         feed = with_stop(feed, self.space, self.method.braking / float(times[1] - times[0]))
-        state, params = np.ascontiguousarray(x0), feed.params(batch)
+        state, params = np.array(x0, order="C"), feed.params(batch)  # the loop moves its own copy
         first = np.full((count, watched), NEVER)
         amount = np.zeros((count, watched))
         kept = int(rows.max()) + 1
