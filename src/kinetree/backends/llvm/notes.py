@@ -15,15 +15,25 @@ def emit_notes(name: str, lanes: int, states: int, margins: int) -> str:
     x and w are vectors of the frame; first and amount have a row of `states + margins` for each
     rollout, and first is negative where nothing has gone wrong yet.
     """
+    look = emit_look(name, lanes, states, margins)
+    return f"{look}\n{emit_note(name, lanes, states + margins)}"
+
+
+def any_lane(lanes: int) -> str:
+    """Statements for %some: whether a lane of %wrong is set."""
+    if lanes == 1:
+        return "  %some = or i1 %wrong, false"
+    return f"""\
+  %packed = bitcast {vector("i1", lanes)} %wrong to i{lanes}
+  %some = icmp ne i{lanes} %packed, 0"""
+
+
+def emit_look(name: str, lanes: int, states: int, margins: int) -> str:
+    """The test of all lanes at once, which hardly ever finds something to note."""
     kind, masks = vector(WORD, lanes), vector("i1", lanes)
     size = 8 * lanes
     nothing = number(0.0, WORD, lanes)
-    if lanes > 1:
-        any_lane = f"  %packed = bitcast {masks} %wrong to i{lanes}\n"
-        any_lane += f"  %some = icmp ne i{lanes} %packed, 0"
-        none = "zeroinitializer"
-    else:
-        any_lane, none = "  %some = or i1 %wrong, false", "false"
+    none = "zeroinitializer" if lanes > 1 else "false"
     return f"""\
 define internal void @{name}_look(ptr %x, ptr %w, ptr %first, ptr %amount, i64 %lanes, \
 i64 %number) {{
@@ -55,7 +65,7 @@ margin:
   br i1 %i_more, label %margin, label %sum
 sum:
   %wrong = phi {masks} [ %lost, %margins ], [ %both, %margin ]
-{any_lane}
+{any_lane(lanes)}
   br i1 %some, label %note, label %done, !prof !0
 note:
   call void @{name}_note(ptr %x, ptr %first, ptr %amount, i64 %lanes, i64 %number, i64 {states}, \
@@ -66,7 +76,12 @@ i64 {states}, i1 false)
 done:
   ret void
 }}
+"""
 
+
+def emit_note(name: str, lanes: int, width: int) -> str:
+    """The search, number by number, for what went wrong first; rows of notes are `width` long."""
+    return f"""\
 define internal void @{name}_note(ptr %values, ptr %first, ptr %amount, i64 %lanes, i64 %number, \
 i64 %size, i64 %start, i1 %state) cold noinline {{
 entry:
@@ -85,7 +100,7 @@ each:
   %lost = fcmp uno {WORD} %zero, %zero
   %gone = fcmp olt {WORD} %v, 0.0
   %wrong = select i1 %state, i1 %lost, i1 %gone
-  %width = mul i64 %lane, {states + margins}
+  %width = mul i64 %lane, {width}
   %shift = add i64 %width, %start
   %place = add i64 %shift, %j
   %when = getelementptr i64, ptr %first, i64 %place
