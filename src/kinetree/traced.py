@@ -4,15 +4,14 @@ The key covers the robot's data, the quantity, and the source of everything betw
 graph. A robot with a friction function of its own has no key: code cannot be compared.
 """
 
-import functools
 import hashlib
 from collections.abc import Callable, Iterable
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from kinetree.backends import cache, cache_folder
+from kinetree.backends.source import source_hash
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import StoredGraph, encode
 from kinetree.errors import KinetreeError
@@ -26,8 +25,12 @@ SOURCES = (
     "algorithms/lean",
     "algorithms/derivatives",
     "compiler",
+    "arrays.py",
+    "scalars.py",
+    "compile.py",
+    "quantities.py",
+    "free.py",
 )
-MODULES = ("arrays.py", "scalars.py", "compile.py", "quantities.py", "free.py")
 
 
 def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]) -> Graph:
@@ -39,7 +42,7 @@ def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]
 
 def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
     """The graph that `make` would make of what is `known`, from the disk where it is there."""
-    key = cache.make_key(["graph", *known, source_hash()]) if cache_folder.enabled() else ""
+    key = cache.make_key(["graph", *known, tracer_text()]) if cache_folder.enabled() else ""
     data = cache.load(key)
     if data is not None:
         try:
@@ -76,19 +79,9 @@ def model_hash(model: Model) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def source_hash() -> str:
+def tracer_text() -> str:
     """A hash over the source of everything that turns a model into a graph."""
-    here = files("kinetree")
-    digest = hashlib.sha256()
-    for folder in SOURCES:
-        place = here.joinpath(*folder.split("/"))
-        for item in sorted(place.iterdir(), key=lambda item: item.name):
-            if item.name.endswith(".py"):
-                _feed(digest, item.read_bytes())
-    for name in MODULES:
-        _feed(digest, (here / name).read_bytes())
-    return digest.hexdigest()
+    return source_hash(*SOURCES)
 
 
 def _feed(digest: Any, data: bytes) -> None:
