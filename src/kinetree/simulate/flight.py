@@ -51,7 +51,8 @@ class Flight:
         self.t = np.zeros(count)
         self.x = x.copy()
         self.k = self.slope(rows)(self.t, self.x, False)
-        first = first_length(self.slope(rows), self.t, x, self.k, self.rtol, self.atol)
+        with np.errstate(all="ignore"):  # states near the end of numbers' range have no length
+            first = first_length(self.slope(rows), self.t, x, self.k, self.rtol, self.atol)
         self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
         self.after = np.zeros(count, bool)  # whether the last step was rejected
         self.alive = np.ones(count, bool)

@@ -206,6 +206,12 @@ def test_rollouts_that_run_away_stand_still_on_request():
     assert all(v.by is None for v in motion.meta["violations"])
 
 
+def test_a_state_at_the_end_of_the_range_of_numbers_is_no_matter_for_warnings():
+    options = {"duration": 0.002, "dt": 1e-3, "method": "dop853", "limits": "record"}
+    motion = ROBOT.simulate(np.zeros((2, 2)), np.array([[0.0, 0.0], [1e160, 1e160]]), **options)
+    assert {v.rollout for v in motion.meta["violations"]} == {(1,)}
+
+
 def test_compiled_code_is_made_once_for_equal_calls():
     from kinetree.simulate import simulate as package
 
