@@ -1,5 +1,8 @@
 """The errors of kinetree: each names the element, the expected, the found and the way out."""
 
+import sys
+import warnings
+
 
 class KinetreeError(Exception):
     """Root of every error that kinetree raises on purpose."""
@@ -47,3 +50,11 @@ class MissingPackageError(KinetreeError, ImportError):
 
 class KinetreeWarning(UserWarning):
     """Something a user should know about their robot or their machine."""
+
+
+def warn(message: str, kind: type[Warning] = KinetreeWarning) -> None:
+    """Warn at the line of the user's code that led here, through however much of kinetree."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetree":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from kinetree.description.joints import FREE
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
 from kinetree.description.urdf import read_urdf
-from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model, build_model
 from kinetree.model.checks import check_tree
 from kinetree.report import Report
@@ -96,4 +95,4 @@ def announce(model: Model, source: str, strict: bool) -> None:
     told = f"{' '.join(texts[:3])}{more}"
     name = os.path.basename(source)  # which most remarks begin with; the folder may be needed, too
     told = f"{source}{told[len(name) :]}" if told.startswith(f"{name}:") else f"{source}: {told}"
-    warnings.warn(told, KinetreeWarning, stacklevel=3)
+    warn(told)

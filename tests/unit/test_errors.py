@@ -2,8 +2,10 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree import errors
 from kinetree.errors import KinetreeError
 
@@ -37,3 +39,17 @@ def test_a_missing_name_is_a_lookup_error_and_keeps_its_message():
     assert issubclass(errors.NameLookupError, LookupError)
     assert not issubclass(errors.NameLookupError, KeyError)
     assert str(errors.NameLookupError("no frame 'x'")) == "no frame 'x'"
+
+
+def impossible_robot() -> kt.Robot:
+    points, inertia = [(0, 0, 0)], [np.diag([1, 1, 9])]
+    return kt.Robot.from_points(
+        points, points, [(0, 0, 1)], m=[1], I_com=inertia, unphysical="warn"
+    )
+
+
+@pytest.mark.parametrize("call", [impossible_robot, kt.robots.panda().to_mjcf])
+def test_warnings_point_at_the_line_of_the_caller(call):
+    with pytest.warns(kt.KinetreeWarning) as told:
+        call()
+    assert [warning.filename for warning in told] == [__file__]

@@ -5,7 +5,6 @@ the speed is not.
 """
 
 import ctypes
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from kinetree.backends.gufunc import Loop
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.interpret import interpret
+from kinetree.errors import warn
 
 ONE = np.ones(1)
 
@@ -34,11 +34,10 @@ def warn_once(problem: Exception) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
+        warn(
             f"kinetree cannot import llvmlite ({problem}), so kernels are interpreted, which is "
             "slow. The way out: pip install llvmlite.",
             SlowKernelWarning,
-            stacklevel=4,
         )
 
 

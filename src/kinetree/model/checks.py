@@ -1,6 +1,5 @@
 """Every structural and physical check of a description, with its message."""
 
-import warnings
 from collections.abc import Sequence
 from math import isnan
 from numbers import Real
@@ -16,7 +15,7 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
-from kinetree.errors import InertiaError, InputError, KinetreeWarning, ModelError, NameLookupError
+from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
 from kinetree.spatial.inertia import physical_faults
 
 UNPHYSICAL = ("error", "warn", "allow")
@@ -93,7 +92,7 @@ def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> 
     if unphysical == "error":
         raise InertiaError(f"{message} To use the numbers all the same, pass unphysical='warn'.")
     if unphysical == "warn":
-        warnings.warn(message, KinetreeWarning, stacklevel=4)
+        warn(message)
     return message
 
 

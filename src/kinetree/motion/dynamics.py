@@ -66,6 +66,11 @@ def robot_of(trajectory: Trajectory, robot: Any, purpose: str) -> Dynamics:
             "remembers none; pass robot=..."
         )
     found: Any = of_model(trajectory.model) if robot is None else robot  # type: ignore[arg-type]
+    if not isinstance(getattr(found, "model", None), Model):
+        raise InputError(
+            f"{purpose} needs a robot and got {robot!r:.60}; pass robot=kt.load(...), or nothing "
+            "where the trajectory remembers its robot. The name of a file goes into path=..."
+        )
     check_fits(trajectory, found.model)
     return found
 

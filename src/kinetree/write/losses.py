@@ -1,10 +1,9 @@
 """What a file format cannot say: written as comments, and told in one warning or error."""
 
-import warnings
 from dataclasses import dataclass, field
 
 from kinetree.arrays import known
-from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model
 from kinetree.write.xml import Tag, comment
 
@@ -32,7 +31,7 @@ class Losses:
             raise ModelError(
                 f"{text} Pass losses='warn' to write the rest, with comments where these belong."
             )
-        warnings.warn(f"{text} It stands in comments of the file.", KinetreeWarning, stacklevel=3)
+        warn(f"{text} It stands in comments of the file.")
 
 
 def check_policy(policy: str) -> None:

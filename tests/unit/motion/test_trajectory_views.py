@@ -39,6 +39,12 @@ def test_a_balance_needs_a_robot():
         quintic([0], [1], 1).energy()
 
 
+@pytest.mark.parametrize("use", [PLAN.plot, PLAN.animate, PLAN.energy])
+def test_what_is_no_robot_is_named(use):
+    with pytest.raises(InputError, match=r"needs a robot and got 'plan\.gif'.*path=\.\.\."):
+        use("plan.gif")
+
+
 def axes_of(figure):
     return {axis.get_ylabel(): axis for axis in figure.axes}
 
