@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError, KinetreeWarning, NameLookupError
+from kinetree.parallel.quantiles import column_quantiles, described
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
 SHOWN = 40  # columns in a printed table
+NEVER = ("violated_at", "lost_at")  # where NaN means that it did not happen
 HEAD = 1 << 24  # bytes that names of columns may take
 
 
@@ -56,42 +59,53 @@ class Results:
         return found
 
     def quantiles(self, name: str, p: Any = (0.05, 0.5, 0.95)) -> Array:
-        """Values that a share p of the samples does not exceed, (len(p), ...); NaN is left out."""
+        """Values that a share p of the samples does not exceed, (len(p), ...).
+
+        Infinities count as what they are. NaN is left out; where it does not mean "never", a
+        warning says in how many samples.
+        """
         share = np.asarray(p, float)
         if not ((share >= 0) & (share <= 1)).all():
             raise InputError(f"p is {p!r}; expected shares between 0 and 1.")
         x = self[name]
-        keep = np.isfinite(x)
-        if keep.all():
-            return np.quantile(x, share, axis=0)
-        flat, kept = x.reshape(len(x), -1), keep.reshape(len(x), -1)
-        found = [
-            np.quantile(flat[kept[:, k], k], share) if kept[:, k].any() else share * np.nan
-            for k in range(flat.shape[1])
-        ]
-        return np.stack(found, axis=-1).reshape(*share.shape, *x.shape[1:])
+        gone = np.isnan(x).reshape(len(x), -1).any(axis=1).sum()
+        if gone and name not in NEVER:
+            warnings.warn(
+                f"{gone} of {self.samples} samples hold no number somewhere in {name!r} and are "
+                "left out of its quantiles there; results.lost() names them.",
+                KinetreeWarning,
+                stacklevel=2,
+            )
+        return column_quantiles(x, share)
+
+    def lost(self, names: Sequence[str] | None = None) -> Array:
+        """Samples with NaN among their numbers, in any of the columns or groups `names`.
+
+        Such as rollouts that ran away. Times that are NaN because something never happened do not
+        count, and neither do infinities.
+        """
+        chosen = self.columns if names is None else [x for n in names for x in self.group(n)]
+        found = np.zeros(self.samples, bool)
+        for name in chosen:
+            if name not in NEVER:
+                found |= np.isnan(self._read([name])[0]).reshape(self.samples, -1).any(axis=1)
+        return np.flatnonzero(found)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """Mean, standard deviation and quantiles of columns over all rows, as text."""
         chosen = self.columns[1:] if names is None else [x for n in names for x in self.group(n)]
-        head = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max")
-        lines = [head, *(self._line(name) for name in chosen[:SHOWN])]
+        shown = chosen[:SHOWN]
+        head = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
+        lines = [head, *((name, *described(self._read([name])[0])) for name in shown)]
         wide = [max(len(line[k]) for line in lines) for k in range(len(head))]
         text = [
             "  ".join([line[0].ljust(wide[0]), *map(str.rjust, line[1:], wide[1:])])
             for line in lines
         ]
         more = [f"... and {len(chosen) - SHOWN} more columns"] if len(chosen) > SHOWN else []
-        return "\n".join([self._headline(), *text, *more])
-
-    def _line(self, name: str) -> tuple[str, ...]:
-        x = self._read([name])[0]
-        kept = x[np.isfinite(x)]
-        if not len(kept):
-            return (name, *["-"] * 7)
-        q = np.quantile(kept, (0, 0.05, 0.5, 0.95, 1))
-        spread = kept.std(ddof=1) if len(kept) > 1 else 0.0
-        return (name, *(f"{v:.5g}" for v in (kept.mean(), spread, *q)))
+        lost = len(self.lost(shown))
+        said = [f"{lost} of {self.samples} samples lost a number: results.lost()"] if lost else []
+        return "\n".join([self._headline(), *said, *text, *more])
 
     def _headline(self) -> str:
         rows = f" of {self.rows} rows" if self.rows > 1 else ""

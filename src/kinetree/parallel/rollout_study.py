@@ -26,7 +26,8 @@ class RolloutStudy:
     """Simulations of any samples, each of them with the same bits in any company.
 
     One row a rollout (every=None): what was drawn, the last state, peaks, and when a limit was
-    left or a number lost. Otherwise one row for every recorded time.
+    left or a number lost. Otherwise one row for every recorded time. What a rollout would have
+    done after it lost a number is NaN.
     """
 
     def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
@@ -83,8 +84,21 @@ class RolloutStudy:
         assert tau is not None
         if self.every is None:
             return self._summary(samples, motion, tau)[:, None]
-        t = np.broadcast_to(motion.t[:, None, None], (*motion.q.shape[:2], 1))
-        return np.concatenate([t, motion.q, motion.dq, tau], -1).transpose(1, 0, 2)
+        lost = self._lost(motion)
+        states = [np.where(lost, np.nan, x) for x in (motion.q, motion.dq, tau)]
+        t = np.broadcast_to(motion.t[:, None, None], lost.shape)
+        return np.concatenate([t, *states], -1).transpose(1, 0, 2)
+
+    def _lost(self, motion: Trajectory) -> Array:
+        """Which rows (T, S, 1) hold no numbers of the rollout: `simulate` repeats or clears them.
+
+        A state that is not finite comes from an acceleration one step before.
+        """
+        ends = np.full(motion.q.shape[1], np.inf)
+        for v in reversed(motion.meta["violations"]):
+            if v.by is None:
+                ends[v.rollout[0]] = v.t
+        return (motion.t[:, None] > ends - 1.5 * self.dt)[..., None]
 
     def _simulate(self, samples: Array, duration: float) -> Trajectory:
         x = {name: self.arguments(name, samples) for name in self.arguments.values}
@@ -112,7 +126,9 @@ class RolloutStudy:
         for v in reversed(motion.meta["violations"]):  # the earliest is written last
             noted[v.rollout[0], 0 if v.by is not None else 1] = v.t
         peaks = [np.abs(x).max(axis=0) for x in (motion.dq, tau)]
-        return np.concatenate([*drawn, motion.q[-1], motion.dq[-1], *peaks, noted], -1)
+        found = np.concatenate([motion.q[-1], motion.dq[-1], *peaks], -1)
+        found[self._lost(motion)[-1, :, 0]] = np.nan
+        return np.concatenate([*drawn, found, noted], -1)
 
     def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
         """Random forces over time, held."""

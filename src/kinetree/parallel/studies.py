@@ -48,7 +48,8 @@ def rollouts(
         parameters: data of the robot, named as in `Robot.compile(free=...)`.
         every: record every so many steps, one row each; None records one row a rollout: what was
             drawn, q and dq at the end, peak_dq, peak_tau, violated_at (when a limit of a joint was
-            first left, s) and lost_at (when a number stopped being finite); NaN for never.
+            first left, s) and lost_at (when a number stopped being finite); NaN for never. From
+            where a rollout lost a number, those of its motion are NaN.
         options: see `kinetree.parallel.Options`.
     """
     settings = {

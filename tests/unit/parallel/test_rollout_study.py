@@ -108,9 +108,15 @@ def test_limits_and_lost_numbers_are_noted():
     wild = rollouts(
         PANDA, 1, q0=HOME, dq0=Grid([0.0, 1e100]), duration=0.02, method="euler", every=1
     )
-    assert np.isfinite(wild["q"]).all()  # it stands still where it was last finite
     noted = rollouts(PANDA, 1, q0=HOME, dq0=Grid([0.0, 1e100]), duration=0.02, method="euler")
     assert np.isnan(noted["lost_at"][0]) and noted["lost_at"][1] >= 0
+    ended = wild["t"][1] > noted["lost_at"][1] - 1.5e-3  # accelerations go one step before
+    for name in ("q", "dq", "tau"):  # no numbers where there was no motion any more
+        assert np.isfinite(wild[name][0]).all()
+        assert np.array_equal(np.isnan(wild[name][1]).all(axis=-1), ended)
+    for name in ("q", "dq", "peak_dq", "peak_tau"):
+        assert np.isfinite(noted[name][0]).all() and np.isnan(noted[name][1]).all()
+    assert wild.lost().tolist() == noted.lost().tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -147,13 +147,6 @@ def test_groups_of_columns_and_quantiles(complete):
         complete.quantiles("q", 5)
 
 
-def test_numbers_that_are_none_are_left_out_of_quantiles():
-    found = rollouts(ROBOT, 20, q0=Normal(0, 0.5), duration=0.002)
-    assert np.isnan(found.quantiles("violated_at")).all()
-    assert np.isnan(found["violated_at"]).all()
-    assert "violated_at" in found.summary()
-
-
 @pytest.mark.parametrize(
     ("name", "message"), [("a.txt", "ends in .parquet"), ("no/folder.npy", "does not exist")]
 )

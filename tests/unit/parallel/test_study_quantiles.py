@@ -1,0 +1,88 @@
+"""Statistics of studies in which numbers are missing or infinite: neither vanishes in silence."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import KinetreeWarning
+from kinetree.parallel import Choice, Normal, rollouts
+from kinetree.parallel.quantiles import column_quantiles, quantiles
+from kinetree.parallel.results import Results
+from kinetree.parallel.sinks import row_dtype
+
+ROBOT = kt.robots.double_pendulum()
+SHARES = np.array([0, 0.25, 0.5, 0.75, 1])
+inf, nan = np.inf, np.nan
+
+
+def study(*columns):
+    """Results with columns a, b, ..."""
+    names = tuple("abcdef"[: len(columns)])
+    table = np.zeros(len(columns[0]), row_dtype(names))
+    for name, column in zip(names, columns, strict=True):
+        table[name] = column
+    return Results(table.dtype.names, len(table), 1, {}, None, table)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([1, 2, inf], [1, 1.5, 2, inf, inf]),
+        ([1, inf, inf], [1, inf, inf, inf, inf]),
+        ([-inf, 1, inf], [-inf, -inf, 1, inf, inf]),
+        ([-inf, -inf, 3, 4], [-inf, -inf, -inf, 3.25, 4]),
+        ([-inf, inf], [-inf, inf, inf, inf, inf]),
+        ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]),
+        ([], [nan] * 5),
+    ],
+)
+def test_infinities_have_their_place_in_the_order(x, expected):
+    assert np.array_equal(quantiles(np.array(x, float), SHARES), expected, equal_nan=True)
+
+
+def test_finite_columns_beside_others_are_what_numpy_says():
+    x = np.random.default_rng(0).normal(size=(101, 3))
+    expected = np.quantile(x, SHARES, axis=0)
+    x[3, 1] = nan
+    found = column_quantiles(x, SHARES)
+    assert np.array_equal(found[:, [0, 2]], expected[:, [0, 2]])
+    assert np.array_equal(found[:, 1], np.quantile(np.delete(x[:, 1], 3), SHARES))
+    assert column_quantiles(x, np.array(0.5)).shape == (3,)
+
+
+def test_what_is_left_out_is_counted_and_named():
+    found = study([1, 2, nan, 4], [1, inf, 3, 4])
+    with pytest.warns(KinetreeWarning, match=r"1 of 4 samples hold no number .* in 'a'"):
+        assert np.array_equal(found.quantiles("a", 0.5), 2)
+    assert found.quantiles("b", 1) == inf  # counts, and needs no warning
+    assert found.lost().tolist() == [2] and found.lost(["b"]).tolist() == []
+    _, said, *lines = found.summary().splitlines()
+    assert said == "1 of 4 samples lost a number: results.lost()"
+    counts = {line.split()[0]: line.split()[-2:] for line in lines}
+    assert counts == {"column": ["inf", "NaN"], "a": ["0", "1"], "b": ["1", "0"]}
+    assert "lost" not in found.summary(["b"])
+
+
+def test_numbers_too_large_for_their_squares_are_described():
+    assert "1e+200" in study([1e200, -1e200, 0.0]).summary()
+
+
+def test_times_of_what_never_happened_are_no_loss():
+    found = rollouts(ROBOT, 20, q0=Normal(0, 0.5), duration=0.002)
+    assert np.isnan(found.quantiles("violated_at")).all()
+    assert np.isnan(found["violated_at"]).all()
+    assert "violated_at" in found.summary() and "lost a number" not in found.summary()
+    assert found.lost().tolist() == []
+
+
+@pytest.mark.parametrize("every", [None, 4])
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_rollouts_that_run_away_are_counted(every, method):
+    every = 1 if method == "dop853" and every else every
+    wild = {"q0": Normal(0, 0.5), "dq0": Choice([0.0, 1e160]), "duration": 0.02}
+    found = rollouts(ROBOT, 20, method=method, every=every, **wild)
+    drawn = rollouts(ROBOT, 20, **wild)["dq0"][:, 0]
+    assert found.lost().tolist() == np.flatnonzero(drawn).tolist() != []
+    with pytest.warns(KinetreeWarning, match=f"{len(found.lost())} of 20 samples"):
+        assert np.isfinite(found.quantiles("q")).all()
+    assert f"{len(found.lost())} of 20 samples lost a number" in found.summary()
