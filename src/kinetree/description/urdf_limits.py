@@ -12,11 +12,12 @@ from kinetree.description.xml import Element
 
 TWO_TURNS = 4 * math.pi + 0.01  # rad; more is rare, and mostly degrees
 ENDLESS = 1e4  # rad; nobody writes that many degrees, it means "no limit"
+NO_LIMIT = 1e30  # means it outright; urdfdom insists on numbers, and float32 still holds this one
 LIMITED = ("revolute", "prismatic")
 
 
 def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Limits:
-    """Limits of a joint of URDF type `word`; infinite where the file sets none.
+    """Limits of a joint of URDF type `word`; infinite where the file sets none, or `NO_LIMIT`.
 
     By the rules of URDF a limit that gives one of lower and upper, or neither, leaves the others
     at zero.
@@ -31,7 +32,12 @@ def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Li
         return Limits()
     check_words(limit, owner, findings)
     keys = ("lower", "upper", "velocity", "effort")
-    given = {key: _limit(limit, key, owner) for key in keys if key in limit.attributes}
+    given = {key: number(limit, key, owner, largest=inf) for key in keys if key in limit.attributes}
+    for key, value in given.items():
+        none = -inf if key == "lower" else inf
+        if math.copysign(value, none) == value and abs(value) >= NO_LIMIT:
+            given[key] = none
+            findings.count(limit, f"limits of {NO_LIMIT:g} and beyond are taken as none")
     for key in ("velocity", "effort"):
         if given.get(key, 0) < 0:
             text = f"{owner}: {key} limit {given.pop(key):g} is negative; taken as unlimited."
@@ -43,10 +49,6 @@ def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Li
         return Limits(**given)
     lower, upper = _range(limit, word, given, owner, findings)
     return Limits(lower, upper, given.get("velocity", inf), given.get("effort", inf))
-
-
-def _limit(limit: Element, key: str, owner: str) -> float:
-    return number(limit, key, owner, largest=inf)
 
 
 def _range(

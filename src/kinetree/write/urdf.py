@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.description.joints import PLANAR, PRISMATIC, REVOLUTE
+from kinetree.description.urdf_limits import NO_LIMIT
 from kinetree.errors import InputError, ModelError
 from kinetree.model import WORLD, Model, joint_pose
 from kinetree.model.describe import link_names, own_frames
@@ -13,13 +14,13 @@ from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
 from kinetree.write.angles import roll_pitch_yaw
 from kinetree.write.losses import Losses, check_policy, in_floats
-from kinetree.write.urdf_joints import drive_tags, joint_word, limit_tag, ranged, transmission_tag
+from kinetree.write.urdf_joints import drive_tags, joint_word, limit_tag, transmission_tag
 from kinetree.write.xml import Tag, check_names, document, number, numbers, unused
 
 GRAVITY = (0, 0, -9.81)
 
 
-def to_urdf(model: Model, *, losses: str = "warn", infinity: float | None = None) -> str:
+def to_urdf(model: Model, *, losses: str = "warn", infinity: float = NO_LIMIT) -> str:
     """The robot as URDF, which reads back as the same robot: numbers bit by bit, turns to rounding.
 
     Frames become links on fixed joints, which readers merge again. Where a joint's axis misses the
@@ -36,12 +37,12 @@ def to_urdf(model: Model, *, losses: str = "warn", infinity: float | None = None
     Args:
         model: the robot, in numbers.
         losses: "warn", "error" or "allow", about what cannot be said.
-        infinity: what to write for an infinite limit. None leaves it out, which reads back as
-            infinite here; other readers may insist on a number (1e9, say).
+        infinity: what to write for an infinite limit where readers of URDF insist on a number;
+            1e30 and beyond reads back as infinite here. Give less where a program objects.
     """
     check_policy(losses)
-    if infinity is not None and not 0 < infinity < math.inf:
-        raise InputError(f"infinity is {infinity!r}; expected a large finite number, or None.")
+    if not 0 < infinity < math.inf:
+        raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
     model, told = in_floats(model, "URDF"), Losses("URDF")
     check_names([model.name], "robot", "URDF")
     check_names(model.frames, "frame", "URDF")
@@ -54,7 +55,7 @@ def to_urdf(model: Model, *, losses: str = "warn", infinity: float | None = None
 class _Writer:
     """One robot on its way into XML."""
 
-    def __init__(self, model: Model, losses: Losses, infinity: float | None) -> None:
+    def __init__(self, model: Model, losses: Losses, infinity: float) -> None:
         self.model, self.losses, self.infinity = model, losses, infinity
         self.links = link_names(model)
         self.link_words = set(model.frames)
@@ -100,8 +101,8 @@ class _Writer:
 
     def joint(self, i: int) -> list[Tag]:
         """The joint of link i; before it, where its axis asks for one, the link on the axis."""
-        model, joint = self.model, ranged(self.model, self.model.joints[i])
-        word = joint_word(joint)
+        model, joint = self.model, self.model.joints[i]
+        word = joint_word(model, joint)
         M, child = model.M_pi[i], self.links[i]
         if joint.follows is None and joint.offset:
             M = M @ joint_pose(joint, np.zeros(len(joint.coords)))

@@ -1,6 +1,5 @@
 """What the joints of a URDF say besides their place: type, limits, friction, mimic, rotors."""
 
-from dataclasses import replace
 from math import copysign, isinf
 
 import numpy as np
@@ -23,70 +22,48 @@ from kinetree.write.losses import Losses
 from kinetree.write.xml import Tag, number, numbers
 
 WORDS = {REVOLUTE: "revolute", PRISMATIC: "prismatic", PLANAR: "planar", FREE: "floating"}
-ENDLESS = 1e300  # what stands for one infinite end of a range that is finite at the other
 REFUSED = {
     HELICAL: "a screw with a pitch; lock it, or replace it by a prismatic joint with a mimic",
     SPHERICAL: "a ball with a quaternion; lock it, or replace it by three revolute joints",
 }
 
 
-def joint_word(joint: Joint) -> str:
-    """URDF's word for the joint: a hinge without ends is continuous."""
+def joint_word(model: Model, joint: Joint) -> str:
+    """URDF's word for the joint: a hinge without ends is continuous.
+
+    One that follows another is what that one is: Pinocchio has q = (cos, sin) of continuous joints.
+    """
     if joint.type in REFUSED:
         raise ModelError(
             f"joint {joint.name!r} is {joint.type}, which URDF does not have: "
             f"{REFUSED[joint.type]}. Expected revolute, prismatic, planar or free joints."
         )
-    if joint.type == REVOLUTE and isinf(joint.limits.lower) and isinf(joint.limits.upper):
+    followed = joint if joint.follows is None else model.joint(joint.follows)
+    if joint.type == REVOLUTE and _is_endless(joint) and _is_endless(followed):
         return "continuous"
     return WORDS[joint.type]
 
 
-def ranged(model: Model, joint: Joint) -> Joint:
-    """The joint; one that follows another takes its range from there, as readers expect one."""
-    if joint.follows is None:
-        return joint
-    source = model.joint(joint.follows).limits
-    if isinf(source.lower) or isinf(source.upper):
-        return joint
-    ends = sorted(joint.scale * q + joint.offset for q in (source.lower, source.upper))
-    return replace(joint, limits=Limits(*ends))
+def _is_endless(joint: Joint) -> bool:
+    return isinf(joint.limits.lower) and isinf(joint.limits.upper)
 
 
-def limit_tag(joint: Joint, word: str, infinity: float | None, losses: Losses) -> list[Tag]:
-    """<limit>, and comments on what it cannot say; infinite limits as `to_urdf` describes."""
+def limit_tag(joint: Joint, word: str, infinity: float, losses: Losses) -> list[Tag]:
+    """<limit>, or a comment where URDF has none; infinite limits as `to_urdf` describes.
+
+    urdfdom, and with it ROS and Pinocchio, refuses a sliding or bounded joint without <limit>, and
+    any <limit> without velocity and effort; lower and upper are 0 where it lacks them.
+    """
     limits = joint.limits
     if word in ("planar", "floating"):
         text = f"limits of joint {joint.name!r} ({joint.type}): {shown(**vars(limits))}"
         return [] if limits == Limits() else [losses.add(text)]
-    attributes, comments = {}, []
-    if _has_range(joint, infinity):
-        for key, value in (("lower", limits.lower), ("upper", limits.upper)):
-            if isinf(value) and infinity is None:
-                text = f"joint {joint.name!r} has no {key} limit ({ENDLESS:g} is written)"
-                comments.append(losses.add(text))
-            attributes[key] = number(
-                copysign(infinity or ENDLESS, value) if isinf(value) else value
-            )
-    for key in ("velocity", "effort"):
-        value = getattr(limits, key)
-        if not isinf(value):
-            attributes[key] = number(value)
-        elif infinity is not None and (word != "continuous" or _drive_is_limited(limits)):
-            attributes[key] = number(infinity)
-    return [*comments, Tag("limit", attributes)] if attributes else comments
-
-
-def _has_range(joint: Joint, infinity: float | None) -> bool:
-    """Whether lower and upper must be written: URDF takes them as 0 in a <limit> without them."""
-    limits = joint.limits
-    if not (isinf(limits.lower) and isinf(limits.upper)):
-        return True
-    return joint.type == PRISMATIC and (infinity is not None or _drive_is_limited(limits))
-
-
-def _drive_is_limited(limits: Limits) -> bool:
-    return not (isinf(limits.velocity) and isinf(limits.effort))
+    if word == "continuous" and limits == Limits():
+        return []
+    keys = ("lower", "upper", "velocity", "effort")
+    values = {key: getattr(limits, key) for key in keys[2 * (word == "continuous") :]}
+    finite = {key: copysign(infinity, x) if isinf(x) else x for key, x in values.items()}
+    return [Tag("limit", {key: number(x) for key, x in finite.items()})]
 
 
 def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:

@@ -9,7 +9,7 @@ from exported_robots import limits_by_name, plain_robot, worst_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Friction, Limits, Rotor, algorithms, robots
+from kinetree import Builder, Friction, Limits, Mimic, Rotor, algorithms, robots
 from kinetree.description.urdf import read_urdf_text
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import build_model
@@ -41,7 +41,7 @@ def test_reading_what_was_written_gives_the_same_robot(seed):
     assert found.coordinate_names == model.coordinate_names
     assert found.dof_names == model.dof_names
     assert found.tool == model.tool and set(model.frames) <= set(found.frames)
-    assert limits_by_name(found) == limits_by_name(model)
+    assert {x.name: x.limits for x in found.joints} == {x.name: x.limits for x in model.joints}
     assert worst_difference(found, model, seed) < 1e-13
 
 
@@ -128,7 +128,6 @@ LOSSES = {
     "the friction function of joint 'swing'": {"friction": Friction(function=lambda dq: dq)},
     "rotor of joint 'swing' on 'rod'": {"rotor": Rotor(1e-3, link="rod")},
     "rotor of joint 'swing' on 'base' about 0 0 1": {"rotor": Rotor(1e-3, axis=(0, 0, 1))},
-    "joint 'swing' has no upper limit": {"limits": Limits(lower=0)},
 }
 
 
@@ -170,18 +169,34 @@ def test_hyphens_in_names_do_not_break_comments():
     assert reread(text).joint_names == ("a--b-",)
 
 
-def test_infinite_limits_are_left_out_or_written_as_asked():
-    builder = Builder("endless").link("base").link("a", 1).link("b", 1).link("c", 1)
+def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
+    builder = Builder("endless").link("base").link("a", 1).link("b", 1).link("c", 1).link("d", 1)
     builder.joint("slide", "prismatic", "base", "a").joint("turn", "revolute", "a", "b")
-    model = builder.joint("half", "revolute", "b", "c", limits=Limits(0, 1)).build()
-    text = to_urdf(model)
-    assert text.count("<limit") == 1
-    assert limits_by_name(build_model(read_urdf_text(text))) == limits_by_name(model)
+    builder.joint("half", "revolute", "b", "c", limits=Limits(0, 1))
+    builder.joint("up", "revolute", "c", "d", limits=Limits(lower=-1, effort=3))
+    model = builder.build()
+    text = to_urdf(model, losses="error")
+    assert text.count("<limit") == 3 and text.count('type="continuous"') == 1
+    assert limits_by_name(reread(text)) == limits_by_name(model)
+    notes = [note.text for note in read_urdf_text(text).notes]
+    assert "limits of 1e+30 and beyond are taken as none (8 times)" in notes
     found = limits_by_name(reread(to_urdf(model, infinity=1e9)))
     assert found["slide"] == Limits(-1e9, 1e9, 1e9, 1e9)
     assert found["turn"] == Limits() and found["half"] == Limits(0, 1, 1e9, 1e9)
-    with pytest.raises(InputError, match="infinity is inf"):
-        to_urdf(model, infinity=math.inf)
+    for wrong in (math.inf, math.nan, 0, -1e9):
+        with pytest.raises(InputError, match=f"infinity is {wrong}"):
+            to_urdf(model, infinity=wrong)
+
+
+def test_joints_that_follow_keep_their_own_limits():
+    builder = Builder("fingers").link("base").link("a", 1).link("b", 1).link("c", 1)
+    builder.joint("first", "revolute", "base", "a", limits=Limits(0, 1, 2, 3))
+    own = Limits(-0.5, 0.5, velocity=4)
+    builder.joint("second", "prismatic", "a", "b", mimic=Mimic("first", 0.5, -0.1), limits=own)
+    builder.joint("third", "revolute", "b", "c", mimic=Mimic("first"))
+    model = builder.build()
+    found = reread(to_urdf(model, losses="error"))
+    assert [x.limits for x in found.joints] == [x.limits for x in model.joints]
 
 
 def test_symbols_and_negative_masses_are_refused():
