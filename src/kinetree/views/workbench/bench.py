@@ -1,5 +1,6 @@
 """Bench: the running workbench. It holds the state; panels show it and ask for changes."""
 
+import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ class Bench:
     remarks about its file. trajectory: the motion that was simulated, read or recorded last.
     plots: the place of its curves. tabs: whose content belongs to this robot. refreshers,
     watchers: told of every new state and trajectory. closers: end what runs by itself.
+    Callbacks run in many threads: opening, showing, changing are held in that order, while a
+    robot is put on the bench, while panels are drawn, and for the moment of a new state.
     """
 
     server: Any
@@ -41,6 +44,7 @@ class Bench:
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
     closers: list[Callable[[], None]] = field(default_factory=list)
     version: int = 0
+    opening: threading.RLock = field(default_factory=threading.RLock)
     changing: threading.RLock = field(default_factory=threading.RLock)
     showing: threading.RLock = field(default_factory=threading.RLock)
 
@@ -66,10 +70,11 @@ def update(bench: Bench, function: Callable[[State], State]) -> None:
 
 
 def show(bench: Bench) -> None:
-    """Bring every panel up to date, in one go for the eye."""
+    """Bring every panel up to date, in one go for the eye, and all with the same state."""
     with bench.showing, bench.server.atomic():
+        state = bench.state
         for refresh in bench.refreshers:
-            refresh(bench.state)
+            refresh(state)
 
 
 def take(bench: Bench, robot: Robot, trajectory: Trajectory) -> bool:
@@ -101,6 +106,27 @@ def by_hand(function: Callable[..., None]) -> Callable[[Any], None]:
             tell(event.client, "That did not work", str(error))
 
     return callback
+
+
+def in_turn(register: Callable[[Any], Any], function: Callable[[Any], None]) -> None:
+    """Call `function(value)` for everything that people do to an element, in their order.
+
+    register: `on_click` or `on_update` of the element. Its value is noted at once, in the viewer's
+    own thread: callbacks wait for theirs, and the element may stand at another value by then.
+    """
+    values: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    turn = threading.Lock()
+
+    async def note(event: Any) -> None:
+        if event.client is not None:
+            values.put(event.target.value)
+
+    def act(_: Any) -> None:
+        with turn:
+            function(values.get_nowait())
+
+    register(note)
+    register(by_hand(act))
 
 
 def tell(client: Any, title: str, text: str, colour: str = "red") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.views.workbench.bench import Bench, by_hand, change, update
+from kinetree.views.workbench.bench import Bench, by_hand, change, in_turn, update
 from kinetree.views.workbench.handles import (
     Slider,
     acceleration_sliders,
@@ -29,7 +29,7 @@ def add_joints(bench: Bench) -> None:
     """The tab of the joints."""
     gui, model = bench.server.gui, bench.state.robot.model
     buttons = gui.add_button_group("Set", (HOME, RANDOM, STILL))
-    buttons.on_click(by_hand(lambda event: press(bench, event.target.value)))
+    in_turn(buttons.on_click, lambda button: press(bench, button))
     tabs = gui.add_tab_group()
     unit = "deg" if bench.state.degrees else "rad"
     sets = (
@@ -80,21 +80,18 @@ def add_sliders(
     robot = bench.state.robot
 
     def moved(k: int) -> Callable[[Any], None]:
-        def with_value(state: State, value: float) -> State:
-            if state.robot is not robot:  # another one took its place
+        def with_value(state: State) -> State:
+            # read now, not before: of two callbacks the later one is not always the last to run
+            asked = float(nodes[k].value) / factors[k]
+            if state.robot is not robot or not isfinite(asked):  # another one took its place
                 return state
+            value = min(max(asked, sliders[k].low), sliders[k].high)
+            known[k] = value if value == asked else np.nan
             values = np.array(read(state), float)
             values[k] = value
             return write(state, values)
 
-        def act(event: Any) -> None:
-            asked = float(event.target.value) / factors[k]
-            if isfinite(asked):
-                value = min(max(asked, sliders[k].low), sliders[k].high)
-                known[k] = value if value == asked else np.nan
-                update(bench, lambda state: with_value(state, value))
-
-        return by_hand(act)
+        return by_hand(lambda _: update(bench, with_value))
 
     start = read(bench.state)
     # what each slider stands at, as far as we know; a hand may have moved it on by now, and is
@@ -112,10 +109,13 @@ def add_sliders(
 
     def follow(state: State) -> None:
         values = read(state)
-        for k in np.flatnonzero(~(np.abs(values - known) < SAME)):
-            known[k] = values[k]
-            slider = sliders[k]
-            nodes[k].value = float(min(max(values[k], slider.low), slider.high) * factors[k])
+        with bench.changing:
+            if state is not bench.state:  # a newer one will be shown next
+                return
+            for k in np.flatnonzero(~(np.abs(values - known) < SAME)):
+                known[k] = values[k]
+                slider = sliders[k]
+                nodes[k].value = float(min(max(values[k], slider.low), slider.high) * factors[k])
 
     bench.refreshers.append(follow)
 

@@ -46,5 +46,6 @@ class Player:
             self._step(now)
             stop.wait(1 / FRAMES)
         if not stop.is_set():
-            self._thread = None
+            if self._thread is threading.current_thread():  # else it plays again already
+                self._thread = None
             self._ended()

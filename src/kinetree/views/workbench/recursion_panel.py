@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.explain.record import Explanation
 from kinetree.views.arrows import Arrow
 from kinetree.views.shapes import Colour
-from kinetree.views.workbench.bench import Bench, by_hand
+from kinetree.views.workbench.bench import Bench, by_hand, in_turn
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
 from kinetree.views.workbench.scene_nodes import place
 from kinetree.views.workbench.state import State
@@ -37,43 +37,43 @@ def add_recursion(bench: Bench, bodies: list[Any]) -> None:
         "/recursion/link", axes_length=0.12 * extent, axes_radius=0.006 * extent, visible=False
     )
     arrows = Arrows(bench)
-    found: dict[int, Explanation] = {}  # of the state that is shown, computed when asked for
-
-    def refresh(state: State) -> None:
-        found.clear()
-        draw(state)
+    found: list[tuple[State, Explanation]] = []  # of the state drawn last
 
     def draw(state: State) -> None:
         k = min(max(int(slider.value), 0), len(plan)) - 1
-        if frame.visible != (k >= 0):
-            frame.visible = k >= 0
-            for body in bodies:
-                body.opacity = CLEAR if frame.visible else None
         if k < 0:
             text.content = HELP
             arrows.draw([])
-            return
-        if id(state) not in found:
-            found[id(state)] = explained(state)
-        explanation = found[id(state)]
-        text.content = step_reading(explanation, plan, k)
-        place(frame, np.asarray(explanation.recursion.T_si[plan[k].link], float))
-        found_arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
-        arrows.draw(found_arrows, plan[k].link)
+        else:
+            if not found or found[0][0] is not state:
+                found[:] = [(state, explained(state))]
+            explanation = found[0][1]
+            text.content = step_reading(explanation, plan, k)
+            place(frame, np.asarray(explanation.recursion.T_si[plan[k].link], float))
+            found_arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
+            arrows.draw(found_arrows, plan[k].link)
+        if frame.visible != (k >= 0):  # seen once it is placed
+            frame.visible = k >= 0
+            for body in bodies:
+                body.opacity = CLEAR if frame.visible else None
 
-    def press(event: Any) -> None:
-        by = {PREVIOUS: -1, NEXT: 1}.get(event.target.value)
+    def draw_now() -> None:
+        with bench.server.atomic():
+            draw(bench.state)
+
+    def press(button: str) -> None:
+        by = {PREVIOUS: -1, NEXT: 1}.get(button)
         with bench.showing:  # callbacks run in many threads: no step is lost between them
             slider.value = 0 if by is None else min(max(int(slider.value) + by, 0), len(plan))
-            draw(bench.state)
+            draw_now()
 
     def slide(_: Any) -> None:
         with bench.showing:
-            draw(bench.state)
+            draw_now()
 
-    buttons.on_click(by_hand(press))
+    in_turn(buttons.on_click, press)
     slider.on_update(by_hand(slide))
-    bench.refreshers.append(refresh)
+    bench.refreshers.append(draw)
 
 
 class Arrows:

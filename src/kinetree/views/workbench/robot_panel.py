@@ -6,7 +6,7 @@ from typing import Any
 from kinetree import robots
 from kinetree.robot import Robot
 from kinetree.views.shapes import GROUPS, Scene
-from kinetree.views.workbench.bench import Bench, by_hand, change
+from kinetree.views.workbench.bench import Bench, by_hand, change, in_turn
 from kinetree.views.workbench.files import read_robot_file
 from kinetree.views.workbench.style import reading
 from kinetree.views.workbench.text import escape, number, table
@@ -30,22 +30,23 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
     upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
     degrees = gui.add_checkbox("degrees", bench.state.degrees)
 
-    def choose(_: Any) -> None:
-        if choice.value in BUILT_IN:
-            open_robot(getattr(robots, choice.value)(), None, [])
+    def choose(name: str) -> None:
+        if name in BUILT_IN:
+            open_robot(getattr(robots, name)(), None, [])
 
     def open_file(event: Any) -> None:
         file = event.target.value
         open_robot(*read_robot_file(file.name, file.content, bench.folder))
         choice.value = CHOOSE
 
-    def turn(_: Any) -> None:
-        change(bench, degrees=bool(degrees.value))
-        open_robot(bench.state.robot, bench.scene, bench.notes)
+    def turn(wanted: bool) -> None:
+        with bench.opening:  # no other robot comes between
+            change(bench, degrees=wanted)
+            open_robot(bench.state.robot, bench.scene, bench.notes)
 
-    choice.on_update(by_hand(choose))
+    in_turn(choice.on_update, choose)
     upload.on_upload(by_hand(open_file))
-    degrees.on_update(by_hand(turn))
+    in_turn(degrees.on_update, turn)
 
 
 def add_robot_facts(bench: Bench, nodes: dict[str, list[Any]]) -> None:
@@ -60,11 +61,11 @@ def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:
     """A box that shows or hides some nodes."""
     box = bench.server.gui.add_checkbox(label, bool(nodes[0].visible))
 
-    def switch(_: Any) -> None:
+    def switch(wanted: bool) -> None:
         for node in nodes:
-            node.visible = bool(box.value)
+            node.visible = wanted
 
-    box.on_update(by_hand(switch))
+    in_turn(box.on_update, switch)
 
 
 def robot_reading(robot: Robot, notes: list[str]) -> str:

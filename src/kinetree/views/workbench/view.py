@@ -133,22 +133,29 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
 
     What can fail is done first, so that a robot that cannot be shown leaves the old one in place.
     """
-    same = robot is bench.state.robot
-    state = bench.state if same else at_rest(robot, degrees=bench.state.degrees)
-    drawn = scene(robot) if drawn is None else drawn
-    torques(state)
-    close(bench)
-    with bench.showing, bench.changing:
-        for element in [x for tab in bench.tabs.values() for x in tab._children.values()]:
-            element.remove()
-        bench.refreshers.clear()
-        bench.watchers.clear()
-        bench.server.scene.reset()
-        bench.state, bench.scene, bench.notes = state, drawn, notes
-        bench.trajectory = bench.trajectory if same else None
-        add_panels(bench)
-        if not same:
-            look_at(bench)
+    with bench.opening:
+        same = robot is bench.state.robot
+        state = bench.state if same else at_rest(robot, degrees=bench.state.degrees)
+        drawn = scene(robot) if drawn is None else drawn
+        torques(state)
+        close(bench)
+        with bench.showing, bench.changing:
+            bench.state = bench.state if same else state
+            bench.trajectory = bench.trajectory if same else None
+            bench.scene, bench.notes = drawn, notes
+            clear(bench)
+            add_panels(bench)
+            if not same:
+                look_at(bench)
+
+
+def clear(bench: Bench) -> None:
+    """Take what belongs to a robot off the page and out of the scene."""
+    for element in [x for tab in bench.tabs.values() for x in tab._children.values()]:
+        element.remove()
+    bench.refreshers.clear()
+    bench.watchers.clear()
+    bench.server.scene.reset()
 
 
 def close(bench: Bench) -> None:

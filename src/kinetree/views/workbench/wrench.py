@@ -1,5 +1,8 @@
 """Pushing a robot: a force as an arrow in the scene, and the link that it is dropped on."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from kinetree.arrays import Array
@@ -28,6 +31,13 @@ def first_push(state: State) -> Push:
     link = max(tool.link, 0)
     point = np.asarray(tool.T_if, float)[:3, 3] if tool.link >= 0 else np.zeros(3)
     return Push(link, point, np.array([0, 0, -STRONG * weight(model)]), np.zeros(3))
+
+
+def with_push(state: State, function: Callable[..., Push], *arguments: Any) -> State:
+    """The state with another push made of the present one; without a push, as it is."""
+    if state.push is None:
+        return state
+    return state.replace(push=function(state, state.push, *arguments))
 
 
 def point_in_space(state: State, push: Push) -> Array:
