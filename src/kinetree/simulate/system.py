@@ -10,7 +10,7 @@ traced, only the robot is, and the law is run by Python, rollout by rollout.
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -76,12 +76,20 @@ class Actors:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The function as a graph (None where Python is needed) and on arrays, and why."""
+    """The function as a graph, or `by_python` where that is needed, and why."""
 
     space: Space
     graph: Graph | None
-    rate: Rate
+    by_python: Rate | None = None
     note: str | None = None
+
+    @cached_property
+    def rate(self) -> Rate:
+        """The function on arrays; compiled when first asked for, as a loop has code of its own."""
+        if self.by_python is not None:
+            return self.by_python
+        assert self.graph is not None
+        return Kernel(self.graph, "rate", dtypes=("float64",))
 
 
 def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = False) -> System:
@@ -108,7 +116,7 @@ def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = Fa
         )
         log.warning("kinetree simulates %s slowly: %s", space.model.name, note)
         return System(space, None, by_python, note)
-    return System(space, graph, Kernel(graph, "rate", dtypes=("float64",)))
+    return System(space, graph)
 
 
 def robot_rates(
