@@ -8,9 +8,10 @@ import numpy as np
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.workbench.bench import Bench, by_hand, change, take, tell
-from kinetree.views.workbench.motions import MOTIONS, recorded, remark, sample, simulated
+from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
 from kinetree.views.workbench.player import Player
 from kinetree.views.workbench.plot_panel import plots_reading
+from kinetree.views.workbench.recording import recorded
 from kinetree.views.workbench.state import State
 from kinetree.views.workbench.style import reading
 from kinetree.views.workbench.takeaway import as_csv, as_page, read_motion_file

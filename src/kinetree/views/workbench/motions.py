@@ -1,6 +1,6 @@
 """Motions to watch: what a robot does when let go, held, or driven by a controller."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,16 +9,11 @@ from kinetree import controllers
 from kinetree.algorithms import forward_kinematics
 from kinetree.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.columns import from_columns
-from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.spatial import cross
-from kinetree.views.workbench.state import State, external_wrenches, home
+from kinetree.views.workbench.state import State, home
 
 LONGEST = 60.0  # s
-LARGE = 20  # degrees of freedom
-SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording, width of its average
-REACH = 3 * SMOOTH  # s before and after, from where the average takes values
 FREQUENCY = 8.0  # of the controlled joints, rad/s
 
 
@@ -75,14 +70,10 @@ def simulated(state: State, motion: str, duration: float) -> Trajectory:
 
 
 def steady(state: State) -> Any:
-    """F_ext of a push that goes on: its force stays as it is in {s}, however the link turns.
-
-    With more than LARGE degrees of freedom it turns with its link instead, as a constant wrench:
-    compiled into the equations of a humanoid, the law below takes minutes.
-    """
+    """F_ext of a push that goes on: its force stays as it is in {s}, however the link turns."""
     push, model = state.push, state.robot.model
-    if push is None or model.n > LARGE:
-        return None if push is None else external_wrenches(state)
+    if push is None:
+        return None
 
     def law(t: Any, q: Array, dq: Array) -> Array:
         R_is = forward_kinematics(model, q)[push.link][:3, :3].T
@@ -92,41 +83,6 @@ def steady(state: State) -> Any:
         return F
 
     return law
-
-
-def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
-    """The motion of a hand on sliders: what they stood at, and when they were moved.
-
-    A slider tells of its movements only, so that it is held in between. Jumps are made smooth, as
-    a robot would have to: the positions are averaged over about a quarter of a second. The motion
-    rests as long before and after it, so that it begins and ends where the hand did.
-    """
-    if robot.model.n != robot.model.nq:
-        raise InputError(
-            f"{robot.name!r} has quaternions among its coordinates, which are not averaged; "
-            "record a robot whose joints have one coordinate each, or simulate."
-        )
-    t, q = np.array([time for time, _ in kept]), np.array([q for _, q in kept])
-    if len(t) < 2 or not np.ptp(q, axis=0).any():
-        raise InputError("Nothing moved while recording; move a slider before finishing it.")
-    grid = np.arange(0.0, t[-1] - t[0] + 2 * (REACH + SAMPLE), SAMPLE)
-    columns = {
-        ("q", name): smoothed(held(t - t[0] + REACH, q[:, k], grid))
-        for k, name in enumerate(robot.model.coordinate_names)
-    }
-    return from_columns(grid, columns, robot, "recording", "the recording")
-
-
-def held(t: Array, x: Array, grid: Array) -> Array:
-    """Values (T,) at the times of a grid: what was set last."""
-    return x[np.clip(np.searchsorted(t, grid, side="right") - 1, 0, len(x) - 1)]
-
-
-def smoothed(x: Array) -> Array:
-    """A bell-shaped average over time; before and after, the ends go on."""
-    reach = round(REACH / SAMPLE)
-    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * SAMPLE / SMOOTH) ** 2)
-    return np.convolve(np.pad(x, reach, mode="edge"), bell / bell.sum(), mode="valid")
 
 
 def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree.views.workbench.formulas import equations_reading
 from kinetree.views.workbench.hand import drawn, hand_ellipsoids
 from kinetree.views.workbench.mass_matrix import mass_reading
-from kinetree.views.workbench.motions import MOTIONS, recorded, sample, simulated
+from kinetree.views.workbench.motions import MOTIONS, sample, simulated
 from kinetree.views.workbench.plot_panel import plots_reading
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
 from kinetree.views.workbench.state import Push, at_rest, external_wrenches, home
@@ -170,37 +170,6 @@ def test_motions_end_as_they_say(motion):
         assert moved < 1e-9
 
 
-def test_a_recording_holds_what_was_set_and_moves_smoothly():
-    robot = ROBOTS["planar_2r"]
-    first, then = np.array([0.1, -0.2]), np.array([0.9, -0.2])
-    trajectory = recorded(robot, [(5.0, first), (6.0, then), (7.0, then)])
-    early, late = (trajectory.t < 1.0), (trajectory.t > 1.65)
-    np.testing.assert_allclose(trajectory.q[early], np.tile(first, (early.sum(), 1)), atol=1e-12)
-    np.testing.assert_allclose(trajectory.q[late], np.tile(then, (late.sum(), 1)), atol=1e-12)
-    assert (np.diff(trajectory.q[:, 0]) > -1e-12).all()  # nothing swings beyond
-    # a step of 0.8 under a bell of 0.1 s: its rate peaks at 0.8 / (0.1 sqrt(2 pi))
-    peak = 0.8 / (0.1 * np.sqrt(2 * np.pi))
-    assert np.abs(trajectory.dq[:, 0]).max() == pytest.approx(peak, rel=0.03)
-    assert np.abs(trajectory.dq[[0, -1]]).max() < 1e-9
-
-
-def test_a_recording_begins_and_ends_where_the_hand_did():
-    first, then = np.array([0.1, -0.2]), np.array([0.9, -0.2])
-    trajectory = recorded(ROBOTS["planar_2r"], [(5.0, first), (5.001, then), (5.002, then)])
-    np.testing.assert_allclose(trajectory.q[[0, -1]], [first, then], atol=1e-12)
-
-
-@pytest.mark.parametrize("kept", [[], [(0.0, np.zeros(2))], [(0.0, np.zeros(2))] * 9])
-def test_a_recording_of_nothing_is_refused(kept):
-    with pytest.raises(kt.KinetreeError, match="move a slider"):
-        recorded(ROBOTS["planar_2r"], kept)
-
-
-def test_a_recording_of_quaternions_is_refused():
-    with pytest.raises(kt.KinetreeError, match="quaternions"):
-        recorded(ROBOTS["quadruped"], [])
-
-
 @pytest.mark.parametrize("duration", [0.0, -1.0, 61.0, float("nan")])
 def test_durations_are_bounded(duration):
     with pytest.raises(kt.KinetreeError, match="duration"):
@@ -262,15 +231,17 @@ def test_numbers_are_short(x, text):
     assert number(x) == text
 
 
-def test_a_push_on_a_large_robot_turns_with_its_link(monkeypatch):
-    from kinetree.views.workbench import motions
-
-    state = at_rest(ROBOTS["planar_2r"])
-    state = state.replace(push=first_push(state))
-    assert callable(motions.steady(state))
-    monkeypatch.setattr(motions, "LARGE", 1)
-    np.testing.assert_array_equal(motions.steady(state), external_wrenches(state))
-    trajectory = simulated(state, "fall: no forces", 0.3)
-    q, dq, ddq = (x[-1] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
-    tau = state.robot.inverse_dynamics(q, dq, ddq, external_wrenches(state))
-    assert np.abs(tau).max() < 1e-9
+@pytest.mark.parametrize("name", ["humanoid", "quadruped"])
+def test_a_push_keeps_its_direction_in_space(name):
+    """Thrown and pushed, the centre of mass falls with g + f / m, whichever way the links turn."""
+    robot = getattr(kt.robots, name)()
+    state = at_rest(robot)
+    link = len(robot.model.links) - 1
+    push = Push(link, np.array([0.1, 0, 0.05]), np.array([30.0, 50.0, 20.0]), np.array([2.0, 1, 0]))
+    motion = simulated(state.replace(push=push), "fall: no forces", 0.3)
+    assert motion.meta["compiled"]
+    turned = robot.link_poses(motion.q[-1])[link, :3, :3]
+    assert np.trace(robot.link_poses(state.q)[link, :3, :3].T @ turned) < 1  # by 90 degrees or more
+    moved = robot.center_of_mass(motion.q[-1]) - robot.center_of_mass(state.q)
+    a = robot.model.gravity[3:] + push.force / np.sum(robot.model.m)
+    np.testing.assert_allclose(moved, a * 0.3**2 / 2, atol=1e-7)
