@@ -13,11 +13,12 @@ from kinetree.model import Model
 def forward_dynamics(
     model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None, *, F_tip: TipWrench = None
 ) -> Array:
-    """Ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
+    """ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
 
     Args:
         model: the robot.
-        q, dq: joint positions and rates, (n,), rad or m.
+        q: joint positions, (nq,), rad or m, or quaternions.
+        dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N.
         F_ext, F_tip: as in `inverse_dynamics`.
 

@@ -25,7 +25,7 @@ def gravity_forces(model: Model, q: Any) -> Array:
 
 
 def gravity_wrenches(model: Model, q: Any) -> Array:
-    """Weight of every link as a wrench onto it, in {i}, (n, 6): (com x m R^T g, m R^T g)."""
+    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g)."""
     T_si = forward_kinematics(model, q)
     weights = []
     for i in model.links:

@@ -17,7 +17,7 @@ TipWrench = Any | Mapping[str, Any] | None
 
 
 def zeros(n: int) -> Array:
-    """N exact zeros."""
+    """n exact zeros."""
     return np.zeros(n, int)
 
 

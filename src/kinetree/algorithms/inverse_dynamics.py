@@ -58,8 +58,9 @@ def inverse_dynamics(
 
     Args:
         model: the robot.
-        q, dq, ddq: joint positions, rates and accelerations, shape (n,), rad or m.
-        F_ext: wrench (moment, force) from the world ONTO each link, in its frame, (n, 6).
+        q: joint positions, (nq,), rad or m, or quaternions.
+        dq, ddq: joint rates and accelerations, (n,), rad/s or m/s, rad/s^2 or m/s^2.
+        F_ext: wrench (moment, force) from the world ONTO each link, in its frame, (links, 6).
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base, dV_base: twist of the base frame in its own axes and its derivative, (6,).

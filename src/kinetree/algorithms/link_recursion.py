@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.algorithms.inputs import TipWrench, Wrenches, link_pose, per_dof, read_motion
-from kinetree.algorithms.recursion import Recursion, split, stack
+from kinetree.algorithms.recursion import Recursion, from_vectors, split, stack
 from kinetree.model import WORLD, Model
 from kinetree.spatial import cross
 
@@ -77,19 +77,13 @@ def link_recursion(
             n[i] = n[i] + R_ip[k].T @ n[k] + cross(p_pi[k], f_k)
 
     tau = per_dof(model, [model.A[i].T @ np.concatenate([n[i], f[i]]) for i in model.links])
-    tau_rotor, tau_friction = rotor_forces(model, x.ddq, alpha), friction_forces(model, x.dq)
-    vectors = {
-        name: stack(value, model, 3)
-        for name, value in {
-            "omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n,
-        }.items()
-    }  # fmt: skip
-    return Recursion(
-        formulation="link",
-        frame="link",
-        T_si=stack(T_si, model, 4, 4),
-        **vectors,
-        tau_rotor=tau_rotor,
-        tau_friction=tau_friction,
-        tau=tau + tau_rotor + tau_friction,
+    return from_vectors(
+        "link",
+        "link",
+        model,
+        stack(T_si, model, 4, 4),
+        {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
+        tau,
+        rotor_forces(model, x.ddq, alpha),
+        friction_forces(model, x.dq),
     )

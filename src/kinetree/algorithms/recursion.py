@@ -23,8 +23,8 @@ class Recursion:
 
     formulation: str
     frame: str
-    T_si: Array  # pose of {i}, (n, 4, 4)
-    omega: Array  # angular velocity, (n, 3)
+    T_si: Array  # pose of {i}, (links, 4, 4)
+    omega: Array  # angular velocity, (links, 3)
     v: Array  # velocity of the origin
     alpha: Array  # angular acceleration
     a_e: Array  # acceleration of the origin
@@ -37,19 +37,19 @@ class Recursion:
 
     @property
     def V(self) -> Array:
-        """Twists (omega, v) in the link frames, (n, 6)."""
+        """Twists (omega, v) in the link frames, (links, 6)."""
         return np.concatenate([self._in_links(self.omega), self._in_links(self.v)], 1)
 
     @property
     def dV(self) -> Array:
-        """Derivatives of V in the link frames, (n, 6): the linear part is a_e - omega x v."""
+        """Derivatives of V in the link frames, (links, 6): the linear part is a_e - omega x v."""
         dv = [a - cross(w, v) for a, w, v in zip(self.a_e, self.omega, self.v, strict=True)]
         dv = np.array(dv).reshape(-1, 3)
         return np.concatenate([self._in_links(self.alpha), self._in_links(dv)], 1)
 
     @property
     def F(self) -> Array:
-        """Wrenches (n, f) onto the links through their joints, in the link frames, (n, 6)."""
+        """Wrenches (n, f) onto the links through their joints, in the link frames, (links, 6)."""
         return np.concatenate([self._in_links(self.n), self._in_links(self.f)], 1)
 
     def _repr_html_(self) -> str:
@@ -71,6 +71,28 @@ class Recursion:
         return np.array(turned).reshape(-1, 3)
 
 
+def from_vectors(
+    formulation: str,
+    frame: str,
+    model: Model,
+    T_si: Array,
+    vectors: Mapping[str, Mapping[int, Array]],
+    tau: Array,
+    tau_rotor: Array,
+    tau_friction: Array,
+) -> Recursion:
+    """The record of a formulation in 3-vectors by name, each a mapping from link to (3,)."""
+    return Recursion(
+        formulation=formulation,
+        frame=frame,
+        T_si=T_si,
+        **{name: stack(x, model, 3) for name, x in vectors.items()},
+        tau_rotor=tau_rotor,
+        tau_friction=tau_friction,
+        tau=tau + tau_rotor + tau_friction,
+    )
+
+
 def from_screw_form(
     formulation: str,
     model: Model,
@@ -81,7 +103,7 @@ def from_screw_form(
     tau_rotor: Array,
     tau_friction: Array,
 ) -> Recursion:
-    """The record of a formulation in 6-vectors, all in link frames, shapes (n, 6)."""
+    """The record of a formulation in 6-vectors, all in link frames, (links, 6)."""
     omega, v, alpha = V[:, :3], V[:, 3:], dV[:, :3]
     a_e = [dV[i, 3:] + cross(omega[i], v[i]) for i in model.links]
     a_c = [

@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.algorithms.forward_kinematics import forward_kinematics
 from kinetree.algorithms.inputs import TipWrench, Wrenches, per_dof, read_motion
-from kinetree.algorithms.recursion import Recursion, split, stack
+from kinetree.algorithms.recursion import Recursion, from_vectors, split
 from kinetree.model import WORLD, Model
 from kinetree.spatial import cross
 
@@ -78,20 +78,13 @@ def space_recursion(
 
     F = {i: np.concatenate([R[i].T @ n[i], R[i].T @ f[i]]) for i in model.links}
     tau = per_dof(model, [model.A[i].T @ F[i] for i in model.links])
-    tau_rotor = rotor_forces(model, x.ddq, {i: R[i].T @ alpha[i] for i in alpha})
-    tau_friction = friction_forces(model, x.dq)
-    return Recursion(
-        formulation="space",
-        frame="space",
-        T_si=T_si,
-        omega=stack(omega, model, 3),
-        v=stack(v, model, 3),
-        alpha=stack(alpha, model, 3),
-        a_e=stack(a_e, model, 3),
-        a_c=stack(a_c, model, 3),
-        f=stack(f, model, 3),
-        n=stack(n, model, 3),
-        tau_rotor=tau_rotor,
-        tau_friction=tau_friction,
-        tau=tau + tau_rotor + tau_friction,
+    return from_vectors(
+        "space",
+        "space",
+        model,
+        T_si,
+        {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
+        tau,
+        rotor_forces(model, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
+        friction_forces(model, x.dq),
     )

@@ -61,7 +61,7 @@ def task_space(
 
     Args:
         model: the robot.
-        q: joint positions, (n,).
+        q: joint positions, (nq,).
         dq: joint rates, (n,); or
         V: the twist of the frame, (k,), from which the rates follow as J_bar V; at rest when
             neither is given.

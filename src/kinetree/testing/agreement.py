@@ -11,7 +11,7 @@ GROUP = "agreement"
 
 
 def formulation(name: str) -> Callable[[Case], Measured]:
-    """Tau of a formulation against that of the screw recursion, wrenches included."""
+    """tau of a formulation against that of the screw recursion, wrenches included."""
 
     def measure(case: Case) -> Measured:
         tau = algorithms.inverse_dynamics(
@@ -33,7 +33,7 @@ def mass_matrix(way: str) -> Callable[[Case], Measured]:
 
 
 def inversion(way: str, *, mimics: bool) -> Callable[[Case], Measured]:
-    """Ddq of another way against composite bodies; `mimics` when it can follow mimic joints."""
+    """ddq of another way against composite bodies; `mimics` when it can follow mimic joints."""
 
     def measure(case: Case) -> Measured:
         followers = [joint.name for joint in case.model.joints if joint.follows is not None]
