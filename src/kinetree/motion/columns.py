@@ -10,6 +10,7 @@ from kinetree.errors import InputError
 from kinetree.motion.dynamics import check_single
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.velocity import plain
 
 QUANTITIES = ("q", "dq", "ddq", "tau")
 
@@ -46,7 +47,7 @@ def from_columns(
     for quantity in QUANTITIES:
         given = [columns.get((quantity, joint)) for joint in names[quantity]]
         found[quantity] = None if given[0] is None else np.stack(given, axis=1)  # type: ignore[arg-type]
-    q, dq, ddq = _derivatives(t, found, where, model is not None and model.n != model.nq)
+    q, dq, ddq = _derivatives(t, found, where, model is not None and not plain(model))
     return Trajectory(
         t=t, q=q, dq=dq, ddq=ddq, tau=found["tau"], model=model, name=name,
         joint_names=named if model is None else (),
@@ -83,8 +84,8 @@ def _derivatives(
     assert q is not None
     if dq is None and curved:
         raise InputError(
-            f"{where}: no rates dq, and quaternions in q; rates of such joints are no derivative "
-            "of q. Add the columns of dq."
+            f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
+            "are no derivative of q. Add the columns of dq."
         )
     if dq is not None and ddq is not None:
         return q, dq, ddq

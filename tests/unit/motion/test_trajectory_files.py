@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, ParseError, ShapeError
+from kinetree.model.samples import random_model
 from kinetree.motion import Trajectory, quintic, read_csv, read_npz
 
 ROBOT = kt.robots.planar_2r()
@@ -149,3 +150,14 @@ def test_what_is_no_archive_is_no_npz(tmp_path):
         read_npz(tmp_path / "bad.npz")
     with pytest.raises(ShapeError):
         Trajectory(t=[0], q=[0], dq=[0], ddq=[0])
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "free"])
+def test_rates_that_are_no_derivative_of_q_are_asked_for(tmp_path, kind):
+    """The rates of a base in the plane are in its own axes, as those of quaternions are."""
+    robot = kt.Robot(random_model(0, 1, types=(kind,)))
+    names = ",".join(f"q:{name}" for name in robot.model.coordinate_names)
+    q = ",".join(map(str, robot.neutral()))
+    (tmp_path / "a.csv").write_text(f"t,{names}\n" + "".join(f"{t},{q}\n" for t in range(4)))
+    with pytest.raises(InputError, match="Add the columns of dq"):
+        read_csv(tmp_path / "a.csv", robot)
