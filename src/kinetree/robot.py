@@ -1,17 +1,18 @@
 """Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from kinetree import algorithms
+from kinetree import algorithms, targets
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.inputs import link_wrenches
 from kinetree.arrays import Array
 from kinetree.compiled import Compiled
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
 from kinetree.model import Model, build_model, reshape
+from kinetree.targets import Cpu, Cuda
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives.linearize import Linearization
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kinetree.description import Friction
     from kinetree.explain import Explanation
     from kinetree.motion.limit_report import LimitReport
+    from kinetree.simulate.gpu_trajectory import GpuTrajectory
     from kinetree.simulate.sensitivity_record import Sensitivities
     from kinetree.simulate.trajectory import Trajectory
 
@@ -50,6 +52,9 @@ class Robot:
     regressor = Compiled("regressor")
     energy_regressor = Compiled("energy_regressor")
     momentum_regressor = Compiled("momentum_regressor")
+
+    compile = targets.compile
+    derivative = targets.derivative
 
     def __init__(self, model: Model, report: Any = None) -> None:
         self.model = model
@@ -99,22 +104,6 @@ class Robot:
         """Which combinations of parameters joint forces tell; see `algorithms.base_parameters`."""
         return algorithms.base_parameters(self.model, **options)
 
-    def compile(
-        self,
-        quantity: str,
-        *,
-        frame: str | None = None,
-        wrenches: bool = False,
-        free: Sequence[str] = (),
-        target: str = "cpu",
-    ) -> "Kernel":
-        """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
-        from kinetree.compile import compile_kernel
-
-        return compile_kernel(
-            self.model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
-        )
-
     def pose(self, q: Any, frame: str | None = None) -> Array:
         """T_sb of a frame, the tool when None, (..., 4, 4)."""
         return self._of_frame("pose", frame)(q)
@@ -151,23 +140,6 @@ class Robot:
         """Forces held by joint forces of unit norm; see `kinetree.algorithms.force_ellipsoid`."""
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
 
-    def derivative(
-        self,
-        quantity: str,
-        wrt: str | Sequence[str] = "q",
-        *,
-        frame: str | None = None,
-        wrenches: bool = False,
-        free: Sequence[str] = (),
-        target: str = "cpu",
-    ) -> "Kernel":
-        """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
-        from kinetree.compile import compile_derivative
-
-        return compile_derivative(
-            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free, target=target
-        )
-
     def linearize(
         self, q: Any, dq: Any, tau: Any, *loads: Any, dt: float | None = None
     ) -> "Linearization":
@@ -179,7 +151,19 @@ class Robot:
         system = assemble(self.model, np.broadcast_to(np.asarray(dq, float), batch), *blocks)
         return system if dt is None else system.discrete(dt)
 
-    def simulate(self, q0: Any, dq0: Any = None, **options: Any) -> "Trajectory":
+    @overload
+    def simulate(
+        self, q0: Any, dq0: Any = None, *, target: Cpu = ..., **options: Any
+    ) -> "Trajectory": ...
+    @overload
+    def simulate(
+        self, q0: Any, dq0: Any = None, *, target: Cuda, **options: Any
+    ) -> "GpuTrajectory": ...
+    @overload
+    def simulate(
+        self, q0: Any, dq0: Any = None, *, target: str, **options: Any
+    ) -> "Trajectory | GpuTrajectory": ...
+    def simulate(self, q0: Any, dq0: Any = None, **options: Any) -> Any:
         """The motion from a state, forces and a controller; see `kinetree.simulate.simulate`."""
         from kinetree.simulate.simulate import simulate
 

@@ -21,7 +21,7 @@ STAGES = (
     ("compiler",),
     ("backends",),
     ("free", "traced", "compilable", "quantities"),
-    ("compile", "compiled", "cuda"),
+    ("compile", "compiled", "cuda", "targets"),
     ("tensors",),
     ("convert", "symbols", "write", "explain"),
     ("controllers", "simulate", "motion"),

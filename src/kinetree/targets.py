@@ -1,0 +1,90 @@
+"""The methods of Robot that compile for a CPU or a GPU; the type of the kernel follows the target.
+
+They stand here, and not in robot.py, because each has a signature for every target.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack, overload
+
+from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.backends.cuda import CudaKernel
+    from kinetree.backends.kernel import Kernel
+
+Cpu = Literal["cpu"]
+Cuda = Literal["cuda"]
+Wrt = str | Sequence[str]
+
+
+class HasModel(Protocol):
+    """A Robot."""
+
+    model: Model
+
+
+class Options(TypedDict, total=False):
+    """What is compiled: the frame, whether with wrenches, and the data left free."""
+
+    frame: str | None
+    wrenches: bool
+    free: Sequence[str]
+
+
+# fmt: off
+@overload
+def compile(
+    self: HasModel, quantity: str, *, target: Cpu = ..., **options: Unpack[Options]
+) -> "Kernel": ...
+@overload
+def compile(
+    self: HasModel, quantity: str, *, target: Cuda, **options: Unpack[Options]
+) -> "CudaKernel": ...
+@overload
+def compile(
+    self: HasModel, quantity: str, *, target: str, **options: Unpack[Options]
+) -> "Kernel | CudaKernel": ...
+def compile(
+    self: HasModel,
+    quantity: str,
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+    target: str = "cpu",
+) -> Any:
+    """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
+    from kinetree.compile import compile_kernel
+
+    options = Options(frame=frame, wrenches=wrenches, free=free)
+    return compile_kernel(self.model, quantity, target=target, **options)
+
+
+@overload
+def derivative(
+    self: HasModel, quantity: str, wrt: Wrt = ..., *, target: Cpu = ..., **options: Unpack[Options]
+) -> "Kernel": ...
+@overload
+def derivative(
+    self: HasModel, quantity: str, wrt: Wrt = ..., *, target: Cuda, **options: Unpack[Options]
+) -> "CudaKernel": ...
+@overload
+def derivative(
+    self: HasModel, quantity: str, wrt: Wrt = ..., *, target: str, **options: Unpack[Options]
+) -> "Kernel | CudaKernel": ...
+def derivative(
+    self: HasModel,
+    quantity: str,
+    wrt: Wrt = "q",
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+    target: str = "cpu",
+) -> Any:
+    """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
+    from kinetree.compile import compile_derivative
+
+    options = Options(frame=frame, wrenches=wrenches, free=free)
+    return compile_derivative(self.model, quantity, wrt, target=target, **options)
+# fmt: on
