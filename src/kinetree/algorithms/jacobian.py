@@ -65,7 +65,7 @@ def space_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
 
 
 def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
-    """D J_b / dt, (6, n)."""
+    """dJ_b/dt, (6, n)."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -75,7 +75,7 @@ def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) 
 
 
 def space_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
-    """D J_s / dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
+    """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
     V_b = J @ rates(model, dq, "dq")
     return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)

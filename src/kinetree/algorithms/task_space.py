@@ -92,6 +92,17 @@ def task_space(
             "direction of the task. Choose fewer rows, another q, or pass damping."
         )
     Minv_Jt = solve(factor_mass_matrix(model, M), J.T)
+    Lambda = _mass_at_frame(J, M, Minv_Jt, damping)
+    J_bar = Minv_Jt @ Lambda
+    dq = _rates(model, dq, V, J_bar, k)
+    dJ = np.asarray(rate(model, q, dq, frame), float)[rows]
+    eta = J_bar.T @ bias_forces(model, q, dq) - Lambda @ (dJ @ dq)
+    return TaskSpace(J, dJ, Lambda, eta, J_bar, np.eye(n) - J_bar @ J, sigma)
+
+
+def _mass_at_frame(J: Array, M: Array, Minv_Jt: Array, damping: float) -> Array:
+    """Lambda = (J M^-1 J^T + damping^2)^-1, (k, k); of few joints, on their subspace."""
+    k, n = J.shape
     if damping != 0:
         Lambda = np.linalg.inv(J @ Minv_Jt + damping**2 * np.eye(k))
     elif k <= n:
@@ -99,12 +110,7 @@ def task_space(
     else:
         J_plus = np.linalg.pinv(J)
         Lambda = J_plus.T @ M @ J_plus
-    Lambda = (Lambda + Lambda.T) / 2
-    J_bar = Minv_Jt @ Lambda
-    dq = _rates(model, dq, V, J_bar, k)
-    dJ = np.asarray(rate(model, q, dq, frame), float)[rows]
-    eta = J_bar.T @ bias_forces(model, q, dq) - Lambda @ (dJ @ dq)
-    return TaskSpace(J, dJ, Lambda, eta, J_bar, np.eye(n) - J_bar @ J, sigma)
+    return (Lambda + Lambda.T) / 2
 
 
 def _jacobians(expressed: str) -> Any:

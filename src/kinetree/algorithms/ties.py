@@ -55,7 +55,7 @@ def tie(
 
 
 def _row(model: Model, Ad_ip: list[Array], rotor: JointRotor) -> Array:
-    """B = I_m r J_k^T (s, 0), (n,): the row of M that a rotor on link k adds."""
+    """b = I_m r J_k^T (s, 0), (n,): the row of M that a rotor on link k adds."""
     row: list[Any] = [0] * model.n
     F, k = np.concatenate([rotor.s * (rotor.inertia * rotor.ratio), zeros(3)]), rotor.link
     while k != WORLD:
