@@ -1,5 +1,7 @@
 """Arrays of CuPy: the same quantities, computed by CUDA kernels on the GPU where the arrays lie."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,3 +44,25 @@ def view(
         size = kind.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     memory = cp.cuda.UnownedMemory(address, size, owner, device)
     return cp.ndarray(shape, kind, cp.cuda.MemoryPointer(memory, 0), strides)
+
+
+class Borrowed:
+    """A stream of others, by the protocol in which libraries of CUDA hand them to each other."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address  # of the protocol's version 0
+
+
+@contextmanager
+def on_stream(cp: Any, address: int, device: int) -> Iterator[None]:
+    """Work of CuPy goes to a stream of others on a device; it stays theirs."""
+    with cp.cuda.Device(device):
+        if hasattr(cp.cuda.Stream, "from_external"):  # CuPy 14, which warns of the older way
+            stream = cp.cuda.Stream.from_external(Borrowed(address))
+        else:
+            stream = cp.cuda.ExternalStream(address, device)
+        with stream:
+            yield

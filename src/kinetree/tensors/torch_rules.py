@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.compiler.graph import Port
 from kinetree.extras import need
-from kinetree.tensors.cupy import view
+from kinetree.tensors.cupy import on_stream, view
 from kinetree.tensors.operation import Operation
 
 
@@ -119,7 +119,7 @@ def on_cuda(operation: Operation, tensors: Any, outs: Any) -> list[Any]:
         leads = [lead(x, port) for x, port in zip(tensors, operation.inputs, strict=True)]
         shape = np.broadcast_shapes(*leads)
         outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
-    with cp.cuda.Device(device.index), cp.cuda.ExternalStream(stream, device.index):
+    with on_stream(cp, stream, device.index):
         arrays, written = ([as_cupy(cp, x) for x in xs] for xs in (tensors, outs))
         operation.cuda(*arrays, out=tuple(written))
     return list(outs)

@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.backends.kernel import has_llvm
 from kinetree.extras import need
 from kinetree.tensors import xla_frame
-from kinetree.tensors.cupy import view
+from kinetree.tensors.cupy import on_stream, view
 from kinetree.tensors.operation import Operation
 from kinetree.tensors.xla_code import Handler
 from kinetree.tensors.xla_frame import HANDLER, Buffer, CallFrame, python_handler
@@ -79,7 +79,7 @@ def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, Any]:
         if not first:
             return  # no states
         device = cp.cuda.runtime.pointerGetAttributes(first).device
-        with cp.cuda.Device(device), cp.cuda.ExternalStream(xla_frame.stream(frame), device):
+        with on_stream(cp, xla_frame.stream(frame), device):
             outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in frame.rets)
             kernel(*(view(cp, x.data, x.shape, dtype, device) for x in frame.args), out=outs)
 

@@ -4,6 +4,8 @@ Without a GPU these tests skip. GPU kernels agree with the CPU's to 4 eps (float
 (float32), norm-wise: see tests/backends/cuda.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -92,7 +94,8 @@ def test_torch_shares_its_memory_and_stream(torch, cp, monkeypatch):
     monkeypatch.setitem(operation.__dict__, "cuda", watched)
     tensors = list(torch.rand(3, 8, 2, dtype=torch.float64, device="cuda"))
     stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
+    with torch.cuda.stream(stream), warnings.catch_warnings():
+        warnings.simplefilter("error")  # of CuPy, about how it is told the stream
         tau = kernel(*tensors)
     ((pointers, ran),) = seen
     assert pointers == [x.data_ptr() for x in (*tensors, tau)]
