@@ -13,7 +13,7 @@ def check_model(model: Model) -> None:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
             "kinetree.algorithms has every quantity of it. If the whole robot floats, "
-            "kt.load(path, floating=True) gives it a free joint."
+            "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
         )
     data = {key: getattr(model, key) for key in ("M_pi", "m", "com", "I_com", "gravity")}
     data |= {f"axis of {x.name!r}": x.screw for x in model.joints if x.screw is not None}

@@ -73,6 +73,12 @@ def read(
 def float_base(description: RobotDescription) -> RobotDescription:
     """The same robot on a free joint "base" between a link "world" and its root."""
     root = check_tree(description)
+    own = [joint for joint in description.joints if joint.parent == root]
+    if own and all(joint.type == FREE for joint in own):
+        raise ModelError(
+            f"{description.name!r} floats already: its root {root!r} carries the free joint "
+            f"{own[0].name!r}; expected a robot that stands. Leave floating=True (--floating) out."
+        )
     world = "world" if all(x.name != "world" for x in description.links) else "kinetree_world"
     base = JointDescription(
         name="base", type=FREE, parent=world, child=root, M_pc=np.eye(4, dtype=int)

@@ -1,9 +1,10 @@
 """Arguments that several commands share, with their help."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from kinetree.cli.choices import complete_robot
 
@@ -62,3 +63,52 @@ Degrees = Annotated[
         help="Angles in and out in degrees; lengths, quaternions and forces as ever.",
     ),
 ]
+
+
+@Parameter(name="*", group=Group("How the robot is read", sort_key=9))
+@dataclass(frozen=True)
+class Reading:
+    """What `kinetree.load` can be told about a file; each applies to built-in robots, too."""
+
+    floating: Annotated[
+        bool,
+        Parameter(
+            name="--floating",
+            negative=(),
+            show_default=False,
+            help="Hang the robot on a free joint 'base' instead of fixing its root, as for legs "
+            "and wings: q gets base.qw=1 base.qx=0 base.qy=0 base.qz=0 base.x=0 base.y=0 base.z=0.",
+        ),
+    ] = False
+    mimic: Annotated[
+        bool,
+        Parameter(
+            name="--mimic",
+            negative="--no-mimic",
+            show_default=False,
+            help="Joints that mimic another follow it; --no-mimic makes them independent, with "
+            "entries of their own in q (URDF).",
+        ),
+    ] = True
+    strict: Annotated[
+        bool,
+        Parameter(
+            name="--strict",
+            negative=(),
+            show_default=False,
+            help="Refuse a file with anything odd, instead of warning about it.",
+        ),
+    ] = False
+    folders: Annotated[
+        tuple[Path, ...],
+        Parameter(
+            name="--folder",
+            negative=(),
+            show_default=False,
+            help="Where ROS packages, includes and meshes may lie, besides the folder of the file. "
+            "Once for every such folder.",
+        ),
+    ] = ()
+
+
+AS_IT_IS = Reading()

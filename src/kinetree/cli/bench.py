@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Json, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName
 
 
 def bench(
@@ -21,6 +21,7 @@ def bench(
         bool, Parameter(help="Time Pinocchio and MuJoCo as well, where they are installed.")
     ] = True,
     json: Json = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Nanoseconds per state of inverse dynamics, forward dynamics and M, on one thread.
 
@@ -45,7 +46,7 @@ def bench(
     sizes = batch or [64, 4096]
     if min(sizes) < 1 or max(sizes) > 1 << 20:
         raise InputError(f"--batch is {sizes}; expected numbers from 1 to {1 << 20}.")
-    found = measure(find_robot(robot), sizes, peers)
+    found = measure(find_robot(robot, reading), sizes, peers)
     if json:
         print_json(found)
     else:

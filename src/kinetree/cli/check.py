@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, Json, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 
 
 def check(
@@ -25,6 +25,7 @@ def check(
     tolerance: Annotated[float, Parameter(help="Share of a limit that is forgiven.")] = 1e-6,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> int:
     """Positions, speeds and joint forces of a trajectory against the robot's limits.
 
@@ -46,13 +47,15 @@ def check(
     from kinetree.cli.margins import document, margins, print_verdict
     from kinetree.cli.show import print_json
     from kinetree.cli.trajectories import read_trajectory
+    from kinetree.cli.waiting import compiling, waiting
 
-    found = find_robot(robot)
+    found = find_robot(robot, reading)
     motion = read_trajectory(trajectory, found, degrees)
     speed = None if velocity is None else velocity * factors(found.model, "dq", degrees)
     limits = {"effort": effort, "velocity": speed}
-    report = found.check(motion, tolerance=tolerance, **limits)
-    rows = margins(found, motion, report, degrees, **limits)
+    with waiting(compiling("the dynamics", found.model)):
+        report = found.check(motion, tolerance=tolerance, **limits)
+        rows = margins(found, motion, report, degrees, **limits)
     if json:
         print_json(document(report, rows, degrees))
     else:

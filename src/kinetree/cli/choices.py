@@ -3,12 +3,14 @@
 import difflib
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetree.errors import InputError, NameLookupError
 
 if TYPE_CHECKING:
+    from kinetree.cli.arguments import Reading
     from kinetree.robot import Robot
 
 MOST_FILES = 5  # of a folder that are named in a message
@@ -43,26 +45,42 @@ def choose(word: str, known: Iterable[str], what: str) -> str:
     )
 
 
-def find_robot(name: str) -> "Robot":
+def find_robot(name: str, reading: "Reading") -> "Robot":
     """The robot of a file, or the built-in one of that name, also spelt `UR5e` or `puma-560`."""
     from kinetree import robots
+    from kinetree.cli.built_in import as_read
+    from kinetree.cli.waiting import waiting
     from kinetree.loading import MJCF, URDF, load
 
     plain = name.lower().replace("-", "_")
     if plain in robots.__all__:
-        return getattr(robots, plain)()
+        return as_read(getattr(robots, plain)(), reading)
     path = Path(name)
     if name and path.is_dir():
         raise InputError(f"{name} is a folder; expected a robot file.{_inside(path)}")
     if path.suffix.lower() in (*URDF, *MJCF) or (name and path.exists()):
         if not path.exists():
             raise InputError(f"there is no file {name}; expected a robot.{_beside(path)}")
-        return load(path)
+        check_folders(reading)
+        with waiting(f"reading {path.name}"):
+            return load(path, **asdict(reading))
     known = ", ".join(robots.__all__)
     raise NameLookupError(
         f"there is no robot {name!r}: neither a file of that name nor one of {known}."
         f"{nearest(plain, robots.__all__)} Files end with {', '.join((*URDF, *MJCF))}."
     )
+
+
+def check_folders(reading: "Reading") -> None:
+    """Refuse a --folder that is none."""
+    for folder in reading.folders:
+        if not folder.is_dir():
+            raise InputError(f"--folder is {folder}, which is no folder.")
+
+
+def mesh_folder(reading: "Reading") -> Path | None:
+    """The only folder that meshes to be drawn are read from; None is that of the file."""
+    return next(iter(reading.folders), None)
 
 
 def _robot_files(folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Json, Output, RobotName, Words
+from kinetree.cli.arguments import AS_IT_IS, Json, Output, Reading, RobotName, Words
 
 LETTERS = {
     "tau": r"\tau",
@@ -40,6 +40,7 @@ def equations(
     ] = 6,
     output: Output = None,
     json: Json = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """The equations of motion in closed form, exact and simplified.
 
@@ -72,7 +73,7 @@ def equations(
     if output is not None:
         check_output(output)
     kinds = [choose(x, (*KINDS, "all"), "kind of symbols") for x in split(symbols)]
-    forms = symbolic(find_robot(robot), "all" if "all" in kinds else kinds or None)
+    forms = symbolic(find_robot(robot, reading), "all" if "all" in kinds else kinds or None)
     found = {}
     with Console(stderr=True).status("deriving") as status:
         for name in wanted:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from kinetree.cli.arguments import (
+    AS_IT_IS,
     Acceleration,
     Data,
     Degrees,
@@ -12,6 +13,7 @@ from kinetree.cli.arguments import (
     Output,
     Position,
     Rate,
+    Reading,
     RobotName,
 )
 
@@ -34,6 +36,7 @@ def explain(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Every step of inverse dynamics at one state, link by link, with the parts that add up.
 
@@ -53,15 +56,17 @@ def explain(
     from kinetree.cli.explaining import record, row_of
     from kinetree.cli.show import console, print_json, print_text
     from kinetree.cli.states import document, read_state, refuse_both
+    from kinetree.cli.waiting import waiting
 
     given = {"q": q, "dq": dq, "ddq": ddq}
     refuse_both(data, given)
-    found = find_robot(robot)
+    found = find_robot(robot, reading)
     if data is None:
         state = read_state(found.model, given, degrees)
     else:
         state = row_of(found.model, data, row, tuple(given), degrees)
-    explanation = found.explain(*state.values(), formulation=formulation)
+    with waiting(f"explaining {found.name}"):
+        explanation = found.explain(*state.values(), formulation=formulation)
     if json:
         print_json(document(found.model, state, degrees) | record(explanation), output)
     elif output is None and format == "text":

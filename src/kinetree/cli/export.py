@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Json, Output, RobotName, Words
+from kinetree.cli.arguments import AS_IT_IS, Json, Output, Reading, RobotName, Words
 
 FLAG = Parameter(negative=(), show_default=False)
 
@@ -30,6 +30,7 @@ def export(
     driver: Annotated[bool, FLAG, Parameter(help="With a main that tests itself (C).")] = False,
     output: Output = None,
     json: Json = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """A quantity of the robot as one self-contained function in another language.
 
@@ -46,20 +47,22 @@ def export(
     from kinetree.cli.choices import choose, find_robot
     from kinetree.cli.equations import split
     from kinetree.cli.show import print_json, print_text
+    from kinetree.cli.waiting import waiting
     from kinetree.cli.writing import check_output
     from kinetree.quantities import DERIVED, QUANTITIES
     from kinetree.write.code import export as write
 
     choose(quantity, (QUANTITIES | DERIVED), "quantity")
-    found = find_robot(robot)
+    found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")
     if output is not None:
         check_output(output)
-    code = write(
-        found, quantity, language, dtype=dtype, name=name, frame=frame, free=split(free),
-        wrenches=wrenches, libm=libm, driver=driver,
-    )  # fmt: skip
+    with waiting(f"writing {quantity} of {found.name}"):
+        code = write(
+            found, quantity, language, dtype=dtype, name=name, frame=frame, free=split(free),
+            wrenches=wrenches, libm=libm, driver=driver,
+        )  # fmt: skip
     if json:
         about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}
         print_json(about, output)

@@ -1,6 +1,17 @@
 """`kinetree fd`: forward dynamics of a state or of a file of states."""
 
-from kinetree.cli.arguments import Data, Degrees, Force, Json, Output, Position, Rate, RobotName
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Data,
+    Degrees,
+    Force,
+    Json,
+    Output,
+    Position,
+    Rate,
+    Reading,
+    RobotName,
+)
 
 
 def forward_dynamics(
@@ -14,6 +25,7 @@ def forward_dynamics(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Joint accelerations from joint forces: ddq = M^-1 (tau - c - g - friction).
 
@@ -29,7 +41,9 @@ def forward_dynamics(
     echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
     ```
     """
+    from kinetree.cli.choices import find_robot
     from kinetree.cli.dynamics import Task, run
 
     given = {"q": q, "dq": dq, "tau": tau}
-    run(Task("forward_dynamics", tuple(given), "ddq"), robot, data, given, output, json, degrees)
+    task, found = Task("forward_dynamics", tuple(given), "ddq"), find_robot(robot, reading)
+    run(task, found, data, given, output, json, degrees)

@@ -1,6 +1,7 @@
 """`kinetree id`: inverse dynamics of a state or of a file of states."""
 
 from kinetree.cli.arguments import (
+    AS_IT_IS,
     Acceleration,
     Data,
     Degrees,
@@ -8,6 +9,7 @@ from kinetree.cli.arguments import (
     Output,
     Position,
     Rate,
+    Reading,
     RobotName,
 )
 
@@ -23,6 +25,7 @@ def inverse_dynamics(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Joint forces of a motion: tau = M(q) ddq + c(q, dq) + g(q) + friction.
 
@@ -38,7 +41,9 @@ def inverse_dynamics(
     echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
     ```
     """
+    from kinetree.cli.choices import find_robot
     from kinetree.cli.dynamics import Task, run
 
     given = {"q": q, "dq": dq, "ddq": ddq}
-    run(Task("inverse_dynamics", tuple(given), "tau"), robot, data, given, output, json, degrees)
+    task, found = Task("inverse_dynamics", tuple(given), "tau"), find_robot(robot, reading)
+    run(task, found, data, given, output, json, degrees)

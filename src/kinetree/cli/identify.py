@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, Json, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 
 
 def identify(
@@ -31,6 +31,7 @@ def identify(
     hold_out: float = 0.25,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Find a robot's parameters in a recording, and write the robot that has them.
 
@@ -72,7 +73,7 @@ def identify(
     from kinetree.cli.identifying import Files, run_identify
 
     run_identify(
-        Files(robot, data, test, output, report), json=json, degrees=degrees, cutoff=cutoff,
-        method=method, friction=friction, armature=armature, prior=prior,
+        Files(robot, data, test, output, report), reading, json=json, degrees=degrees,
+        cutoff=cutoff, method=method, friction=friction, armature=armature, prior=prior,
         torque_cutoff=torque_cutoff, hold_out=hold_out,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kinetree.cli.angles import units
+from kinetree.cli.arguments import Reading
 from kinetree.cli.choices import find_robot
 from kinetree.cli.show import console, print_json, table
 from kinetree.cli.trajectories import as_file
@@ -31,7 +32,13 @@ class Files:
 
 
 def run_identify(
-    files: Files, *, json: bool, degrees: bool, cutoff: float | None, **options: Any
+    files: Files,
+    reading: Reading,
+    *,
+    json: bool,
+    degrees: bool,
+    cutoff: float | None,
+    **options: Any,
 ) -> None:
     """Read, identify, write, and say how well it went; progress goes to stderr."""
     writer = WRITERS.get(files.output.suffix.lower())
@@ -43,7 +50,7 @@ def run_identify(
     for path in (files.data, files.test):
         if path not in (None, STREAM) and not Path(path).is_file():
             raise InputError(f"{path} is no file; expected a recording.")
-    robot = find_robot(files.robot)
+    robot = find_robot(files.robot, reading)
     with as_file(files.data) as path:
         recording = read_recording(path, robot, cutoff=cutoff, degrees=degrees)
     other = None

@@ -1,9 +1,16 @@
 """`kinetree info`: what a robot is made of, on one screen."""
 
-from kinetree.cli.arguments import Degrees, Json, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 
 
-def info(robot: RobotName, /, *, json: Json = False, degrees: Degrees = False) -> None:
+def info(
+    robot: RobotName,
+    /,
+    *,
+    json: Json = False,
+    degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
+) -> None:
     """Links, joints, limits and drives of a robot, and what was found odd about its file.
 
     JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, notes,
@@ -21,7 +28,7 @@ def info(robot: RobotName, /, *, json: Json = False, degrees: Degrees = False) -
     from kinetree.cli.robot_tables import document, print_robot
     from kinetree.cli.show import print_json
 
-    found = find_robot(robot)
+    found = find_robot(robot, reading)
     if json:
         print_json(document(found, degrees))
     else:

@@ -16,6 +16,7 @@ from types import FrameType
 from kinetree.cli import INTERRUPTED
 
 PATIENCE = 0.5  # s that Python has to notice by itself
+CLEAN = b"\r\x1b[2K\x1b[?25h"  # without what showed progress, and with the cursor that it hid
 
 
 def end_promptly() -> None:
@@ -30,12 +31,15 @@ def end_promptly() -> None:
 
     def listen(heard: socket.socket, told: socket.socket) -> None:
         # `told` is an argument so that it stays open while the thread lives
-        while heard.recv(1) != bytes([signal.SIGINT]):
-            pass
-        time.sleep(PATIENCE)
-        if not noticed.is_set():
-            os.write(sys.stderr.fileno(), b"kinetree: interrupted\n")
-            os._exit(INTERRUPTED)
+        while True:
+            while heard.recv(1) != bytes([signal.SIGINT]):
+                pass
+            time.sleep(PATIENCE)
+            if not noticed.is_set():
+                clean = CLEAN if sys.stderr.isatty() else b""
+                os.write(sys.stderr.fileno(), clean + b"kinetree: interrupted\n")
+                os._exit(INTERRUPTED)
+            noticed.clear()  # Python took notice; it may have to once more
 
     signal.signal(signal.SIGINT, handler)
     signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)

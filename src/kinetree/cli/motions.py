@@ -8,11 +8,11 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.cli.angles import factors, names, units
-from kinetree.cli.choices import find_robot
 from kinetree.cli.control import Control
 from kinetree.cli.show import console, number, print_json, say, table
 from kinetree.cli.trajectories import read_forces, scaled, write_trajectory
 from kinetree.cli.vectors import vector
+from kinetree.cli.waiting import compiling, waiting
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
@@ -29,7 +29,7 @@ MOST_VIOLATIONS = 8  # that are told of; the rest is counted
 
 
 def run_simulation(
-    name: str,
+    robot: Robot,
     q: list[str] | None,
     dq: list[str] | None,
     control: Control,
@@ -44,15 +44,14 @@ def run_simulation(
 ) -> int:
     """Simulate, write what is asked for, and say what happened; the exit code."""
     _check_files(output, plot)
-    robot = find_robot(name)
     model = robot.model
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     acting = _forces(robot, tau, forces)
     ended = ""
+    controller = control.make(robot, degrees)
     try:
-        motion = robot.simulate(
-            *start, tau=acting, controller=control.make(robot, degrees), **options
-        )
+        with waiting(compiling("and simulating the motion", model)):
+            motion = robot.simulate(*start, tau=acting, controller=controller, **options)
     except SimulationError as error:
         if error.trajectory is None or options["limits"] != "stop":
             raise

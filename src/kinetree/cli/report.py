@@ -1,11 +1,10 @@
 """`kinetree report`: all about a robot on one HTML page."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, Json, Output, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Output, Reading, RobotName
 
 
 def report(
@@ -13,20 +12,18 @@ def report(
     /,
     *,
     output: Output = None,
-    folder: Annotated[
-        Path | None,
-        Parameter(help="The only folder that meshes are read from; that of the file if left out."),
-    ] = None,
     samples: Annotated[
         int, Parameter(help="Random positions that the torque envelopes are taken over.")
     ] = 2000,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Write a page: the robot drawn, its tables, warnings, equations and torque envelopes.
 
     The page holds all that it needs: it opens without a network, moves by its sliders, prints, and
-    can be sent on. JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn
+    can be sent on. Meshes are read from the folder of the file, or from the first --folder, and
+    from nowhere else. JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn
     (visuals of the file that could not be drawn, and why).
 
     For example:
@@ -34,10 +31,12 @@ def report(
     ```
     kinetree report panda -o panda.html
     kinetree report cart_pole -o cart_pole.html --degrees --json
+    kinetree report my_robot.urdf -o my_robot.html --folder ~/ros/src
     ```
     """
-    from kinetree.cli.choices import find_robot
+    from kinetree.cli.choices import find_robot, mesh_folder
     from kinetree.cli.show import print_json, say
+    from kinetree.cli.waiting import waiting
     from kinetree.cli.writing import check_output
     from kinetree.errors import InputError
     from kinetree.views.page.stage import stage_of
@@ -45,15 +44,14 @@ def report(
 
     if json and output is None:
         raise InputError("--json says what was written, so it needs a file: add -o robot.html.")
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--folder is {folder}, which is no folder.")
     if not 10 <= samples <= 1_000_000:
         raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
     if output is not None:
         check_output(output, robot)
-    found = find_robot(robot)
-    stage = stage_of(found, folder=folder)
-    text = page_of(stage, samples=samples, degrees=degrees)
+    found = find_robot(robot, reading)
+    with waiting(f"writing the page of {found.name}"):
+        stage = stage_of(found, folder=mesh_folder(reading))
+        text = page_of(stage, samples=samples, degrees=degrees)
     if output is None:
         print(text, end="")
         return

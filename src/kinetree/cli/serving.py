@@ -4,12 +4,14 @@ import signal
 import sys
 import threading
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kinetree.cli.choices import find_robot
+from kinetree.cli.arguments import Reading
+from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.show import print_json
-from kinetree.errors import InputError
+from kinetree.cli.waiting import waiting
 from kinetree.extras import need
 
 if TYPE_CHECKING:
@@ -18,19 +20,20 @@ if TYPE_CHECKING:
 TERMINATED = 143  # exit code: 128 and the number of the signal
 
 
-def opened(robot: str, folder: Path | None, port: int, degrees: bool) -> "Workbench":
+def opened(robot: str, reading: Reading, port: int, degrees: bool) -> "Workbench":
     """The workbench on a built-in robot or on one of a file, its page not opened yet."""
     need("viser", "view", "The workbench")
     from kinetree.views.workbench.files import read_robot
     from kinetree.views.workbench.view import view
 
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--folder is {folder}, which is no folder.")
+    check_folders(reading)
     options: dict[str, Any] = {"port": port, "browser": False, "degrees": degrees}
     path = Path(robot)
     if not path.is_file():
-        return view(find_robot(robot), **options)
-    found, drawn, notes = read_robot(path, folder)
+        return view(find_robot(robot, reading), **options)
+    folder = mesh_folder(reading)
+    with waiting(f"reading {path.name}"):
+        found, drawn, notes = read_robot(path, folder, **asdict(reading))
     return view(found, drawn=drawn, notes=notes, meshes=folder, **options)
 
 

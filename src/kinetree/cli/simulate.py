@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, Force, Json, Position, Rate, RobotName
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Degrees,
+    Force,
+    Json,
+    Position,
+    Rate,
+    Reading,
+    RobotName,
+)
 
 
 def simulate(
@@ -65,6 +74,7 @@ def simulate(
     ] = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> int:
     """The motion of a robot over time; a summary on the screen, all of it with -o, --plot, --json.
 
@@ -81,11 +91,12 @@ def simulate(
     kinetree simulate cart_pole --q hinge=0.1 --duration 0.5 --plot motion.png
     ```
     """
+    from kinetree.cli.choices import find_robot
     from kinetree.cli.control import Control
     from kinetree.cli.motions import run_simulation
 
     control = Control(controller, to, reference, kp, kd, ki)
     return run_simulation(
-        robot, q, dq, control, tau=tau, forces=forces, duration=duration, dt=dt, method=method,
-        limits=limits, output=output, plot=plot, json=json, degrees=degrees,
+        find_robot(robot, reading), q, dq, control, tau=tau, forces=forces, duration=duration,
+        dt=dt, method=method, limits=limits, output=output, plot=plot, json=json, degrees=degrees,
     )  # fmt: skip

@@ -1,9 +1,10 @@
 """M, C, c, g and friction: computed of states, named as columns, shown as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kinetree.arrays import Array
 from kinetree.cli.angles import units
+from kinetree.cli.quantities import function_of
 from kinetree.cli.show import console, matrix_tables, number, table
 from kinetree.model import Model
 from kinetree.robot import Robot
@@ -12,15 +13,13 @@ MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
 VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
 
 
-def evaluate(robot: Robot, q: Array, dq: Array) -> dict[str, Array]:
-    """M, C, c, g and friction of states, (..., n, n) and (..., n)."""
-    return {
-        "M": robot.mass_matrix(q),
-        "C": robot.coriolis_matrix(q, dq),
-        "c": robot.coriolis_forces(q, dq),
-        "g": robot.gravity_forces(q),
-        "friction": robot.friction_forces(dq),
-    }
+def terms_of(robot: Robot, rows: bool) -> Callable[[Array, Array], dict[str, Array]]:
+    """M, C, c, g and friction as a function of q and dq, (..., n, n) and (..., n)."""
+    names = ("mass_matrix", "coriolis_matrix", "coriolis_forces", "gravity_forces")
+    M, C, c, g, friction = (function_of(robot, x, rows) for x in (*names, "friction_forces"))
+    return lambda q, dq: {
+        "M": M(q), "C": C(q, dq), "c": c(q, dq), "g": g(q), "friction": friction(dq)
+    }  # fmt: skip
 
 
 def heads(model: Model) -> list[str]:

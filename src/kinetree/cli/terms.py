@@ -1,6 +1,16 @@
 """`kinetree terms`: the terms of the equation of motion at a state or at many."""
 
-from kinetree.cli.arguments import Data, Degrees, Json, Output, Position, Rate, RobotName
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Data,
+    Degrees,
+    Json,
+    Output,
+    Position,
+    Rate,
+    Reading,
+    RobotName,
+)
 
 
 def terms(
@@ -13,6 +23,7 @@ def terms(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """The terms of M(q) ddq + C(q, dq) dq + g(q) + friction = tau as tables.
 
@@ -32,19 +43,19 @@ def terms(
     from kinetree.cli.choices import find_robot
     from kinetree.cli.show import print_json, print_text
     from kinetree.cli.states import document, read_state, refuse_both
-    from kinetree.cli.term_tables import evaluate, heads, print_terms
+    from kinetree.cli.term_tables import heads, print_terms, terms_of
     from kinetree.cli.writing import csv_line, number_lines
 
     given = {"q": q, "dq": dq}
     refuse_both(data, given)
-    found = find_robot(robot)
+    found = find_robot(robot, reading)
     model = found.model
     if data is not None:
-        job = Job(tuple(given), lambda *state: evaluate(found, *state), heads(model))
+        job = Job(tuple(given), terms_of(found, rows=True), heads(model))
         run_batch(model, data, job, output=output, json=json, degrees=degrees)
         return
     state = read_state(model, given, degrees)
-    values = evaluate(found, *state.values())
+    values = terms_of(found, rows=False)(*state.values())
     if json:
         print_json(document(model, state, degrees) | values, output)
     elif output is not None:

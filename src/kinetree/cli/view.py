@@ -1,11 +1,10 @@
 """`kinetree view`: the workbench in the browser."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import Degrees, Json, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 
 Port = Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")]
 Browser = Annotated[
@@ -16,10 +15,6 @@ Browser = Annotated[
         help="Open the page; --no-browser only prints its address.",
     ),
 ]
-Folder = Annotated[
-    Path | None,
-    Parameter(help="The only folder that meshes are read from; that of the file when left out."),
-]
 
 
 def view(
@@ -28,16 +23,17 @@ def view(
     *,
     port: Port = 0,
     browser: Browser = True,
-    folder: Folder = None,
     json: Json = False,
     degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Open the workbench: the robot in the browser, with its joint forces as it moves.
 
     Sliders, joint forces by parts, the mass matrix, pushes by hand, simulations with plots, the
     recursion step by step, equations. It needs `pip install 'kinetree[view]'`. Only this machine
     can reach it, with the address that is printed; its token is new each time. Ctrl-C ends it,
-    with exit code 0. JSON has address, port, robot.
+    with exit code 0. Meshes are read from the folder of the file, or from the first --folder, and
+    from nowhere else. JSON has address, port, robot.
 
     For example:
 
@@ -49,7 +45,7 @@ def view(
     """
     from kinetree.cli.serving import opened, serve
 
-    with opened(robot, folder, port, degrees) as workbench:
+    with opened(robot, reading, port, degrees) as workbench:
         serve(workbench, browser, json)
     if not json:
         print("The workbench is closed.")

@@ -68,7 +68,7 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
         raise ParseError(
             f"{node.where}: {node} names the file {clip(name, 200)!r}, which lies outside the "
             "model's folder; expected a file in that folder or below it. If the model is to be "
-            "trusted, pass the other folder in folders=."
+            "trusted, pass the other folder in folders= (--folder on the command line)."
         )
     return None
 

@@ -38,7 +38,7 @@ def expand_xacro(
         reason = str(error) or type(error).__name__
         raise ParseError(
             f"{file}: xacro cannot expand the file: {reason}. If a package is not found, name the "
-            "folder that holds it in package_paths."
+            "folder that holds it in folders= of kt.load (--folder on the command line)."
         ) from error
 
 

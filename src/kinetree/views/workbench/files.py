@@ -5,6 +5,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.loading import load
@@ -48,14 +49,18 @@ def read_robot_file(name: str, content: bytes, folder: Path) -> tuple[Robot, Sce
     return Robot(robot.model), drawn, notes  # without a report, whose file is gone
 
 
-def read_robot(path: Path, folder: Path | None = None) -> tuple[Robot, Scene, list[str]]:
+def read_robot(
+    path: Path, folder: Path | None = None, **options: Any
+) -> tuple[Robot, Scene, list[str]]:
     """The robot of a file, its shapes, and the warnings of its reader as text.
 
     folder: the only one that meshes are read from; that of the file when None.
+    options: of `kinetree.load`.
     """
+    options.setdefault("folders", () if folder is None else (folder,))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", KinetreeWarning)
-        robot = load(path, folders=() if folder is None else (folder,))
+        robot = load(path, **options)
     notes = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
     drawn = scene(robot, path, folder)
     return robot, drawn, [*notes, *drawn.remarks]
