@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree import algorithms, targets
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
-from kinetree.algorithms.inputs import link_wrenches
+from kinetree.algorithms.inputs import frame_wrenches
 from kinetree.arrays import Array
 from kinetree.compiled import Compiled
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
@@ -205,8 +205,7 @@ class Robot:
 
     def wrenches(self, onto: Mapping[str, Any]) -> Array:
         """F_ext, (links, 6), of wrenches (6,) from the world onto named frames, in these frames."""
-        loads = {name: -np.asarray(wrench, float) for name, wrench in onto.items()}
-        return np.array(link_wrenches(self.model, None, loads), float).reshape(-1, 6)
+        return frame_wrenches(self.model, onto)
 
     def newton_euler(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Recursion:
         """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
@@ -268,11 +267,8 @@ class Robot:
             self._framed[key] = self.compile(quantity, frame=frame)
         return self._framed[key]
 
-    def __getstate__(self) -> Mapping[str, Any]:
-        return {"model": self.model, "report": self.report}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__init__(state["model"], state["report"])
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self.model, self.report)  # kernels are made again where they are needed
 
     def _repr_html_(self) -> str:
         return self.model._repr_html_()

@@ -108,6 +108,31 @@ def test_wrenches_by_place_by_name_and_none(robot):
         np.testing.assert_allclose(batch[2], bare, rtol=1e-12)
 
 
+def test_wrenches_onto_frames_do_the_work_of_the_frames(robot):
+    """tau falls by J_b^T F of each frame that is pushed."""
+    q, F = STATE[0], np.arange(1.0, 13).reshape(2, 6)
+    onto = {robot.model.tool: F[0], robot.model.link_names[2]: F[1], robot.model.base_name: F[0]}
+    F_ext = robot.wrenches(onto)
+    assert F_ext.shape == (len(robot.model.links), 6)
+    pushed = sum(robot.body_jacobian(q, frame).T @ wrench for frame, wrench in onto.items())
+    rest = np.zeros(6)
+    tau = robot.inverse_dynamics(q, rest, rest) - robot.inverse_dynamics(q, rest, rest, F_ext)
+    np.testing.assert_allclose(tau, pushed, rtol=0, atol=1e-13 * np.abs(pushed).max())
+
+
+@pytest.mark.parametrize(
+    ("onto", "text"),
+    [
+        ([0, 0, 0, 0, 0, -10], r"given as \[0, 0, .* by the names of frames"),
+        ({"tool": [1, 2]}, r"wrench onto 'tool' must have shape \(6,\), found \(2,\)"),
+        ({"hand": np.zeros(6)}, "'hand'"),
+    ],
+)
+def test_wrenches_that_belong_nowhere(robot, onto, text):
+    with pytest.raises(kt.KinetreeError, match=text):
+        robot.wrenches(onto)
+
+
 def test_the_kernel_with_wrenches_is_made_once(robot):
     kernel, F = robot.inverse_dynamics, np.ones((6, 6))
     kernel(*STATE, F)

@@ -114,6 +114,17 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
     return F
 
 
+def frame_wrenches(model: Model, onto: Mapping[str, Any]) -> Array:
+    """F_ext, (links, 6), of wrenches (6,) from the world ONTO named frames, in these frames."""
+    if not isinstance(onto, Mapping):
+        raise InputError(
+            f"wrenches were given as {onto!r:.60}; expected them by the names of frames, such as "
+            f"{{{model.tool!r}: (0, 0, 0, 0, 0, -10)}}."
+        )
+    exerted = {name: -array(F, (6,), f"wrench onto {name!r}") for name, F in onto.items()}
+    return np.array(link_wrenches(model, None, exerted), float).reshape(-1, 6)
+
+
 @dataclass(frozen=True)
 class Motion:
     """The checked arguments of inverse dynamics; dq_i, ddq_i are those of the joint of link i."""
