@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import warnings
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree.backends.threads import run, threads
+from kinetree.backends import threads as module
+from kinetree.backends.threads import run, thread_count, threads
 
 
 def answer(kernel, arrays):
@@ -37,18 +39,39 @@ def test_kernels_work_in_other_processes(arm, states, method):
         assert (batch, single) == expected[1:]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_uses_the_kernel_it_inherited(arm, states):
-    arrays = states(300, 3)
-    expected = answer(arm, arrays)
+can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def exit_code_of_child(task):
+    """What a forked child that runs the task ends with: 0 where the task returns True."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         try:
-            right = answer(arm, arrays)[1:] == expected[1:]
+            right = task()
         except BaseException:
             right = False
         os._exit(0 if right else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@can_fork
+def test_a_forked_child_uses_the_kernel_it_inherited(arm, states):
+    arrays = states(300, 3)
+    expected = answer(arm, arrays)
+    assert exit_code_of_child(lambda: answer(arm, arrays)[1:] == expected[1:]) == 0
     assert np.isfinite(arm(*arrays)).all()
+
+
+@can_fork
+def test_a_child_forked_while_another_thread_chooses_can_choose():
+    """The lock was held by a thread that the child does not have."""
+
+    def choose():
+        signal.alarm(60)  # ends a child that waits for ever
+        with threads(3):
+            return thread_count() == 3
+
+    with module._choosing:
+        assert exit_code_of_child(choose) == 0

@@ -154,11 +154,11 @@ def start_helpers(work: Callable[[], None], count: int) -> list[Future[None]]:
     return started
 
 
-def forget_pool() -> None:
-    """In a forked child the threads of its parent do not exist."""
-    global _pool, _pool_size
-    _pool, _pool_size = None, 0
+def forget_threads() -> None:
+    """In a forked child the threads of its parent do not exist, nor does one that held the lock."""
+    global _pool, _pool_size, _choosing
+    _pool, _pool_size, _choosing = None, 0, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_pool)
+    os.register_at_fork(after_in_child=forget_threads)
