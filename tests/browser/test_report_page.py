@@ -136,11 +136,11 @@ def test_dragging_turns_the_view_and_nothing_else(tmp_path, open_page):
     page.mouse.down()
     page.mouse.move(box["x"] + 320, box["y"] + 240, steps=4)
     page.mouse.up()
+    far = "([x, y]) => { const p = " + seen + "; return Math.hypot(p[0] - x, p[1] - y) > 5; }"
+    page.wait_for_function(far, arg=before)
     turned = page.evaluate(seen)
-    assert np.linalg.norm(np.subtract(turned, before)) > 5
     page.mouse.wheel(0, -200)
-    page.wait_for_timeout(100)
-    assert page.evaluate(seen) != turned
+    page.wait_for_function(f"([x, y]) => {seen}[0] !== x || {seen}[1] !== y", arg=turned)
     assert np.array_equal(positions(page), q)
 
 
@@ -244,7 +244,7 @@ def test_a_motion_plays(tmp_path, open_page, screenshots):
     page.select_option("#speed", "4")
     page.click("#play")
     page.locator("#clock", has_text="2.000 s").wait_for()
-    assert page.inner_text("#play") == "Play"
+    page.locator("#play", has_text=re.compile("^Play$")).wait_for()
     page.set_viewport_size({"width": 400, "height": 800})
     assert has_no_overflow(page)
 

@@ -118,3 +118,27 @@ def test_another_robot_is_chosen_from_the_list(opened):
     page.page.get_by_role("option", name="scara", exact=True).click()
     assert page.until(lambda: page.bench.state.robot.n == 4)
     assert page.until(lambda: len(page.values("tau")) == 4)
+
+
+def test_the_page_names_its_robot_and_can_be_dark(opened, screenshots):
+    page = opened(kt.robots.scara())
+    page.page.get_by_text("kinetree · SCARA").wait_for()
+    grey = "getComputedStyle(document.querySelector('.kt-table th')).color"
+    brightness = f"Math.max(...{grey}.match(/\\d+/g).slice(0, 3).map(Number))"
+    assert page.page.evaluate(brightness) < 130
+    box = page.page.get_by_role("checkbox", name="dark")
+    box.click()
+    assert page.until(lambda: page.page.evaluate(brightness) > 160)
+    page.shot(screenshots / "workbench_scara_dark.png")
+    box.click()
+    assert page.until(lambda: page.page.evaluate(brightness) < 130)
+
+
+def test_numbers_fit_into_the_boxes_beside_sliders(opened):
+    page = opened(kt.robots.panda())
+    too_long = """() => [...document.querySelectorAll("input[type=text]")]
+        .filter(x => x.scrollWidth > x.clientWidth + 1).map(x => x.value)"""
+    page.press("random")
+    assert page.until(page.shows_tau)
+    assert page.page.locator("input[type=text]:visible").count() >= 7
+    assert page.page.evaluate(too_long) == []

@@ -22,10 +22,14 @@ class WorkbenchPage:
         self.own = (workbench.address, "data:", "blob:")
         self.page.goto(workbench.address)
         self.page.get_by_text("Joint forces").wait_for(timeout=60_000)
-        # the note that pixels are drawn without a graphics card covers the scene
-        close = self.page.locator(".mantine-Notification-closeButton")
-        if close.count():
-            close.first.click()
+        self._without_note()
+
+    def _without_note(self):
+        """The note that pixels are drawn without a graphics card covers the scene."""
+        note = self.page.locator(".mantine-Notification-root", has_text="Software WebGL")
+        if self.until(lambda: note.count() > 0, seconds=5):  # none where there is a card
+            note.locator("button").first.click()
+            note.wait_for(state="detached")
 
     def _note(self, text):
         if not text.startswith(HARMLESS):
@@ -77,8 +81,14 @@ class WorkbenchPage:
         return self.values("tau") == {str(i): float(x) for i, x in enumerate(tau)}
 
     def shot(self, path):
-        self.page.wait_for_timeout(700)  # the scene is drawn some frames after its messages
-        self.page.screenshot(path=path)
+        """A picture of the page at rest: the scene is drawn some frames after its messages."""
+        before = None
+        for _ in range(20):
+            self.page.wait_for_timeout(300)
+            picture = self.page.screenshot(path=path)
+            if picture == before:
+                return
+            before = picture
 
     def put(self, robot, **options):
         """Another robot on the bench, at home and at rest."""

@@ -54,7 +54,7 @@ def hand_reading(frame: str, p: Array, found: dict[str, Drawn]) -> str:
     for kind, ellipsoid in found.items():
         what, unit = KINDS[kind]
         rows = [
-            [vector(axis), number(length)]
+            [vector(np.round(axis, 6)), number(length)]
             for axis, length in zip(ellipsoid.R.T, ellipsoid.lengths, strict=True)
         ]
         body += f"<h4>{kind} ellipsoid</h4>" + table(

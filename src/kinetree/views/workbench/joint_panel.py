@@ -101,9 +101,9 @@ def add_sliders(
         low, high = slider.low * factor, slider.high * factor
         value = min(max(float(start[k]) * factor, low), high)
         marks = tuple((end, number(end, 3)) for end in (low, high))
-        node = bench.server.gui.add_slider(
-            slider.name, low, high, step(low, high), value, marks=marks
-        )
+        size = step(low, high)
+        node = bench.server.gui.add_slider(slider.name, low, high, size, value, marks=marks)
+        node.precision = decimals(size)  # more would not fit into the box beside it
         node.on_update(moved(k))
         nodes.append(node)
 
@@ -125,6 +125,11 @@ def step(low: float, high: float) -> float:
     rough = max(high - low, 1e-9) / STEPS
     place = 10.0 ** np.floor(np.log10(rough))
     return float(next(k * place for k in (1, 2, 5, 10) if k * place >= rough * 0.999))
+
+
+def decimals(size: float) -> int:
+    """How many decimals a step of that size has."""
+    return max(0, -int(np.floor(np.log10(size) + 1e-9)))
 
 
 def read_positions(state: State) -> Array:

@@ -1,5 +1,7 @@
 """M(q) as a heat map: which joints feel each other's acceleration."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kinetree.arrays import Array
@@ -10,7 +12,15 @@ MOST_NUMBERS = 8  # of degrees of freedom whose entries are written into the cel
 POSITIVE, NEGATIVE = (33, 102, 172), (178, 24, 43)
 
 
-def mass_reading(names: tuple[str, ...], M: Array) -> str:
+def mass_unit(units: Sequence[str]) -> str:
+    """The unit of M where joint forces have these: one of each kind that occurs."""
+    kinds = set(units)
+    return {frozenset({"N m"}): "kg m²", frozenset({"N"}): "kg"}.get(
+        frozenset(kinds), "kg m², kg m or kg"
+    )
+
+
+def mass_reading(names: tuple[str, ...], M: Array, unit: str = "kg m²") -> str:
     """The map, its numbers where they fit, and how far the robot is from a singular M."""
     values = np.linalg.eigvalsh(M) if len(M) else np.ones(1)
     note = (
@@ -20,7 +30,7 @@ def mass_reading(names: tuple[str, ...], M: Array) -> str:
     key = "".join(f"<li>{escape(name)}</li>" for name in names)
     columns = "2" if len(names) > MOST_NUMBERS else "1"
     rows = f'<ol style="columns:{columns};margin:4px 0 0;padding-left:22px">{key}</ol>'
-    return reading(f"<h4>Mass matrix M(q), kg m²</h4>{heat_map(names, M)}{note}{rows}")
+    return reading(f"<h4>Mass matrix M(q), {unit}</h4>{heat_map(names, M)}{note}{rows}")
 
 
 def heat_map(names: tuple[str, ...], M: Array) -> str:
@@ -35,7 +45,8 @@ def heat_map(names: tuple[str, ...], M: Array) -> str:
     )
     return (
         f'<svg viewBox="-9 -8 {10 * n + 10} {10 * n + 9}" font-size="{3.4 if n <= 12 else 5}" '
-        f'text-anchor="middle" style="max-height:360px">{cells}<g fill="#566573">{labels}</g></svg>'
+        f'text-anchor="middle" style="max-height:360px">{cells}'
+        f'<g fill="var(--kt-dim)">{labels}</g></svg>'
     )
 
 

@@ -29,14 +29,17 @@ def plot(title: str, t: Array, rows: Array, names: Sequence[str], now: float) ->
     )
     mark = float(np.interp(now, t, x))
     frame = (
-        f'<g font-size="10" fill="#566573"><text x="{LEFT - 4}" y="14" text-anchor="end">'
+        f'<g font-size="10" fill="var(--kt-dim)"><text x="{LEFT - 4}" y="14" text-anchor="end">'
         f'{number(high, 3)}</text><text x="{LEFT - 4}" y="{HEIGHT - BOTTOM}" text-anchor="end">'
         f'{number(low, 3)}</text><text x="{LEFT}" y="{HEIGHT - 3}">{number(t[0], 3)} s</text>'
         f'<text x="{WIDTH - 6}" y="{HEIGHT - 3}" text-anchor="end">{number(t[-1], 3)} s</text></g>'
         f'<rect x="{LEFT}" y="8" width="{WIDTH - LEFT - 6}" height="{HEIGHT - BOTTOM - 8}" '
-        'fill="none" stroke="#d5d8dc"/>'
+        'fill="none" stroke="var(--kt-line)"/>'
     )
-    line = f'<line x1="{mark:.1f}" x2="{mark:.1f}" y1="8" y2="{HEIGHT - BOTTOM}" stroke="#111"/>'
+    line = (
+        f'<line x1="{mark:.1f}" x2="{mark:.1f}" y1="8" y2="{HEIGHT - BOTTOM}" '
+        'stroke="currentColor"/>'
+    )
     drawing = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}">{frame}{lines}{line}</svg>'
     return f"<h4>{escape(title)}</h4>{drawing}{legend(rows, t, names, now)}"
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from kinetree.explain.torque import dof_units
 from kinetree.views.workbench.bench import Bench
 from kinetree.views.workbench.formulas import equations_reading
 from kinetree.views.workbench.hand_panel import add_hand
-from kinetree.views.workbench.mass_matrix import mass_reading
+from kinetree.views.workbench.mass_matrix import mass_reading, mass_unit
 from kinetree.views.workbench.plot_panel import add_plots
 from kinetree.views.workbench.state import State
 from kinetree.views.workbench.torques import torque_reading, torques
@@ -36,9 +37,11 @@ def add_readings(bench: Bench) -> None:
     with tabs["Equations"]:
         gui.add_html(equations_reading(bench.state.robot))
 
+    unit = mass_unit(dof_units(bench.state.robot.model))
+
     def refresh(state: State) -> None:
         forces.content = torque_reading(torques(state))
         M = np.asarray(state.robot.mass_matrix(state.q), float)
-        mass.content = mass_reading(state.robot.model.dof_names, M)
+        mass.content = mass_reading(state.robot.model.dof_names, M, unit)
 
     bench.refreshers.append(refresh)

@@ -16,6 +16,7 @@ from kinetree.views.workbench.text import escape, number
 
 OUTWARD, INWARD = "outward", "inward"
 SYMBOLS = {OUTWARD: ("V", "dV"), INWARD: ("F", "tau")}
+LETTERS = {"omega": "ω", "alpha": "α"}
 NAMES = {"V": "V", "dV": "dV", "F": "F", "tau": "τ"}
 ROWS = {
     "V": ("ωx", "ωy", "ωz", "vx", "vy", "vz"),
@@ -97,7 +98,8 @@ def term_table(symbol: str, term: Term, rates: tuple[str, ...]) -> str:
 def halves_key(symbol: str) -> str:
     """Which colour of arrow is which half."""
     keys = "".join(
-        f'<span><i class="kt-key" style="background:rgb{colour}"></i>{name}, {unit}</span>'
+        f'<span><i class="kt-key" style="background:rgb{colour}"></i>{LETTERS.get(name, name)}, '
+        f"{unit.replace('^2', '²')}</span>"
         for name, unit, colour in HALVES[symbol]
     )
     return f"<p>arrows:{keys}</p>"

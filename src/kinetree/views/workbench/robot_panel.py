@@ -13,6 +13,8 @@ from kinetree.views.workbench.text import escape, number, table
 
 BUILT_IN = tuple(robots.__all__)
 CHOOSE = "built-in ..."
+BLUE = (46, 110, 170)
+LONGEST_NAME = 28  # characters beside the name of the program
 LABELS = {
     "body": "links",
     "joint": "joints",
@@ -29,6 +31,7 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
     choice = gui.add_dropdown("Robot", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
     upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
     degrees = gui.add_checkbox("degrees", bench.state.degrees)
+    dark = gui.add_checkbox("dark", False)
 
     def choose(name: str) -> None:
         if name in BUILT_IN:
@@ -47,14 +50,29 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
     in_turn(choice.on_update, choose)
     upload.on_upload(by_hand(open_file))
     in_turn(degrees.on_update, turn)
+    in_turn(dark.on_update, lambda wanted: set_theme(bench, dark=wanted))
+
+
+def set_theme(bench: Bench, *, dark: bool) -> None:
+    """The look of the page."""
+    bench.server.gui.configure_theme(
+        dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BLUE
+    )
 
 
 def add_robot_facts(bench: Bench, nodes: dict[str, list[Any]]) -> None:
-    """The tab of the robot: what it is, and what of it is drawn."""
+    """The tab of the robot: what it is, and what of it is drawn; its name above all tabs."""
+    bench.server.gui.set_panel_label(f"kinetree · {shortened(bench.state.robot.name)}")
     bench.server.gui.add_html(robot_reading(bench.state.robot, bench.notes))
     for group in GROUPS:
         if group in nodes:
             add_switch(bench, LABELS[group], nodes[group])
+
+
+def shortened(name: str) -> str:
+    """A name of a file on one line; the viewer shows it as text."""
+    name = " ".join(name.split())
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:

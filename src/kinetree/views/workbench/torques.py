@@ -95,7 +95,7 @@ def bar_row(x: Torques, i: int, scale: float) -> str:
     mark = float(np.clip(x.tau[i] / scale, -1, 1)) * 100
     return (
         '<tr class="bar"><td colspan="8"><svg viewBox="-100 0 200 7" height="7" '
-        'preserveAspectRatio="none"><rect x="-100" y="3" width="200" height="1" fill="#d5d8dc"/>'
-        f'{boxes}<rect x="{mark - 0.4:.2f}" y="0" width="0.8" height="7" fill="#111"/></svg>'
-        "</td></tr>"
+        'preserveAspectRatio="none"><rect x="-100" y="3" width="200" height="1" '
+        f'fill="var(--kt-line)"/>{boxes}<rect x="{mark - 0.4:.2f}" y="0" width="0.8" height="7" '
+        'fill="currentColor"/></svg></td></tr>'
     )

@@ -16,7 +16,7 @@ from kinetree.views.workbench.joint_panel import add_joints
 from kinetree.views.workbench.motion_panel import add_motion
 from kinetree.views.workbench.reading_panel import add_reading_tabs, add_readings
 from kinetree.views.workbench.recursion_panel import add_recursion
-from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_facts
+from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_facts, set_theme
 from kinetree.views.workbench.scene_nodes import add_robot
 from kinetree.views.workbench.server import start_server, stop_server
 from kinetree.views.workbench.state import at_rest, link_poses
@@ -98,8 +98,7 @@ def view(
 def build(bench: Bench) -> None:
     """What stays, whatever the robot is: the look of the page and the choice of a robot."""
     gui = bench.server.gui
-    gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(46, 110, 170))
-    gui.set_panel_label("kinetree")
+    set_theme(bench, dark=False)
     gui.main_panel.dock_right()
     gui.main_panel.set_width(WIDTH)
     # software that draws without a graphics card is four times as fast without shadows
@@ -173,5 +172,5 @@ def look_at(bench: Bench) -> None:
     distance = max(bench.scene.extent, float(np.linalg.norm(np.ptp(points, axis=0))))
     clients = bench.server.get_clients().values()
     for camera in (bench.server.initial_camera, *(client.camera for client in clients)):
-        camera.position = tuple((middle + distance * np.array([1.05, -1.05, 0.55])).tolist())
+        camera.position = tuple((middle + distance * np.array([0.85, -0.85, 0.45])).tolist())
         camera.look_at = tuple(middle.tolist())

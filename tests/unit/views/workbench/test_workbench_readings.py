@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.explain.torque import dof_units
 from kinetree.views.workbench.formulas import equations_reading
-from kinetree.views.workbench.hand import drawn, hand_ellipsoids
-from kinetree.views.workbench.mass_matrix import mass_reading
+from kinetree.views.workbench.hand import drawn, hand_ellipsoids, hand_reading
+from kinetree.views.workbench.mass_matrix import mass_reading, mass_unit
 from kinetree.views.workbench.motions import MOTIONS, sample, simulated
 from kinetree.views.workbench.plot_panel import plots_reading
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
@@ -65,6 +66,20 @@ def test_the_heat_map_has_every_entry(moving):
     M = moving.robot.mass_matrix(moving.q)
     shown = values(mass_reading(moving.robot.model.dof_names, M), "m")
     assert shown == {f"{i},{j}": M[i, j] for i in range(len(M)) for j in range(len(M))}
+
+
+@pytest.mark.parametrize(("name", "unit"), [("panda", "kg m²"), ("cart_pole", "kg m², kg m or kg")])
+def test_the_heat_map_says_its_unit(name, unit):
+    robot = ROBOTS[name]
+    found = mass_unit(dof_units(robot.model))
+    assert found == unit
+    text = mass_reading(robot.model.dof_names, robot.mass_matrix(robot.neutral()), found)
+    assert f"M(q), {unit}<" in text and mass_unit(["N", "N"]) == "kg"
+
+
+def test_directions_have_no_dust():
+    found = drawn(kt.algorithms.Ellipsoid(np.eye(3) + 1e-9, np.ones(3)), 0.2)
+    assert "(1.00, 0, 0)" in hand_reading("tool", np.zeros(3), {"mass": found})
 
 
 def test_a_push_does_the_work_of_its_force(moving):
