@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree.algorithms.drives import armature, friction_forces, rotor_moments
 from kinetree.algorithms.factor import Factor, factor, solve
+from kinetree.algorithms.forward_dynamics import inertia_names
 from kinetree.algorithms.inputs import (
     TipWrench,
     Wrenches,
@@ -28,7 +29,6 @@ from kinetree.algorithms.inputs import (
 from kinetree.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, JointRotor, Model
-from kinetree.model.joint import rate_names
 from kinetree.spatial import ad
 
 
@@ -88,7 +88,7 @@ def eliminate(
             elif rotor.link == p:
                 on_parent = on_parent + spin
         U_p = X.T @ U + on_parent
-        D = factor(D, [f"joint {name!r}" for name in rate_names(model.joints[i])])
+        D = factor(D, inertia_names(model, i))
         tree[i] = Articulation(X, G[i], U, U_p, D)
         if p != WORLD:
             held = np.array([solve(D, row) for row in U_p])  # U_p D^-1

@@ -8,6 +8,7 @@ from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.mass_matrix import mass_matrix, mass_matrix_by_inverse_dynamics
 from kinetree.arrays import Array
 from kinetree.model import Model
+from kinetree.model.joint import rate_names
 
 
 def forward_dynamics(
@@ -40,5 +41,12 @@ def forward_dynamics_by_inverse_dynamics(
 
 
 def factor_mass_matrix(model: Model, M: Array) -> Factor:
-    """M = L^T D L; a joint that moves no inertia is named."""
-    return factor(M, [f"joint {name!r}" for name in model.dof_names])
+    """M = L^T D L; a joint that moves no inertia is named, and its link."""
+    return factor(M, [name for i in model.links for name in inertia_names(model, i)])
+
+
+def inertia_names(model: Model, i: int) -> list[str]:
+    """How messages speak of the rows of M that belong to link i."""
+    joint, link = model.joints[i], model.link_names[i]
+    own = rate_names(joint) if joint.follows is None else []
+    return [f"joint {name!r}, which moves link {link!r}," for name in own]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.factor import factor, solve
+from kinetree.algorithms.factor import solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
@@ -43,8 +44,7 @@ def gravity_forces(model: Model, q: Array) -> Array:
 
 def mass_matrix_factor(model: Model, q: Array) -> Any:
     """M(q) in factors, for `solve`."""
-    M = np.array(lean_mass.mass_matrix(lean(model), q), dtype=object)
-    return factor(M, [f"joint {name!r}" for name in model.dof_names])
+    return factor_mass_matrix(model, np.array(lean_mass.mass_matrix(lean(model), q), dtype=object))
 
 
 def solve_mass(M: Any, b: Array) -> Array:

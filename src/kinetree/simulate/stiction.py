@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.factor import factor, solve
+from kinetree.algorithms.factor import solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite, forward_dynamics
@@ -116,5 +117,4 @@ def solve_bound(model: Model, M: Array, b: Array, bound: dict[int, Any], goal: A
     right = np.array([(b[k] - M[k] @ np.array(fixed)) * free[k] + fixed[k] for k in range(n)])
     for k, held in bound.items():
         A[k][k] = A[k][k] + held
-    names = [f"joint {name!r}" for name in model.dof_names]
-    return solve(factor(np.array(A, dtype=object), names), right)
+    return solve(factor_mass_matrix(model, np.array(A, dtype=object)), right)

@@ -24,6 +24,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.free import with_free
 from kinetree.model import Model
+from kinetree.quantities import check_inertia
 from kinetree.simulate.controller import Controller
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.sliding import accelerations_in_mode
@@ -93,7 +94,9 @@ class System:
 
 
 def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = False) -> System:
-    """Trace everything, or everything but the user's law."""
+    """Trace everything, or everything but the user's law; refuse a robot that nothing can move."""
+    if not actors.parameters:
+        check_inertia(space.model)
     robot = partial(robot_rates, space, actors, adaptive)
 
     def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:

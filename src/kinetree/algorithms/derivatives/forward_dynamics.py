@@ -16,7 +16,7 @@ from kinetree.algorithms.derivatives.inverse_dynamics import (
     tree_derivatives,
 )
 from kinetree.algorithms.derivatives.tree import lean_tree
-from kinetree.algorithms.factor import Factor, factor, solve
+from kinetree.algorithms.factor import Factor, solve
 from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.inputs import Wrenches, rates, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
@@ -57,8 +57,7 @@ def lean_forward_derivatives(
     steps = [branch.to for branch in tree.branches]
     n = lean.model.n
     h = recursion(lean, steps, dq, zeros(n), F_ext)
-    names = [f"joint {name!r}" for name in lean.model.dof_names]
-    M = factor(np.array(composite(lean, steps), dtype=object), names)
+    M = factor_mass_matrix(lean.model, np.array(composite(lean, steps), dtype=object))
     return _solved(M, *tree_derivatives(tree, dq, solve(M, tau - h)))
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.drives import armature
-from kinetree.algorithms.factor import factor, solve
+from kinetree.algorithms.factor import solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.model import LeanModel, Moments
@@ -28,7 +29,7 @@ def forward_dynamics(
     steps = [step(link, q) for link in lean.links]
     h = recursion(lean, steps, dq, zeros(n), F_ext)
     M = np.array(composite(lean, steps), dtype=object)
-    return solve(factor(M, [f"joint {name!r}" for name in lean.model.dof_names]), tau - h)
+    return solve(factor_mass_matrix(lean.model, M), tau - h)
 
 
 def composite(lean: LeanModel, steps: list[Step]) -> list[list[Any]]:
