@@ -66,7 +66,9 @@ def test_options_of_other_quantities_are_refused(robot):
 
 
 def test_a_singular_mass_matrix_names_the_joint_and_its_link():
-    with pytest.raises(SingularityError, match=r"joint 'wrist', which moves link 'hand', is 0 .* armature"):
+    with pytest.raises(
+        SingularityError, match=r"joint 'wrist', which moves link 'hand', is 0 .* armature"
+    ):
         compile_kernel(ghost().model, "forward_dynamics")
     with pytest.raises(SingularityError, match="joint 'wrist'"):
         compile_kernel(ghost().model, "forward_dynamics", wrenches=True)
