@@ -11,7 +11,7 @@ from kinetree.algorithms.inputs import frame_wrenches
 from kinetree.arrays import Array
 from kinetree.compiled import Compiled
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
-from kinetree.model import Model, build_model, reshape
+from kinetree.model import Model, build_model, model_of, reshape
 from kinetree.targets import Cpu, Cuda
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Robot:
     derivative = targets.derivative
 
     def __init__(self, model: Model, report: Any = None) -> None:
-        self.model = model
+        self.model = model_of(model)
         self.report = report
         self._framed: dict[tuple[str, str | None], Kernel] = {}
 
@@ -247,7 +247,7 @@ class Robot:
 
     def attach(self, other: "Robot", frame: str | None = None, prefix: str = "") -> "Robot":
         """Two robots as one, the other's base on a frame; see `kinetree.model.reshape.attach`."""
-        return Robot(reshape.attach(self.model, other.model, frame, prefix))
+        return Robot(reshape.attach(self.model, model_of(other), frame, prefix))
 
     def to_urdf(self, **options: Any) -> str:
         """The robot as URDF text; see `kinetree.write.to_urdf`."""

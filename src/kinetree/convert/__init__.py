@@ -15,7 +15,7 @@ from math import isinf
 from kinetree.convert.converter import Converter, Order, make_order
 from kinetree.convert.libraries import drake, mujoco, pinocchio
 from kinetree.description.joints import REVOLUTE
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 
 __all__ = [
     "Converter",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def to_pinocchio(
-    model: Model,
+    model: Model | HasModel,
     joints: Sequence[str] | None = None,
     continuous: Collection[str] | None = None,
 ) -> Converter:
@@ -40,7 +40,7 @@ def to_pinocchio(
     for `body_jacobian`.
 
     Args:
-        model: the robot.
+        model: the robot, or its model.
         joints: names of its joints in Pinocchio's order, `list(pin_model.names)[1:]`; None: the
             order they have here.
         continuous: revolute joints for which Pinocchio's q holds cos and sin. None: those without
@@ -50,7 +50,7 @@ def to_pinocchio(
 
 
 def from_pinocchio(
-    model: Model,
+    model: Model | HasModel,
     joints: Sequence[str] | None = None,
     continuous: Collection[str] | None = None,
 ) -> Converter:
@@ -58,7 +58,7 @@ def from_pinocchio(
     return Converter(_pinocchio(model, joints, continuous), outward=False)
 
 
-def to_mujoco(model: Model, joints: Sequence[str] | None = None) -> Converter:
+def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """From here to MuJoCo: positions before quaternions w x y z, free bodies seen from the world.
 
     A free joint has qpos = (x, y, z, qw, qx, qy, qz) in the world and qvel = (v in the axes of the
@@ -67,18 +67,18 @@ def to_mujoco(model: Model, joints: Sequence[str] | None = None) -> Converter:
     have the rows of jacp, then those of jacr; twists (mj_objectVelocity) stay angular first.
 
     Args:
-        model: the robot.
+        model: the robot, or its model.
         joints: names of its joints in MuJoCo's order; None: the order they have here.
     """
     return Converter(make_order(model, mujoco(), joints), outward=True)
 
 
-def from_mujoco(model: Model, joints: Sequence[str] | None = None) -> Converter:
+def from_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """The way back of `to_mujoco`."""
     return Converter(make_order(model, mujoco(), joints), outward=False)
 
 
-def to_drake(model: Model, joints: Sequence[str] | None = None) -> Converter:
+def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """From here to Drake: angular first as here, but twists of bodies in the axes of the parent.
 
     A free joint is a QuaternionFloatingJoint: q = (qw, qx, qy, qz, x, y, z) and v = (omega, v),
@@ -86,24 +86,24 @@ def to_drake(model: Model, joints: Sequence[str] | None = None) -> Converter:
     yaw, and omega in the axes of the parent. A planar joint has q = (x, y, theta) and their rates.
 
     Args:
-        model: the robot.
+        model: the robot, or its model.
         joints: names of its joints in Drake's order; None: the order they have here.
     """
     return Converter(make_order(model, drake(), joints), outward=True)
 
 
-def from_drake(model: Model, joints: Sequence[str] | None = None) -> Converter:
+def from_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """The way back of `to_drake`."""
     return Converter(make_order(model, drake(), joints), outward=False)
 
 
 def _pinocchio(
-    model: Model, joints: Sequence[str] | None, continuous: Collection[str] | None
+    model: Model | HasModel, joints: Sequence[str] | None, continuous: Collection[str] | None
 ) -> Order:
     if continuous is None:
         continuous = [
             joint.name
-            for joint in model.joints
+            for joint in model_of(model).joints
             if joint.type == REVOLUTE and isinf(joint.limits.lower) and isinf(joint.limits.upper)
         ]
     return make_order(model, pinocchio(frozenset(continuous)), joints)

@@ -11,7 +11,7 @@ from kinetree.convert.joints import JointOrder
 from kinetree.convert.libraries import Library
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, NameLookupError, ShapeError
-from kinetree.model import Joint, Model
+from kinetree.model import HasModel, Joint, Model, model_of
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class Order:
     nq: int
 
 
-def make_order(model: Model, library: Library, joints: Sequence[str] | None) -> Order:
+def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] | None) -> Order:
     """The joints that move by themselves, one after the other as `joints` names them."""
+    model = model_of(robot)
     names = model.joint_names if joints is None else tuple(joints)
     if sorted(names) != sorted(model.joint_names):
         raise NameLookupError(

@@ -2,6 +2,7 @@
 
 from kinetree.model.build import build_model
 from kinetree.model.builder import Builder
+from kinetree.model.given import HasModel, model_of
 from kinetree.model.joint import Joint, JointFriction, joint_pose
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
 
@@ -9,10 +10,12 @@ __all__ = [
     "WORLD",
     "Builder",
     "Frame",
+    "HasModel",
     "Joint",
     "JointFriction",
     "JointRotor",
     "Model",
     "build_model",
     "joint_pose",
+    "model_of",
 ]

@@ -65,7 +65,8 @@ def robot_of(trajectory: Trajectory, robot: Any, purpose: str) -> Dynamics:
             f"{purpose} of trajectory {trajectory.name!r} needs a robot, and the trajectory "
             "remembers none; pass robot=..."
         )
-    found: Any = of_model(trajectory.model) if robot is None else robot  # type: ignore[arg-type]
+    robot = trajectory.model if robot is None else robot
+    found: Any = of_model(robot) if isinstance(robot, Model) else robot
     if not isinstance(getattr(found, "model", None), Model):
         raise InputError(
             f"{purpose} needs a robot and got {robot!r:.60}; pass robot=kt.load(...), or nothing "

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.arrays import Array, array
 from kinetree.errors import InputError, ShapeError
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.motion.dynamics import check_screws
 from kinetree.simulate.trajectory import Trajectory
 
@@ -53,8 +53,9 @@ def ends(q0: Any, q1: Any, robot: Any) -> tuple[Array, Array]:
     """Two positions of the same robot; of the given one, if there is one."""
     names: Sequence[str] = ()
     if robot is not None:
-        check_screws(robot.model, "an interpolation of q")
-        names = robot.model.joint_names
+        model = model_of(robot)
+        check_screws(model, "an interpolation of q")
+        names = model.joint_names
     n = len(names) or np.size(q0)
     return joint_vector(q0, n, "q0", names), joint_vector(q1, n, "q1", names)
 
@@ -64,7 +65,7 @@ def make(
 ) -> Trajectory:
     """The trajectory of q, dq and ddq, with the names of the robot or of the caller."""
     q, dq, ddq = motion
-    model: Model | None = None if robot is None else robot.model
+    model: Model | None = None if robot is None else model_of(robot)
     names = tuple(joint_names or ())
     if model is not None and names and names != model.joint_names:
         raise InputError(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetree.errors import InputError
 from kinetree.extras import need
-from kinetree.model import Model
+from kinetree.model import model_of
 
 if TYPE_CHECKING:
     from kinetree.symbols.robot import SymbolicRobot
@@ -31,9 +31,7 @@ def symbolic(
         is first asked for.
     """
     need("sympy", "symbolic", "a closed form")
-    model = getattr(robot, "model", robot)
-    if not isinstance(model, Model):
-        raise InputError(f"robot is {robot!r}; expected a Robot or a Model.")
+    model = model_of(robot)
     if not 0 <= snap < 0.01:
         raise InputError(f"snap is {snap}; expected 0 <= snap < 0.01.")
     from kinetree.symbols.robot import SymbolicRobot

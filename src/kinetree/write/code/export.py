@@ -7,7 +7,7 @@ from typing import Protocol
 from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.quantities import find_quantity
 from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.write.code.driver import write_driver
@@ -79,7 +79,7 @@ def export(
         The text, which begins with a comment on names, units, conventions and operations. It has
         no date: the same robot gives the same text.
     """
-    model = robot if isinstance(robot, Model) else robot.model
+    model = model_of(robot)
     spoken = _language(language)
     if dtype not in DTYPES:
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")

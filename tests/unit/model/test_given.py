@@ -1,0 +1,38 @@
+"""A robot or its model, wherever either is taken."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.model import model_of
+from kinetree.motion import quintic
+
+ROBOT = kt.robots.planar_2r()
+Q = [0.3, 0.7]
+
+USES = {
+    "Robot": lambda robot: kt.Robot(robot).mass_matrix(Q),
+    "attach": lambda robot: ROBOT.attach(robot, prefix="second ").mass_matrix([*Q, *Q]),
+    "export": lambda robot: kt.export(robot, "gravity_forces", "c"),
+    "to_pinocchio": lambda robot: kt.convert.to_pinocchio(robot).q(Q),
+    "from_mujoco": lambda robot: kt.convert.from_mujoco(robot).q(Q),
+    "to_drake": lambda robot: kt.convert.to_drake(robot).q(Q),
+    "quintic": lambda robot: quintic([0, 0], Q, 1, robot=robot).q,
+    "energy": lambda robot: quintic([0, 0], Q, 1, robot=ROBOT).energy(robot).work,
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_robot_and_its_model_give_the_same(use):
+    assert np.array_equal(use(ROBOT), use(ROBOT.model))
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_what_is_neither_is_named(use):
+    with pytest.raises(InputError, match=r"'planar_2r'.*kt\.load"):
+        use("planar_2r")
+
+
+def test_the_model_itself():
+    assert model_of(ROBOT) is model_of(ROBOT.model) is ROBOT.model
