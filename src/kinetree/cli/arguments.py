@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from kinetree.cli.choices import complete_robot
+from kinetree.cli.completing import complete_robot, complete_table
 
 RobotName = Annotated[
     str,
@@ -20,6 +20,7 @@ Data = Annotated[
     Parameter(
         help="CSV file with a state in every row, or - for standard input. Columns are named "
         "q:JOINT, dq:JOINT, ... in the first line, or have no names and stand in this order.",
+        completer=complete_table,
     ),
 ]
 Position = Annotated[

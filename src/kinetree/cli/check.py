@@ -5,6 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
+from kinetree.cli.completing import complete_table
 
 
 def check(
@@ -14,6 +15,7 @@ def check(
         Parameter(
             help="CSV file with columns t, q:JOINT, perhaps dq:JOINT, ddq:JOINT, tau:JOINT; or - "
             "for standard input.",
+            completer=complete_table,
         ),
     ],
     /,

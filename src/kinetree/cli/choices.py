@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kinetree.errors import InputError, NameLookupError
 
@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from kinetree.robot import Robot
 
 MOST_FILES = 5  # of a folder that are named in a message
-
-
-def built_in() -> list[str]:
-    """Names of the robots that need no file."""
-    from kinetree import robots
-
-    return list(robots.__all__)
-
-
-def complete_robot(context: Any) -> list[str]:
-    """Built-in names for the shell; it adds files by itself."""
-    return built_in()
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

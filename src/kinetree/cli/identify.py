@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
+from kinetree.cli.completing import complete_table
 
 
 def identify(
@@ -15,6 +16,7 @@ def identify(
         Parameter(
             help="CSV file with columns t, q:JOINT, tau:JOINT, perhaps dq:JOINT and ddq:JOINT; or "
             "- for standard input.",
+            completer=complete_table,
         ),
     ],
     /,

@@ -15,6 +15,7 @@ from kinetree.cli.arguments import (
     Reading,
     RobotName,
 )
+from kinetree.cli.completing import complete_table
 
 
 def simulate(
@@ -34,6 +35,7 @@ def simulate(
         Parameter(
             help="CSV file with t and tau:JOINT, or - for standard input; values are joined by "
             "lines.",
+            completer=complete_table,
         ),
     ] = None,
     controller: Annotated[
@@ -52,6 +54,7 @@ def simulate(
         str | None,
         Parameter(
             help="CSV file of a trajectory that the controller follows instead of --to.",
+            completer=complete_table,
         ),
     ] = None,
     kp: Annotated[float | None, Parameter(help="Gain on the position error.")] = None,

@@ -3,13 +3,11 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import pytest
 
@@ -232,46 +230,3 @@ def test_json_is_indented_for_people(warm):
     assert code == 0 and '\n  "robot": "planar 2R"' in text
     assert json.loads(text)["robot"] == "planar 2R"
     assert warm("id planar_2r --json").stdout.count("\n") == 1
-
-
-# ----- shells
-
-
-def test_bash_completes(program):
-    if not shutil.which("bash"):
-        pytest.skip("bash is not installed")
-    program.shell("kinetree completion bash > complete.sh")
-
-    def completed(*words):
-        given = " ".join(f"'{x}'" for x in words)
-        script = (
-            f"source ./complete.sh; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; "
-            '_kinetree; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        found = program.shell(script)
-        assert found.returncode == 0, found.stderr
-        return {x.strip() for x in found.stdout.splitlines()}
-
-    assert completed("kinetree", "simu") == {"simulate"}
-    assert "--degrees" in completed("kinetree", "id", "panda", "--de")
-    assert completed("kinetree", "export", "panda", "--language", "ju") == {"julia"}
-    assert "quadruped" in completed("kinetree", "info", "quad")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_gets_a_script(program, shell):
-    text = program(f"completion {shell}").stdout
-    assert "simulate" in text and "degrees" in text
-    if shutil.which(shell):
-        path = program.folder / f"script.{shell}"
-        path.write_text(text, encoding="utf-8")
-        assert subprocess.run([shell, "-n", str(path)], timeout=60).returncode == 0
-
-
-def test_completion_is_installed_at_home(program):
-    home = program.folder / "home"
-    home.mkdir()
-    found = program("completion bash --install", HOME=str(home))
-    path = found.stdout.partition("installed as ")[2].partition(";")[0]
-    assert path.startswith(str(home))
-    assert "simulate" in Path(path).read_text(encoding="utf-8")
