@@ -56,13 +56,24 @@ class Borrowed:
         return 0, self.address  # of the protocol's version 0
 
 
+# Streams of others as CuPy's, by address and device. They are never dropped: CuPy 14.0 would then
+# destroy the stream itself. Libraries keep few streams, and an address serves whoever has it.
+STREAMS: dict[tuple[int, int], Any] = {}
+
+
 @contextmanager
 def on_stream(cp: Any, address: int, device: int) -> Iterator[None]:
     """Work of CuPy goes to a stream of others on a device; it stays theirs."""
     with cp.cuda.Device(device):
-        if hasattr(cp.cuda.Stream, "from_external"):  # CuPy 14, which warns of the older way
-            stream = cp.cuda.Stream.from_external(Borrowed(address))
-        else:
-            stream = cp.cuda.ExternalStream(address, device)
+        stream = STREAMS.get((address, device))
+        if stream is None:
+            stream = STREAMS.setdefault((address, device), borrowed(cp, address, device))
         with stream:
             yield
+
+
+def borrowed(cp: Any, address: int, device: int) -> Any:
+    """A stream of others as CuPy's, of the current device."""
+    if hasattr(cp.cuda.Stream, "from_external"):  # CuPy 14, which warns of the older way
+        return cp.cuda.Stream.from_external(Borrowed(address))
+    return cp.cuda.ExternalStream(address, device)

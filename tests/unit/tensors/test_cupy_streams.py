@@ -4,7 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from kinetree.tensors import cupy as adapter
 from kinetree.tensors.cupy import on_stream
+
+
+@pytest.fixture(autouse=True)
+def no_streams_yet(monkeypatch):
+    monkeypatch.setattr(adapter, "STREAMS", {})
 
 
 class Noted:
@@ -61,3 +67,15 @@ def test_both_are_left_when_the_work_fails():
     with pytest.raises(ZeroDivisionError), on_stream(cupy(notes, True), 5, 1):
         raise ZeroDivisionError
     assert notes[-2:] == [("leave", "stream", 5), ("leave", "device", 1)]
+
+
+@pytest.mark.parametrize("protocol", [True, False])
+def test_a_stream_is_wrapped_once_and_kept(protocol):
+    """What CuPy drops it may destroy, and the stream is not ours."""
+    notes = []
+    module = cupy(notes, protocol)
+    for _ in range(3):
+        notes.clear()
+        with on_stream(module, 5, 1):
+            pass
+    assert len(adapter.STREAMS) == 1
