@@ -62,7 +62,7 @@ def read_urdf(
     """
     data = read_bytes(path)
     file = Path(path_text(path)).name
-    if file.endswith(".xacro"):
+    if file.lower().endswith(".xacro"):
         data, file = expand_xacro(path, package_paths), f"{file} (expanded)"
     return read_urdf_text(data, name=file, mimic=mimic)
 

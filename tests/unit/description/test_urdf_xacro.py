@@ -52,6 +52,12 @@ def test_a_xacro_file_is_expanded_with_its_packages(arm):
 
 
 @needs_xacro
+def test_the_ending_may_be_in_capitals(arm):
+    loud = arm.rename(arm.with_name("ARM.XACRO"))
+    assert read_urdf(loud, package_paths=[arm.parent / "packages"]).joints[0].M_pc[2, 3] == 1.0
+
+
+@needs_xacro
 def test_arguments_reach_the_file(arm):
     text = expand_xacro(arm, [arm.parent / "packages"], {"height": "2"})
     assert read_urdf_text(text).joints[0].M_pc[2, 3] == 4.0
