@@ -3,10 +3,13 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.errors import InputError
+from kinetree.simulate.gpu_values import is_on_gpu
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -58,9 +61,9 @@ class Feed:
     def table(self, times: Array, ends: Array, batch: tuple[int, ...]) -> Array:
         """What the functions of time give at `times`, (K,), as (K, B or 1, s)."""
         items = []
-        for source in self.sampled.values():
+        for name, source in self.sampled.items():
             parts = zip(source.at(times, ends), source.shapes, strict=True)
-            items += [(np.asarray(x, float), source.batch, shape) for x, shape in parts]
+            items += [(_numbers(x, name), source.batch, shape) for x, shape in parts]
         return _stacked(times.shape, batch, items, self.table_size)
 
     def given(self, p: Array, s: Array) -> dict[str, tuple[Array, ...]]:
@@ -79,6 +82,15 @@ class Feed:
                 at += size
             found[name] = tuple(parts)
         return found
+
+
+def _numbers(x: Any, name: str) -> Array:
+    if is_on_gpu(x):
+        raise InputError(
+            f"values of {name} over time are on the GPU, and the simulation is the CPU's; expected "
+            "target='cuda', or values in the CPU's memory: cupy.asnumpy(values)."
+        )
+    return np.asarray(x, float)
 
 
 def _stacked(

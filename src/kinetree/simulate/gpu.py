@@ -1,5 +1,6 @@
 """Simulation on a GPU: the same rollouts, checks and records, with arrays that stay there."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from kinetree.compiler.stepping import NEVER, Run
 from kinetree.errors import CompileError
 from kinetree.model import Model
 from kinetree.simulate.feed import Feed
-from kinetree.simulate.gpu_inputs import Given, read_given, stacked
+from kinetree.simulate.gpu_inputs import Given, over_time, read_given, stacked, table_batch
 from kinetree.simulate.gpu_trajectory import GpuTrajectory, finish
 from kinetree.simulate.inputs import Setup, known_controller
 from kinetree.simulate.integrators import Method
@@ -83,14 +84,15 @@ class GpuSteps:
         shape = int(rows.max()) + 1, count
         records = [cp.empty((*shape, x.size), dtype) for x in stepping.fields]
         h = np.append(np.diff(times), 0.0)
-        length = self.chunk(count, feed.table(times[:1], np.array([False]), given.batch).size)
+        wide = math.prod(table_batch(feed, given.batch))
+        length = self.chunk(count, wide * feed.table_size)
         for begin in range(0, len(times), length):
             part = slice(begin, min(begin + length, len(times)))
             stages = times[part, None] + h[part, None] * np.array(self.method.times)
             run = Run(
                 state=given.x0,
                 params=params,
-                table=cp.asarray(self.table(feed, stages, given.batch), dtype),
+                table=self.table(cp, feed, stages, given.batch, dtype),
                 times=cp.asarray(stages, dtype),
                 h=cp.asarray(h[part], dtype),
                 rows=cp.asarray(rows[part], np.int32),
@@ -107,11 +109,11 @@ class GpuSteps:
                 break
         return Outcome(dict(zip(self.fields, records, strict=True)), first, amount)
 
-    def table(self, feed: Feed, stages: Array, batch: tuple[int, ...]) -> Array:
+    def table(self, cp: Any, feed: Feed, stages: Array, batch: tuple[int, ...], dtype: Any) -> Any:
         """What changes with time, (E, S, B or 1, s)."""
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
-        found = feed.table(stages.ravel(), ends.ravel(), batch)
-        return np.ascontiguousarray(found.reshape(*stages.shape, *found.shape[1:]))
+        found = over_time(cp, feed, stages.ravel(), ends.ravel(), batch, dtype)
+        return found.reshape(*stages.shape, *found.shape[1:])
 
     def chunk(self, count: int, table: int) -> int:
         """Steps in one call."""

@@ -13,6 +13,7 @@ from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.feed import Feed
+from kinetree.simulate.gpu_values import is_on_gpu
 from kinetree.simulate.inputs import Setup, common_batch, positions, read_setup
 from kinetree.simulate.sources import constant
 
@@ -71,11 +72,6 @@ def read_given(
     return Given(setup, cp.ascontiguousarray(state), feed, batch)
 
 
-def is_on_gpu(x: Any) -> bool:
-    """Whether an argument is an array on a GPU."""
-    return hasattr(x, "__cuda_array_interface__")
-
-
 def on_gpu(cp: Any, x: Any) -> Any:
     """As CuPy sees it; no copy."""
     return x if isinstance(x, cp.ndarray) else cp.asarray(x)
@@ -112,3 +108,25 @@ def stacked(cp: Any, feed: Feed, batch: tuple[int, ...], dtype: Any) -> Any:
         total[..., at : at + size] = cp.asarray(x, dtype).reshape(*lead, size)
         at += size
     return total.reshape(-1, feed.params_size)
+
+
+def over_time(
+    cp: Any, feed: Feed, times: Any, ends: Any, batch: tuple[int, ...], dtype: Any
+) -> Any:
+    """What changes with time at `times`, (K,), on the GPU: (K, B or 1, s), as `Feed.table`."""
+    wide = table_batch(feed, batch)
+    total = cp.zeros((len(times), *wide, feed.table_size), dtype)
+    at = 0
+    for source in feed.sampled.values():
+        for x, shape in zip(source.at(times, ends), source.shapes, strict=True):
+            size = math.prod(shape)
+            spread = (1,) * (len(wide) - len(source.batch)) if wide else ()
+            x = cp.asarray(x, dtype).reshape(len(times), *spread, *source.batch, size)
+            total[..., at : at + size] = x
+            at += size
+    return total.reshape(len(times), math.prod(wide), feed.table_size)
+
+
+def table_batch(feed: Feed, batch: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch of the table: that of the rollouts where something differs among them, else ()."""
+    return batch if any(source.batch for source in feed.sampled.values()) else ()

@@ -8,16 +8,20 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.feed import Sampled
+from kinetree.simulate.gpu_values import beside, on_cpu, own
 
 KINDS = ("hold", "linear")
 
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """Values, (N, ...), at times t, (N,), s; the first and the last also hold beyond the ends."""
+    """Values, (N, ...), at times t, (N,), s; the first and the last also hold beyond the ends.
+
+    Values may be an array of CuPy: then they stay on the GPU, for simulations there.
+    """
 
     t: Array
-    values: Array
+    values: Any
     kind: str = "hold"
 
 
@@ -27,9 +31,12 @@ def signal(t: Any, values: Any, kind: str = "hold") -> Signal:
     Args:
         t: times, (N,), s, increasing.
         values: (N, n) of torques or (N, links, 6) of wrenches; axes of a batch after the first.
+            On a GPU they stay there, for `target="cuda"`.
         kind: "hold" keeps each value until the next time, "linear" joins them by lines.
     """
-    t, values = np.array(t, float), np.array(values, float)
+    t, values = np.array(on_cpu(t), float), own(values)
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"values of the signal hold {values.dtype}; expected real numbers.")
     if kind not in KINDS:
         raise InputError(f"kind of the signal is {kind!r}; expected {' or '.join(KINDS)}.")
     if t.ndim != 1 or not len(t):
@@ -48,9 +55,9 @@ def signal(t: Any, values: Any, kind: str = "hold") -> Signal:
             f"times of the signal do not increase: t[{k + 1}] = {t[k + 1]:.9g} follows "
             f"t[{k}] = {t[k]:.9g}. Sort the samples and drop repeated ones."
         )
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        at = tuple(int(i) for i in bad[0])
+    finite = np.isfinite(values)
+    if not finite.all():
+        at = tuple(int(i) for i in np.argwhere(~on_cpu(finite))[0])
         raise InputError(
             f"values{list(at)} of the signal, at t = {t[at[0]]:.6g} s, is {values[at]}; expected "
             "a finite number."
@@ -60,16 +67,16 @@ def signal(t: Any, values: Any, kind: str = "hold") -> Signal:
 
 def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> Sampled:
     """The signal as a function of time with values of the given shape behind its batch."""
-    own = found.values.shape[1:]
-    split = len(own) - len(shape)
-    if split < 0 or own[split:] != shape:
+    each = found.values.shape[1:]
+    split = len(each) - len(shape)
+    if split < 0 or each[split:] != shape:
         raise ShapeError(
             f"{name} over time has values of shape {found.values.shape}; expected (N, ..., "
             f"{', '.join(map(str, shape))}), with any axes of a batch between."
         )
     at = hold if found.kind == "hold" else line
     return Sampled(
-        lambda times, ends: (at(found, times, ends),), (shape,), own[:split], breaks=found.t
+        lambda times, ends: (at(found, times, ends),), (shape,), each[:split], breaks=found.t
     )
 
 
@@ -78,7 +85,8 @@ def hold(found: Signal, times: Array, ends: Array) -> Array:
     # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
     slack = 1e-9 * (np.diff(found.t).min() if len(found.t) > 1 else 1.0)
     moved = times + np.where(ends, -slack, slack)
-    return found.values[np.clip(np.searchsorted(found.t, moved, "right") - 1, 0, None)]
+    k = np.clip(np.searchsorted(found.t, moved, "right") - 1, 0, None)
+    return found.values[beside(found.values, k)]
 
 
 def line(found: Signal, times: Array, ends: Array) -> Array:
@@ -88,5 +96,6 @@ def line(found: Signal, times: Array, ends: Array) -> Array:
         return np.broadcast_to(values, (len(times), *values.shape[1:]))
     k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)
     share = np.clip((times - t[k]) / (t[k + 1] - t[k]), 0, 1)
-    share = share.reshape(-1, *(1,) * (values.ndim - 1))
+    share = beside(values, share.reshape(-1, *(1,) * (values.ndim - 1)))
+    k = beside(values, k)
     return values[k] * (1 - share) + values[k + 1] * share

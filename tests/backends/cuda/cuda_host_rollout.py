@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kinetree.backends.cuda import rollout as rollouts
+from kinetree.backends.cuda import toolkit
 from kinetree.backends.cuda.emit import ITEMSIZE
 from kinetree.backends.cuda.frame import make_frame
 from kinetree.backends.cuda.stepping import NAME, emit_rollout
@@ -121,6 +122,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> SimpleNamespace:
     cp = SimpleNamespace(
         ndarray=OnGpu,
         asarray=moved,
+        array=moved,
         asnumpy=np.asarray,
         ascontiguousarray=lambda x: np.ascontiguousarray(x).view(OnGpu),
         linalg=np.linalg,
@@ -132,6 +134,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> SimpleNamespace:
         setattr(cp, name, lambda *a, make=make, **k: make(*a, **k).view(OnGpu))
     monkeypatch.setattr(HostRollout, "folder", folder, raising=False)
     monkeypatch.setattr(gpu, "CudaRollout", HostRollout)
-    for module in (gpu, gpu_inputs, gpu_trajectory):
+    for module in (gpu, gpu_inputs, gpu_trajectory, toolkit):
         monkeypatch.setattr(module, "require_device", lambda: cp)
     return cp

@@ -63,6 +63,22 @@ def test_signals_controllers_and_varied_masses(cp, robot):
     close(found.cpu(), robot.simulate(q0, parameters={"mass": mass}, **options))
 
 
+@pytest.mark.parametrize("kind", ["hold", "linear"])
+@pytest.mark.parametrize("batch", [(), (40,)])
+def test_signals_that_lie_on_the_gpu(cp, robot, kind, batch):
+    q0, values = RNG.normal(size=(40, 2)), RNG.normal(size=(3, *batch, 2))
+    options = {"method": "rk4", "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    tau = signal(cp.asarray([0, 0.005, 0.01]), cp.asarray(values), kind)
+    assert isinstance(tau.values, cp.ndarray)
+    found = robot.simulate(cp.asarray(q0), tau=tau, target="cuda", **options)
+    close(found.cpu(), robot.simulate(q0, tau=signal([0, 0.005, 0.01], values, kind), **options))
+    with pytest.raises(KinetreeError, match=r"are on the GPU.*cupy\.asnumpy"):
+        robot.simulate(q0, tau=tau, **options)
+    values[1, ..., 0] = np.nan
+    with pytest.raises(KinetreeError, match="expected a finite number"):
+        signal([0, 0.005, 0.01], cp.asarray(values))
+
+
 def test_a_robot_in_flight(cp):
     robot = kt.robots.quadruped()
     q0 = np.array([robot.random(seed) for seed in range(33)])

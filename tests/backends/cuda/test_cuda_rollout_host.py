@@ -64,6 +64,37 @@ def test_forces_over_time_and_a_shorter_last_step(cp):
         same(*both(model, RNG.normal(size=(BATCH, 2)), tau=tau, **options))
 
 
+@pytest.mark.parametrize("kind", ["hold", "linear"])
+@pytest.mark.parametrize("batch", [(), (BATCH,), (1,)])
+def test_forces_over_time_that_lie_on_the_gpu_stay_there(cp, kind, batch, monkeypatch):
+    model = kt.robots.planar_2r().model
+    t, values = np.linspace(0, 0.1, 6), RNG.normal(size=(6, *batch, 2))
+    loads = signal(t, RNG.normal(size=(6, len(model.links), 6)))  # NumPy's beside it
+    law = controllers.PD(lambda t: (np.array([t, 1 - t]),) * 2, kp=9, kd=3)  # and a reference
+    tau = signal(moved(t), moved(values), kind)
+    assert isinstance(tau.values, OnGpu)
+    q0 = RNG.normal(size=(BATCH, 2))
+    options = {"method": "rk4", "duration": 0.095, "dt": 0.01, "limits": "ignore"}
+    options |= {"F_ext": loads, "controller": law}
+    expected = simulate(model, q0, tau=signal(t, values, kind), **options)
+    copied, asnumpy = [], cp.asnumpy
+    monkeypatch.setattr(cp, "asnumpy", lambda x: copied.append(x.size) or asnumpy(x))
+    same(simulate(model, moved(q0), tau=tau, target="cuda", **options), expected)
+    assert sum(copied) == 0  # but what was noted, which is nothing
+
+
+def test_values_on_a_gpu_are_checked_and_refused_by_the_cpu(cp):
+    model = kt.robots.planar_2r().model
+    with pytest.raises(InputError, match=r"values\[1, 0\] of the signal, at t = 1 s, is nan"):
+        signal([0, 1], moved([[0, 0], [np.nan, 0]]))
+    with pytest.raises(InputError, match="hold complex128; expected real numbers"):
+        signal([0, 1], moved([[0, 0], [1j, 0]]))
+    tau = signal([0, 1], moved(np.zeros((2, 2))))
+    for method in ("rk4", "dop853"):
+        with pytest.raises(InputError, match=r"tau over time are on the GPU.*cupy\.asnumpy"):
+            simulate(model, np.zeros(2), tau=tau, duration=0.1, dt=0.1, method=method)
+
+
 @pytest.mark.parametrize(
     "law",
     [
