@@ -8,6 +8,7 @@ import kinetree as kt
 from kinetree.backends import cache
 from kinetree.backends.cuda import CudaKernel, toolkit
 from kinetree.compile import trace_quantity
+from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.cuda import cuda_kernel
 from kinetree.errors import InputError, KinetreeError, ShapeError
@@ -133,3 +134,17 @@ def test_code_is_kept_on_disk(cp, model, monkeypatch, tmp_path):
     assert cache.info().entries > 0
     monkeypatch.setattr(toolkit, "compile_source", None)  # a second compilation would fail
     CudaKernel(graph, "kept")(cp.zeros(2))
+
+
+@pytest.mark.parametrize(("dtype", "top"), [("float64", 2.0**1022), ("float32", 2.0**126)])
+def test_shared_divisors_at_the_ends_of_the_range(cp, dtype, top):
+    """As docs/gpu.md says."""
+    nodes = [Node("input", (), (0, k)) for k in range(3)]
+    nodes += [Node("div", (0, 2)), Node("div", (1, 2))]
+    graph = Graph(tuple(nodes), (Port("a", (3,)),), (Port("r", (2,)),), ((3, 4),))
+    rows = np.random.default_rng(4).normal(size=(1000, 3)).astype(dtype)
+    tiny = np.finfo(dtype).tiny
+    rows[:5, 2] = 0, tiny / 4, np.inf, 1.5 * top, -0.0
+    found = CudaKernel(graph, "quotients")(cp.asarray(rows)).get()
+    assert np.isnan(found[[0, 1, 2, 4]]).all() and (found[3] == 0).all()
+    np.testing.assert_array_max_ulp(found[5:], rows[5:, :2] / rows[5:, 2:], 1)

@@ -65,6 +65,22 @@ def test_arithmetic_is_the_interpreters_bit_for_bit(dtype, count, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_only_quotients_of_a_shared_zero_differ(dtype, tmp_path):
+    """As docs/gpu.md says; elsewhere a shared divisor gives the CPU's bits."""
+    nodes = [Node("input", (), (0, k)) for k in range(3)]
+    nodes += [Node("div", (0, 2)), Node("div", (1, 2)), Node("div", (2, 1))]
+    graph = Graph(tuple(nodes), (Port("a", (3,)),), (Port("r", (3,)),), ((3, 4, 5),))
+    rows = np.random.default_rng(1).normal(size=(200, 3)).astype(dtype)
+    rows[7, 2] = 0
+    (found,) = run_on_host(graph, dtype, [rows], tmp_path)
+    with np.errstate(all="ignore"):
+        expected = Kernel(graph)(rows)
+    assert np.isinf(expected[7, :2]).all() and np.isnan(found[7, :2]).all()
+    assert found[7, 2] == expected[7, 2] == 0
+    np.testing.assert_array_equal(np.delete(found, 7, 0), np.delete(expected, 7, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("budget", [0, 40, 1792])
 def test_rows_in_tiles_and_in_place_give_the_kernels_bits(dtype, budget, tmp_path):
     graph = arm_graph()
