@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
+from kinetree.model import model_of
 from kinetree.motion.dynamics import check_single
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
@@ -35,7 +36,7 @@ def from_columns(
     Names are those of the robot, in its order, or else those of the columns of q. Rates and
     accelerations that are not there are taken from the spline through q or dq.
     """
-    model = None if robot is None else robot.model
+    model = None if robot is None else model_of(robot)
     named = tuple(joint for quantity, joint in columns if quantity == "q")
     if not named:
         raise InputError(f"{where}: no column of q; expected q:<joint> for every joint.")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from kinetree.compile import QUANTITIES, compile_kernel
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 from kinetree.simulate.trajectory import Trajectory
 
 
@@ -95,8 +95,9 @@ def check_single(trajectory: Trajectory, purpose: str) -> None:
         )
 
 
-def check_screws(model: Model, purpose: str) -> None:
-    """Refuse robots with joints whose q is no vector: quaternions and planar positions."""
+def check_screws(robot: Model | HasModel, purpose: str) -> Model:
+    """The model; refused with joints whose q is no vector: quaternions and planar positions."""
+    model = model_of(robot)
     for name, kind in zip(model.joint_names, model.joint_types, strict=True):
         if kind not in SCREW_TYPES:
             raise InputError(
@@ -104,3 +105,4 @@ def check_screws(model: Model, purpose: str) -> None:
                 f"{model.name!r} is {kind}. Lock it with robot.lock, or cut the rest out with "
                 "robot.subtree."
             )
+    return model

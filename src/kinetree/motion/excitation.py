@@ -31,8 +31,7 @@ def sinusoid(
     """
     n = max(np.size(x) for x in (center, amplitude, frequency, phase))
     if robot is not None:
-        check_screws(robot.model, "a sinusoid")
-        n = robot.model.n
+        n = check_screws(robot, "a sinusoid").n
     c, A, f, p = (
         joint_vector(x, n, what)
         for x, what in (
@@ -77,14 +76,14 @@ def excitation(
         seed: of the random coefficients.
         name: of the trajectory.
     """
-    check_screws(robot.model, "an excitation")
+    model = check_screws(robot, "an excitation")
     if harmonics < 3 or periods < 1:
         raise InputError(
             f"harmonics is {harmonics} and periods {periods}; expected at least 3 and 1."
         )
     if not 0 < use <= 1:
         raise InputError(f"use is {use}; expected a share of the limits above 0, at most 1.")
-    bounds = bounds_of(robot.model)
+    bounds = bounds_of(model)
     middle = _center(bounds.lower, bounds.upper, center)
     room = np.minimum(bounds.upper - middle, middle - bounds.lower)
     if np.any(room <= 0):
@@ -93,7 +92,7 @@ def excitation(
     room = np.where(np.isfinite(room), room, positive(reach, "reach", "rad or m"))
     t = sample_times(duration, dt)
     w = 2 * np.pi * periods / t[-1]
-    a, b = _coefficients(np.random.default_rng(seed), harmonics, robot.model.n)
+    a, b = _coefficients(np.random.default_rng(seed), harmonics, model.n)
     one = np.linspace(0, 2 * np.pi / w, 200 * harmonics)
     q, dq, _ = _series(one, w, a, b)
     # samples of the period miss its peaks by (2 pi / 200)^2 / 8 at most

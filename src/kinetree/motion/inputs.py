@@ -53,9 +53,7 @@ def ends(q0: Any, q1: Any, robot: Any) -> tuple[Array, Array]:
     """Two positions of the same robot; of the given one, if there is one."""
     names: Sequence[str] = ()
     if robot is not None:
-        model = model_of(robot)
-        check_screws(model, "an interpolation of q")
-        names = model.joint_names
+        names = check_screws(robot, "an interpolation of q").joint_names
     n = len(names) or np.size(q0)
     return joint_vector(q0, n, "q0", names), joint_vector(q1, n, "q1", names)
 

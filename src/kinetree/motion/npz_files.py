@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError, ParseError, ShapeError
+from kinetree.model import Model, model_of
 from kinetree.motion.columns import QUANTITIES
 from kinetree.simulate.trajectory import Trajectory
 
@@ -48,14 +49,14 @@ def read_npz(path: Any, robot: Any = None) -> Trajectory:
             f"{path.name} holds joints of several coordinates ({', '.join(coordinates)}); they "
             "need their robot: read_npz(path, robot)."
         )
+    model = None if robot is None else model_of(robot)
     arrays: dict[str, Any] = {"tau": None}
     for quantity in QUANTITIES:
         if quantity in found:
             own = coordinates if quantity == "q" else dofs
-            wanted = own if robot is None else _wanted(robot, quantity)
+            wanted = own if model is None else _wanted(model, quantity)
             arrays[quantity] = _ordered(found[quantity], own, wanted, quantity, path.name)
-    model = None if robot is None else robot.model
-    names = dofs if robot is None else ()
+    names = dofs if model is None else ()
     try:
         return Trajectory(t=found["t"], **arrays, joint_names=names, name=name, model=model)
     except ShapeError as error:
@@ -64,8 +65,8 @@ def read_npz(path: Any, robot: Any = None) -> Trajectory:
         raise InputError(f"{path.name}: {error}") from None
 
 
-def _wanted(robot: Any, quantity: str) -> tuple[str, ...]:
-    return robot.model.coordinate_names if quantity == "q" else robot.model.dof_names
+def _wanted(model: Model, quantity: str) -> tuple[str, ...]:
+    return model.coordinate_names if quantity == "q" else model.dof_names
 
 
 def _ordered(

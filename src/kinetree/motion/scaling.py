@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.motion.bounds import Bounds
+from kinetree.motion.dynamics import robot_of
 from kinetree.motion.inputs import positive
 from kinetree.motion.loads import Loads
 from kinetree.simulate.trajectory import Trajectory
@@ -53,7 +54,10 @@ def scale_time(trajectory: Trajectory, factor: float, robot: Any = None) -> Traj
     factor = positive(factor, "factor", "times the duration")
     t = trajectory.t[0] + (trajectory.t - trajectory.t[0]) * factor
     dq, ddq = trajectory.dq / factor, trajectory.ddq / factor**2
-    tau = None if robot is None else robot.inverse_dynamics(trajectory.q, dq, ddq)
+    tau = None
+    if robot is not None:
+        robot = robot_of(trajectory, robot, "a change of speed")
+        tau = robot.inverse_dynamics(trajectory.q, dq, ddq)
     return trajectory.replace(t=t, dq=dq, ddq=ddq, tau=tau)
 
 

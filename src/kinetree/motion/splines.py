@@ -136,12 +136,10 @@ def _times(knots: Array, dt: float) -> Array:
 def _waypoints(points: Any, times: Any, robot: Any) -> tuple[Array, Array]:
     points = array(points, (None, None), "points").astype(float)
     if robot is not None:
-        check_screws(robot.model, "a spline")
-        if points.shape[1] != robot.model.n:
-            names = ", ".join(robot.model.joint_names)
-            raise ShapeError(
-                f"points has {points.shape[1]} columns; expected {robot.model.n} ({names})."
-            )
+        model = check_screws(robot, "a spline")
+        if points.shape[1] != model.n:
+            names = ", ".join(model.joint_names)
+            raise ShapeError(f"points has {points.shape[1]} columns; expected {model.n} ({names}).")
     if len(points) < 2:
         raise ShapeError(f"points has {len(points)} rows; expected at least 2 waypoints.")
     if np.ndim(times) == 0:

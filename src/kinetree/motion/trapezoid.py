@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
+from kinetree.model import model_of
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.inputs import ends, joint_vector, make, positive, sample_times
 from kinetree.simulate.trajectory import Trajectory
@@ -89,7 +90,7 @@ def _velocities(velocity: Any, robot: Any, n: int) -> Array:
         return joint_vector(velocity, n, "velocity")
     if robot is None:
         raise InputError("trapezoid needs velocity bounds: pass velocity=..., or robot=...")
-    return bounds_of(robot.model).velocity
+    return bounds_of(model_of(robot)).velocity
 
 
 def _least(bounds: Array, way: Array, name: str) -> float:

@@ -80,7 +80,7 @@ class Case:
 
     @cached_property
     def condition(self) -> float:
-        """Cond(M) in the 2-norm."""
+        """cond(M) in the 2-norm."""
         return float(np.linalg.cond(self.M))
 
     @cached_property

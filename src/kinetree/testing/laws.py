@@ -52,7 +52,7 @@ def skew(case: Case) -> Measured:
 
 
 def mass_matrix_rate(case: Case) -> Measured:
-    """DM/dt in closed form is the derivative of M along dq."""
+    """dM/dt in closed form is the derivative of M along dq."""
 
     def M(t: float):
         return algorithms.mass_matrix(
@@ -65,7 +65,7 @@ def mass_matrix_rate(case: Case) -> Measured:
 
 
 def gravity_gradient(case: Case) -> Measured:
-    """G is the gradient of the potential energy along every degree of freedom."""
+    """g is the gradient of the potential energy along every degree of freedom."""
     gradient = []
     for e in np.eye(case.model.n):
 

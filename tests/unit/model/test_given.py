@@ -6,10 +6,20 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.model import model_of
-from kinetree.motion import quintic
+from kinetree.motion import (
+    excitation,
+    quintic,
+    read_csv,
+    read_npz,
+    scale_time,
+    sinusoid,
+    spline,
+    trapezoid,
+)
 
 ROBOT = kt.robots.planar_2r()
 Q = [0.3, 0.7]
+PLAN = quintic([0, 0], Q, 1, robot=ROBOT)
 
 USES = {
     "Robot": lambda robot: kt.Robot(robot).mass_matrix(Q),
@@ -19,7 +29,12 @@ USES = {
     "from_mujoco": lambda robot: kt.convert.from_mujoco(robot).q(Q),
     "to_drake": lambda robot: kt.convert.to_drake(robot).q(Q),
     "quintic": lambda robot: quintic([0, 0], Q, 1, robot=robot).q,
-    "energy": lambda robot: quintic([0, 0], Q, 1, robot=ROBOT).energy(robot).work,
+    "spline": lambda robot: spline([[0, 0], Q], 1, robot=robot).q,
+    "trapezoid": lambda robot: trapezoid([0, 0], Q, acceleration=1, velocity=1, robot=robot).q,
+    "sinusoid": lambda robot: sinusoid(0, 1, 1, 1, robot=robot).q,
+    "excitation": lambda robot: excitation(robot, 1).q,
+    "scale_time": lambda robot: scale_time(PLAN, 2, robot).tau,
+    "energy": lambda robot: PLAN.energy(robot).work,
 }
 
 
@@ -32,6 +47,17 @@ def test_a_robot_and_its_model_give_the_same(use):
 def test_what_is_neither_is_named(use):
     with pytest.raises(InputError, match=r"'planar_2r'.*kt\.load"):
         use("planar_2r")
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz"])
+def test_files_are_read_for_either(kind, tmp_path):
+    path, read = tmp_path / f"plan.{kind}", {"csv": read_csv, "npz": read_npz}[kind]
+    {"csv": PLAN.to_csv, "npz": PLAN.to_npz}[kind](path)
+    for robot in (ROBOT, ROBOT.model):
+        found = read(path, robot)
+        assert found.model is ROBOT.model and np.array_equal(found.q, PLAN.q)
+    with pytest.raises(InputError, match="robot is 'planar_2r'"):
+        read(path, "planar_2r")
 
 
 def test_the_model_itself():
