@@ -10,17 +10,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
-def test_the_snippets_of_a_page_run(page, tmp_path, monkeypatch):
+def test_the_snippets_of_a_page_run(page, tmp_path, monkeypatch, capsys):
+    """And print what stands beneath them, where something does."""
     mpmath = pytest.importorskip("mpmath")
-    snippets = re.findall(r"```python\n(.*?)```", page.read_text("utf8"), re.DOTALL)
+    snippets = SNIPPET.findall(page.read_text("utf8"))
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     with mpmath.workdps(15):  # a snippet may set its own precision
-        for code in snippets:
+        for code, output in snippets:
+            capsys.readouterr()
             exec(compile(code, str(page.name), "exec"), names)
+            assert not output or capsys.readouterr().out == output
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
