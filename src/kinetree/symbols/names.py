@@ -3,10 +3,13 @@
 import re
 from typing import Any
 
+import numpy as np
+
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.joint import COORDINATES, RATES
+from kinetree.model.numbers import numbers_of
 
 
 def joint_symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
@@ -35,16 +38,7 @@ def joint_symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
 
 def model_symbols(model: Model) -> set[Any]:
     """All symbols that occur in the data of an exact model."""
-    arrays = [model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base[1:]]
-    entries = [x for array in arrays for x in array.ravel().tolist()]
-    entries += [model.base[0]]
-    entries += [x for frame in model.frames.values() for x in frame.T_if.ravel().tolist()]
-    for joint in model.joints:
-        entries += [joint.scale, joint.offset, joint.armature]
-        entries += [*joint.friction.viscous, *joint.friction.coulomb]
-        entries += [] if joint.screw is None else joint.screw.tolist()
-    for rotor in model.rotors:
-        entries += [rotor.inertia, rotor.ratio, *rotor.s]
+    entries = [x for _, values in numbers_of(model) for x in np.ravel(values).tolist()]
     return {symbol for x in entries for symbol in x.free_symbols}
 
 

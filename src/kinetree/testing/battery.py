@@ -5,7 +5,9 @@ from numbers import Real
 
 import numpy as np
 
+from kinetree.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
+from kinetree.model.numbers import numbers_of
 from kinetree.robot import Robot
 from kinetree.testing import agreement, kernels, laws
 from kinetree.testing.case import random_cases
@@ -49,8 +51,7 @@ def check_robot(
             f"check_robot was given a {type(robot).__name__}; expected a Robot. Write "
             "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
         )
-    numbers = (getattr(robot.model, field) for field in ("m", "com", "I_com", "M_pi", "gravity"))
-    if any(np.asarray(x).dtype == object for x in numbers):
+    if not all(is_numeric(np.asarray(x)) for _, x in numbers_of(robot.model)):
         raise InputError(
             f"{robot.name!r} has symbols or other objects for numbers; expected floats. Replace "
             "them first, e.g. with model.astype(float)."

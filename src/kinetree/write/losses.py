@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from kinetree.arrays import known
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model
+from kinetree.model.numbers import numbers_of, strangest
 from kinetree.write.xml import Tag, comment
 
 POLICIES = ("warn", "error", "allow")
@@ -42,16 +45,10 @@ def check_policy(policy: str) -> None:
 
 def in_floats(model: Model, format: str) -> Model:
     """The model in floats; one with symbols is refused."""
-    for key in ("m", "com", "I_com", "M_pi", "gravity"):
-        if known(getattr(model, key)) is None:
+    for name, x in numbers_of(model):
+        if known(np.asarray(x)) is None:
             raise InputError(
-                f"{key} of {model.name!r} holds symbols: {getattr(model, key).tolist()}; {format} "
-                "needs numbers. Build the robot with values in their place."
+                f"{name} of {model.name!r} holds symbols, such as {strangest(x)}; {format} needs "
+                "numbers. Build the robot with values in their place."
             )
-    try:
-        return model.astype(float)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{model.name!r} holds symbols in its frames or drives ({error}); {format} needs "
-            "numbers. Build the robot with values in their place."
-        ) from None
+    return model.astype(float)
