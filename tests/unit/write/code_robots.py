@@ -1,6 +1,7 @@
 """Robots of the package example-robot-data, and a small one with everything on it."""
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -36,9 +37,17 @@ def real_robot(key: str) -> kt.Robot:
 
 
 @cache
-def full_robot() -> kt.Robot:
-    """Joints of every type, drives, mimic joints; friction without functions of its own."""
-    return kt.Robot(random_model(12, 7, types=ALL_TYPES, mimic=True))
+def full_robot(*, functions: bool = True) -> kt.Robot:
+    """Joints of every type, drives, mimic joints; friction with functions of its own, or without.
+
+    Without them the graphs are kept on disk, and traced once for all tests.
+    """
+    model = random_model(12, 7, types=ALL_TYPES, mimic=True)
+    assert any(joint.friction.function for joint in model.joints)
+    if not functions:
+        plain = [replace(x, friction=replace(x.friction, function=None)) for x in model.joints]
+        model = model.replace(joints=tuple(plain))
+    return kt.Robot(model)
 
 
 def arguments(model: kt.Model, graph: Graph, count: int, seed: int = 0) -> list[np.ndarray]:
