@@ -6,10 +6,12 @@ import numpy as np
 
 from kinetree.algorithms import random
 from kinetree.arrays import Array
+from kinetree.identify.least_squares import WORST
 from kinetree.identify.unknowns import Unknowns
 from kinetree.motion.bounds import bounds_of
 
 SMALL = 1e-9  # a column that is this close to the others, relative to its length, adds nothing
+FAINT = 1e-5  # in a recording: what it adds would be known with a hundred thousand times the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,38 @@ class Base:
 
 
 def find_base(sought: Unknowns, seed: int = 0) -> Base:
-    """The base parameters among the unknowns, from the regressor at random states.
+    """The base parameters among the unknowns, from the regressor at random states."""
+    Y = sought.regressor(*_random_states(sought, seed)).reshape(-1, len(sought.names))
+    kept, K = regroup(Y, SMALL)
+    return Base(sought.names, tuple(kept), K)
+
+
+def told_apart(base: Base, W: Array) -> Base:
+    """The combinations that a recording tells apart; W, (T, n, r), is its regressor of the base.
+
+    A joint that stands still, or a motion that is too short, leaves some of them together.
+    """
+    kept, D = told(W)
+    return Base(base.names, tuple(base.kept[k] for k in kept), D @ base.K)
+
+
+def told(W: Array) -> tuple[list[int], Array]:
+    """`regroup` of a regressor, (T, n, r), so far that least squares can be solved."""
+    Y, small = W.reshape(-1, W.shape[-1]), FAINT
+    while True:
+        kept, K = regroup(Y, small)
+        unit = Y[:, kept] / np.linalg.norm(Y[:, kept], axis=0)
+        if small > 0.01 or np.linalg.cond(unit) < WORST:
+            return kept, K
+        small = 10 * small
+
+
+def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
+    """Columns of Y to keep, and K with Y = Y[:, kept] K.
 
     Columns are taken one after the other, from the base outward; one that is a combination of
-    those before it is regrouped into them.
+    those before it, but for `small` of its length, is regrouped into them.
     """
-    Y = sought.regressor(*_random_states(sought, seed)).reshape(-1, len(sought.names))
     lengths = np.linalg.norm(Y, axis=0)
     # what is left of a column that cancels is rounding of the longest ones
     lengths[lengths < 1e-12 * lengths.max(initial=0)] = 0
@@ -64,14 +92,14 @@ def find_base(sought: Unknowns, seed: int = 0) -> Base:
         for _ in range(2):  # the second time clears the rounding of the first
             rest = rest - Q @ (Q.T @ rest)
         size = np.linalg.norm(rest)
-        if size > SMALL:
+        if size > small:
             kept.append(k)
             Q = np.column_stack([Q, rest / size])
     K = np.linalg.lstsq(unit[:, kept], unit, rcond=None)[0]
     K = K * (lengths / lengths[kept][:, None])
     K[np.abs(K) < 1e-7 * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
     K[:, kept] = np.eye(len(kept))
-    return Base(sought.names, tuple(kept), K)
+    return kept, K
 
 
 def _random_states(sought: Unknowns, seed: int) -> tuple[Array, Array, Array]:

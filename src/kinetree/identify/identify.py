@@ -11,12 +11,13 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.errors import InputError
-from kinetree.identify.base import Base, find_base
+from kinetree.identify.base import Base, find_base, told, told_apart
 from kinetree.identify.consistent import Estimate, consistent
 from kinetree.identify.filtering import check_cutoff, low_pass
+from kinetree.identify.findings import check_motion, odd_errors, poorly_told
 from kinetree.identify.least_squares import METHODS, Fit, fit
+from kinetree.identify.readings import check_readings
 from kinetree.identify.recording import Recording
-from kinetree.identify.suspicions import check_sense
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.notebook import table
 from kinetree.robot import Robot
@@ -30,6 +31,7 @@ class Identification:
     estimate, with errors. estimate: the single unknowns of `robot`, from data and prior.
     train, test: the samples used and those held out. folds: root mean square errors of each joint,
     (k, n), in k stretches of `train`, each predicted from the others. notes: what to know.
+    untold: base parameters of the robot that this recording does not tell from the others.
     """
 
     robot: Robot
@@ -43,6 +45,7 @@ class Identification:
     test: Recording
     folds: Array
     notes: tuple[str, ...]
+    untold: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence interval of each base parameter, (r, 2)."""
@@ -130,28 +133,31 @@ def identify(
     tell = watch or (lambda text: None)
     sought = unknowns(robot, friction, armature)
     tell(f"base parameters of {len(sought.names)} unknowns")
-    base = find_base(sought)
+    whole = find_base(sought)
     train, test = _split(data, test, hold_out)
-    tell(f"least squares of {base.r} base parameters on {len(train)} samples")
+    check_motion(train)
+    tell(f"least squares of {whole.r} base parameters on {len(train)} samples")
     Y, tau, step = _equations(sought, train, torque_cutoff)
     lag = row_memory(train, step, torque_cutoff)
+    base = told_apart(whole, Y[..., list(whole.kept)])
     kept = list(base.kept)
     found = fit(Y[..., kept], tau, method, lag=lag)
-    tell(f"cross-validation in {folds} stretches")
-    errors = _cross_validate(Y[..., kept], tau, method, folds)
-    tell("the robot that exists")
+    errors = _cross_validate(Y[..., kept], tau, method, folds, tell)
     weights = found.weights
     if method == "ordinary":  # the prior needs the size of the noise
         weights = np.broadcast_to(1 / np.mean(found.sigma**2), tau.shape)
     estimate = consistent(
-        sought, Y, tau, weights / max(1.0, _inflation(found, Y[..., kept])), prior=prior
-    )
+        sought, Y, tau, weights / max(1.0, _inflation(found, Y[..., kept])), prior=prior,
+        watch=lambda k, cost: tell(f"the robot that exists, round {k}"),
+    )  # fmt: skip
     model = sought.model(estimate.x)
-    expected = robot.inverse_dynamics(train.q, train.dq, train.ddq)
-    notes = (*data.notes, *check_sense(robot.model, train.tau, expected), *_weak(base, found))
+    untold = tuple(sought.names[k] for k in whole.kept if k not in base.kept)
+    doubts = check_readings(robot, train) or odd_errors(robot.model, found, method)
+    notes = (*data.notes, *doubts, *poorly_told(whole, base, found))
     return Identification(
-        Robot(model), robot, sought, base, found, estimate, method, train, test, errors, notes
-    )
+        Robot(model), robot, sought, base, found, estimate, method, train, test, errors, notes,
+        untold,
+    )  # fmt: skip
 
 
 def _check(method: str, hold_out: float, prior: float, folds: int) -> None:
@@ -208,25 +214,16 @@ def _inflation(found: Fit, W: Array) -> float:
     return float(np.median(np.diag(found.covariance) / plain))
 
 
-def _cross_validate(W: Array, y: Array, method: str, folds: int) -> Array:
+def _cross_validate(
+    W: Array, y: Array, method: str, folds: int, tell: Callable[[str], None]
+) -> Array:
+    """Errors, (folds, n), of stretches; what the rest does not tell apart is left together."""
     edges = np.linspace(0, len(y), folds + 1).round().astype(int)
     errors = []
-    for a, b in pairwise(edges):
+    for k, (a, b) in enumerate(pairwise(edges)):
+        tell(f"cross-validation, stretch {k + 1} of {folds}")
         rest = np.concatenate([np.arange(a), np.arange(b, len(y))])
-        beta = fit(W[rest], y[rest], method).beta
-        errors.append(np.sqrt(((y[a:b] - W[a:b] @ beta) ** 2).mean(axis=0)))
+        kept = told(W[rest])[0]
+        beta = fit(W[rest][..., kept], y[rest], method).beta
+        errors.append(np.sqrt(((y[a:b] - W[a:b][..., kept] @ beta) ** 2).mean(axis=0)))
     return np.array(errors)
-
-
-def _weak(base: Base, found: Fit) -> list[str]:
-    """Base parameters that are smaller than their own error."""
-    count = int((found.standard_error > np.abs(found.beta)).sum())
-    notes = []
-    if count:
-        notes.append(f"{count} of {base.r} base parameters are smaller than their standard error")
-    if found.condition > 1000:
-        notes.append(
-            f"the motion excites some parameters poorly (condition {found.condition:.0f}); "
-            "`kinetree.identify.excite` plans a better one"
-        )
-    return notes

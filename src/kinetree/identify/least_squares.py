@@ -17,6 +17,7 @@ from kinetree.errors import InputError, SingularityError
 METHODS = ("ordinary", "weighted", "robust")
 HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
 ROUNDS = 50
+WORST = 1e6  # condition that can be solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def fit(W: Array, y: Array, method: str = "weighted", *, lag: int = 0) -> Fit:
     flat = X.reshape(-1, r)
     squares = np.linalg.eigvalsh(flat.T @ flat)
     condition = float(np.sqrt(squares[-1] / max(float(squares[0]), 1e-300)))
-    if condition > 1e6:
+    if condition > WORST:
         raise SingularityError(
             f"the recording does not tell the {r} parameters apart (condition {condition:.1e}); "
             "expected a motion of all joints. `kinetree.identify.excite` plans one."

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
+from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
 from kinetree.identify.suspicions import check_given_rates, check_units, gaps, remarks
-from kinetree.motion.bounds import bounds_of
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
 
-ROUNDED = 1e-2  # of a quaternion's length: few digits in a file, or a filter
 LEAST = 16  # samples
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
 
@@ -89,12 +87,13 @@ def make_recording(
     given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
     if len(checked.t) < LEAST:
         raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
-    x, given = _in_radians(model, checked.q, given) if degrees else (checked.q, given)
-    x = _unit_quaternions(model, x)
+    x, given = in_radians(model, checked.q, given) if degrees else (checked.q, given)
+    x, notes = unwound(model, unit_quaternions(model, x))
     check_units(model, x, "degrees=True, --degrees" if not degrees else "degrees=False")
     assert checked.tau is not None
     found = _between_gaps(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
-    return replace(found, notes=(*found.notes, *remarks(model, checked.t, found.q, found.tau)))
+    notes += [*found.notes, *remarks(model, checked.t, (found.q, found.dq), found.tau)]
+    return replace(found, notes=tuple(notes))
 
 
 def read_recording(
@@ -177,13 +176,13 @@ def _with_rates(
         even = np.linspace(t[0], t[-1], len(t))
         q, tau = cubic_spline(t, q)(even)[0], cubic_spline(t, tau)(even)[0]
         dq, ddq = (x if x is None else cubic_spline(t, x)(even)[0] for x in (dq, ddq))
-        widest = float(np.diff(t).max() / np.diff(t).mean())
-        notes.append(f"steps of time are uneven (up to {widest:.3g} of their mean); resampled")
+        notes.append("steps of time are uneven; resampled")
         t = even
     dt = float((t[-1] - t[0]) / (len(t) - 1))
     source = q if dq is None else dq
     cutoff = choose_cutoff(source, dt) if cutoff is None else cutoff
     if dq is None:
+        notes += leaps(model, t, q)
         q, dq, bend = smooth(q, dt, cutoff)
         ddq = bend if ddq is None else ddq
     else:
@@ -196,34 +195,8 @@ def _with_rates(
             f"{cutoff:.3g} Hz; expected {least} at least. Record longer, or give dq and ddq."
         )
     notes.append(
-        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {cut} samples at "
-        "each end are left out"
+        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {1 / cutoff:.2g} s "
+        "at each end are left out"
     )
     inner = slice(cut, len(t) - cut)
     return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes)).part(inner)
-
-
-def _unit_quaternions(model: Any, q: Array) -> Array:
-    """Measured quaternions brought to length 1; those that are no rotations are refused."""
-    found = q
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            own = list(joint.coords[:4])
-            length = np.linalg.norm(q[:, own], axis=1)
-            worst = int(np.abs(length - 1).argmax())
-            if abs(length[worst] - 1) > ROUNDED:
-                raise InputError(
-                    f"the quaternion (w, x, y, z) of joint {joint.name!r} has length "
-                    f"{length[worst]:.6g} in sample {worst}; expected 1."
-                )
-            found = found.copy() if found is q else found
-            found[:, own] = q[:, own] / length[:, None]
-    return found
-
-
-def _in_radians(model: Any, q: Array, rates: list[Any]) -> tuple[Array, list[Any]]:
-    """Degrees to radians where joints turn; lengths stay."""
-    factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
-    if model.n != model.nq:
-        raise InputError(f"{model.name!r} has quaternions in q; give angles in radians.")
-    return q * factor, [x if x is None else x * factor for x in rates]

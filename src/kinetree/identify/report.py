@@ -118,7 +118,9 @@ def _unknowns(found: Identification) -> str:
 
 def _open(found: Identification) -> str:
     status, names = found.base.status(), found.sought.names
-    silent = [name for name, x in zip(names, status, strict=True) if x == "no effect"]
+    none = [name for name, x in zip(names, status, strict=True) if x == "no effect"]
+    still = [name for name in none if name in found.untold]
+    silent = [name for name in none if name not in found.untold]
     mixed = [
         name
         for name, x, share in zip(names, status, found.estimate.learned, strict=True)
@@ -127,6 +129,8 @@ def _open(found: Identification) -> str:
     lines = []
     if silent:
         lines.append(f"- No joint force depends on {', '.join(silent)}.")
+    if still:
+        lines.append(f"- In this recording nothing depends on {', '.join(still)}.")
     if mixed:
         lines.append(
             f"- Told only in combination with others, and hardly: {', '.join(mixed)}. "

@@ -1,6 +1,6 @@
-"""What may be wrong with a recording: degrees, milliseconds, rates that are none, signs."""
+"""What may be wrong with a recording by itself: degrees, milliseconds, rates that are none."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, positions
 
 DEGREE = 180 / np.pi
+STILL = 1e-3  # rad or m: a joint that goes no further does not move
 
 
 def check_units(model: Model, q: Array, way_out: str) -> None:
@@ -76,9 +77,10 @@ def check_given_rates(model: Model, t: Array, x: Array, rate: Array, what: str, 
             )
 
 
-def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
-    """What looks odd about a recording and does not forbid its use."""
+def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
+    """What looks odd about a recording and does not forbid its use; motion is q and dq."""
     bounds, found = bounds_of(model), []
+    q, dq = motion
     steps = np.diff(t)
     if steps.mean() > 0.5:
         found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
@@ -86,36 +88,34 @@ def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
         at = t[int(steps.argmax())]
         found.append(f"no samples for {steps.max():.3g} s after t = {at:.6g} s{more}")
-    x = positions(bounds, q)
-    for k, name in enumerate(bounds.names):
-        limit = bounds.effort[k]
-        if np.isfinite(limit) and np.abs(tau[:, k]).max() > 1.5 * limit:
+    names = np.array(bounds.names, object)  # plain str in messages
+    for what, x, limit, doubt in (
+        ("tau", tau, bounds.effort, "is it in N m (N)?"),
+        ("dq", dq, bounds.velocity, "are t in s and q in rad (m)?"),
+    ):
+        reached = np.abs(x).max(axis=0)
+        if np.any(far := np.isfinite(limit) & (reached > 1.5 * limit)):
+            worst = int(np.argmax(np.where(far, reached / np.maximum(limit, 1e-300), 0)))
             found.append(
-                f"tau of {name!r} reaches {np.abs(tau[:, k]).max():.4g}, its limit is {limit:.4g}: "
-                "is it in N m (N)?"
+                f"{what} of {listing(names[far])} is far beyond its limit, {reached[worst]:.4g} of "
+                f"{limit[worst]:.4g} for {names[worst]!r}: {doubt}"
             )
-        held = np.mean(np.diff(tau[:, k]) == 0)
-        if held > 0.2:
-            found.append(f"tau of {name!r} repeats itself in {held:.0%} of the samples")
-        if bounds.coords[k] >= 0 and np.ptp(x[:, k]) < 1e-3:
-            found.append(f"{name!r} hardly moves: what depends on its motion cannot be found")
+    held = (np.diff(tau, axis=0) == 0).mean(axis=0)
+    if np.any(often := held > 0.2):
+        share = f"up to {held.max():.0%}" if often.sum() > 1 else f"{held.max():.0%}"
+        found.append(f"tau of {listing(names[often])} repeats itself in {share} of the samples")
+    x = positions(bounds, q)
+    if np.any(still := (bounds.coords >= 0) & (np.ptp(x, axis=0) < STILL)):
+        verb = "hardly moves" if still.sum() == 1 else "hardly move"
+        found.append(f"{listing(names[still])} {verb}: what depends on that motion cannot be found")
     return found
 
 
-def check_sense(model: Model, measured: Array, expected: Array) -> list[str]:
-    """Measured joint forces against those of the robot as it was described: signs and units."""
-    found = []
-    for k, name in enumerate(model.dof_names):
-        a, b = measured[:, k], expected[:, k]
-        size: Any = float(np.sqrt((a @ a) * (b @ b)))
-        if size == 0:
-            continue
-        agreement, ratio = float(a @ b) / size, float(np.sqrt((a @ a) / (b @ b)))
-        if agreement < -0.7:
-            found.append(f"tau of {name!r} opposes the robot's own: is its sign turned over?")
-        elif agreement > 0.7 and not 0.02 < ratio < 50:
-            found.append(f"tau of {name!r} is {ratio:.3g} times the robot's own: is it in N m (N)?")
-    return found
+def listing(names: Iterable[str], most: int = 8) -> str:
+    """Names in quotes, the first few of them."""
+    quoted = [f"'{name}'" for name in names]
+    more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + more
 
 
 def _hint(factor: float) -> str:

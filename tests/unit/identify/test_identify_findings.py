@@ -1,0 +1,147 @@
+"""Recordings that tell part of a robot, or something else than they seem to: it is said."""
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.errors import InputError, SingularityError
+from kinetree.identify import identify, make_recording
+
+TRUE = with_drives(spatial_arm())
+DESCRIBED = misjudged(TRUE)
+MOTION = arm_motion(TRUE)
+RNG = np.random.default_rng(5)
+
+
+def forces(q, dq, ddq, noise=0.2):
+    return TRUE.inverse_dynamics(q, dq, ddq) + noise * RNG.normal(size=q.shape)
+
+
+TAU = forces(MOTION.q, MOTION.dq, MOTION.ddq)
+
+
+def found(q=MOTION.q, tau=TAU, dq=MOTION.dq, ddq=MOTION.ddq, **options):
+    return identify(DESCRIBED, make_recording(DESCRIBED, MOTION.t, q, tau, dq, ddq), **options)
+
+
+def note(identification, text):
+    return any(text in x for x in identification.notes)
+
+
+def with_still(joints):
+    moves = np.ones(3)
+    moves[joints] = 0
+    motion = MOTION.q * moves, MOTION.dq * moves, MOTION.ddq * moves
+    return motion[0], forces(*motion), motion[1], motion[2]
+
+
+def test_a_joint_that_stands_still_leaves_its_own_parameters_open():
+    whole, part = found(), found(*with_still([1]))
+    assert not whole.untold and part.base.r == whole.base.r - len(part.untold)
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
+    assert note(part, f"tells {part.base.r} of {whole.base.r} base parameters apart")
+    assert exists(part.robot.model) and np.all(part.error() < 0.3)
+    assert "'viscous[lift]'" in next(x for x in part.notes if "apart" in x)
+    friction = (x.model.joint("lift").friction.viscous for x in (part.robot, DESCRIBED))
+    assert next(friction) == pytest.approx(next(friction), rel=1e-6)
+    section = part.summary().split("## Not identifiable")[1]
+    assert "In this recording nothing depends on" in section and "viscous[lift]" in section
+
+
+def test_what_a_still_joint_leaves_together_predicts_motions_like_it():
+    part = found(*with_still([2]))
+    W = part.sought.regressor(part.test.q, part.test.dq, part.test.ddq)
+    # beta = K x: the regrouped columns say the same as all of them
+    x = part.sought.values(TRUE.model)
+    expected = W @ x
+    np.testing.assert_allclose(
+        W[..., list(part.base.kept)] @ (part.base.K @ x), expected, atol=1e-4 * np.abs(W @ x).max()
+    )
+
+
+def test_a_few_samples_tell_a_few_parameters_and_no_fold_fails():
+    few = slice(0, 24)
+    data = make_recording(DESCRIBED, MOTION.t[few], MOTION.q[few], TAU[few], MOTION.dq[few],
+                          MOTION.ddq[few])  # fmt: skip
+    part = identify(DESCRIBED, data)
+    assert part.untold and exists(part.robot.model) and np.all(np.isfinite(part.folds))
+
+
+def test_recordings_without_motion_or_forces_are_refused():
+    with pytest.raises(SingularityError, match=r"no joint moves by more than 0.001 rad"):
+        found(*with_still([0, 1, 2]))
+    with pytest.raises(InputError, match="tau never changes"):
+        found(tau=np.ones_like(TAU))
+
+
+def test_progress_is_told_round_by_round():
+    told = []
+    identification = found(watch=told.append)
+    assert f"the robot that exists, round {identification.estimate.rounds}" in told
+    assert "cross-validation, stretch 5 of 5" in told
+
+
+def swapped(x, a, b):
+    order = [0, 1, 2]
+    order[a], order[b] = b, a
+    return x[:, order]
+
+
+def test_joints_that_changed_places_are_told():
+    assert not note(found(), "swapped")
+    assert note(found(tau=swapped(TAU, 0, 1)), "tau of 'turn' and 'lift' swapped would explain")
+    motion = [swapped(x, 1, 2) for x in (MOTION.q, MOTION.dq, MOTION.ddq)]
+    both = found(motion[0], swapped(TAU, 1, 2), *motion[1:])
+    assert note(both, "q and tau of 'lift' and 'bend' swapped")
+
+
+def test_small_motions_in_degrees_are_told():
+    motion = [0.02 * x for x in (MOTION.q, MOTION.dq, MOTION.ddq)]
+    q, dq, ddq = (np.degrees(x) for x in motion)
+    assert note(found(q, forces(*motion), dq, ddq), "q in degrees would explain")
+
+
+def test_signs_and_units_are_told_once_for_all_joints():
+    assert note(found(tau=-TAU), "tau of 'turn', 'lift', 'bend' opposes the robot's own")
+    assert note(found(tau=TAU * [1, -1, 1]), "tau of 'lift' opposes")
+    assert note(found(tau=TAU / 50), "times the robot's own: is it in N m (N)?")
+
+
+def test_outliers_and_offsets_are_told_and_how_to_meet_them():
+    wild = TAU.copy()
+    wild[::40, 1] += 60
+    assert note(found(tau=wild), "forces of 'lift' are far off all others: 'robust'")
+    assert not note(found(tau=wild, method="robust"), "far off")
+    shifted = TAU + np.array([0, 0, 1.5])
+    assert note(found(tau=shifted), "errors of 'bend' have a mean of")
+    assert not note(found(tau=shifted, friction="directional"), "have a mean")
+
+
+def test_angles_within_one_turn_are_unwound():
+    motion = arm_motion(spatial_arm())
+    free = kt.Builder("wheel").link("base").link("wheel", 2.0, (0.1, 0, 0), np.eye(3) * 0.02)
+    free.joint("spin", "revolute", "base", "wheel", axis=(0, 1, 0))
+    wheel = kt.Robot(free.build())
+    t = motion.t
+    q = (4 * np.sin(t) + 0.1 * t * t)[:, None]
+    wrapped = (q + np.pi) % (2 * np.pi) - np.pi
+    data = make_recording(wheel, t, wrapped, np.cos(q))
+    plain = make_recording(wheel, t, q, np.cos(q))
+    assert any("q of 'spin' leaps by whole turns" in x for x in data.notes)
+    np.testing.assert_allclose(data.dq, plain.dq, atol=1e-9)
+
+
+def test_single_wild_positions_are_told_and_noise_is_not():
+    q = MOTION.q + 2e-5 * RNG.normal(size=MOTION.q.shape)
+    assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, q, TAU).notes)
+    q[100, 1] += 0.2
+    notes = make_recording(DESCRIBED, MOTION.t, q, TAU).notes
+    assert any("'lift' leaps in 1 samples, the first at t = 2 s" in x for x in notes)
+    coarse = np.round(MOTION.q / 2e-3) * 2e-3
+    assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, coarse, TAU).notes)
+
+
+def test_speeds_beyond_the_limits_are_told():
+    data = make_recording(DESCRIBED, MOTION.t / 10, MOTION.q, TAU)
+    assert any(x.startswith("dq of 'turn', 'lift', 'bend' is far beyond") for x in data.notes)
