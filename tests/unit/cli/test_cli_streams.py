@@ -93,8 +93,10 @@ def test_ctrl_c_at_rest(warm):
     assert rows[1].count(b",") == 1
 
 
-def test_ctrl_c_deep_in_compiled_code(warm):
+@pytest.mark.parametrize("terminal", [False, True])
+def test_ctrl_c_deep_in_compiled_code(warm, terminal):
     """Where Python itself does not take notice: here a hash of many rounds, which takes minutes."""
+    pty, shown = pytest.importorskip("pty"), None
     code = """
         import hashlib
         import threading
@@ -105,11 +107,19 @@ def test_ctrl_c_deep_in_compiled_code(warm):
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if terminal:
+        shown, pipes["stderr"] = pty.openpty()
     with subprocess.Popen(command, env=warm.environment, **pipes) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
         words = process.communicate(timeout=120)[1]
-    assert process.returncode == 130 and words == b"kinetree: interrupted\n"
+    if terminal:
+        words = os.read(shown, 1 << 10)
+        os.close(shown)
+        os.close(pipes["stderr"])
+    cleaned = b"\r\x1b[2K\x1b[?25h" if terminal else b""  # the cursor may have been hidden
+    assert process.returncode == 130
+    assert words.replace(b"\r\n", b"\n") == cleaned + b"kinetree: interrupted\n"
 
 
 # ----- a million rows
