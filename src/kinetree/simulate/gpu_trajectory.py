@@ -9,12 +9,12 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.backends.cuda.toolkit import require_device
 from kinetree.model import Model
+from kinetree.simulate.ending import conclude, hold_lost, recorded
 from kinetree.simulate.gpu_inputs import Given
 from kinetree.simulate.loop import Outcome
-from kinetree.simulate.simulate import explanation, finite_rows, hold_lost
 from kinetree.simulate.space import Space
 from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import Bound, SimulationError, Violation, violations
+from kinetree.simulate.watch import Bound, Violation, violations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,19 +64,21 @@ def finish(
 ) -> GpuTrajectory:
     """The record, or the error that says when, where and why it ended; as on the CPU."""
     rows, noted = noted_rows(space, given, outcome, times, bound)
-    lost = [v for v in noted if v.by is None]
-    wrong = noted if limits == "stop" else lost
-    if wrong and (limits == "stop" or not given.batch):
-        error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
-        before = finite_rows(outcome, int(np.searchsorted(times[kept], wrong[0].t, "left")))
-        if before:
-            error.trajectory = trajectory(space, given, outcome, times[kept], meta, before)
-        raise error
-    if lost:
+
+    def hold(lost: Sequence[Violation]) -> None:
         hold_rows(given, outcome, len(kept), rows, lost)
-    if limits == "record":
-        meta["violations"] = tuple(noted)
-    return trajectory(space, given, outcome, times[kept], meta, len(kept))
+
+    def record(count: int) -> GpuTrajectory:
+        found, more = recorded(outcome, count, given.batch, meta)
+        if "tau" not in found:
+            cp, n = require_device(), space.model.n
+            own = given.feed.constants.get("tau")
+            constant = cp.zeros(n) if own is None else cp.asarray(own[0])
+            shape = (count, *given.batch, n)
+            found["tau"] = cp.broadcast_to(constant.astype(given.x0.dtype), shape)
+        return GpuTrajectory(t=times[kept[:count]], model=space.model, meta=more, **found)
+
+    return conclude(outcome, noted, times[kept], given.batch, limits, meta, hold, record)
 
 
 def noted_rows(
@@ -110,19 +112,3 @@ def hold_rows(
     hold_lost(part, count, found, (len(rows),))
     for name, x in few.items():
         outcome.records[name][:, cp.asarray(rows)] = cp.asarray(x)
-
-
-def trajectory(
-    space: Space, given: Given, outcome: Outcome, t: Array, meta: dict[str, Any], count: int
-) -> GpuTrajectory:
-    """The first `count` rows as a record."""
-    cp, n = require_device(), space.model.n
-    shape = (count, *given.batch)
-    found = {name: x[:count].reshape(*shape, x.shape[-1]) for name, x in outcome.records.items()}
-    if "z" in found:
-        meta = {**meta, "controller_state": found.pop("z")}
-    if "tau" not in found:
-        own = given.feed.constants.get("tau")
-        constant = cp.zeros(n) if own is None else cp.asarray(own[0])
-        found["tau"] = cp.broadcast_to(constant.astype(given.x0.dtype), (*shape, n))
-    return GpuTrajectory(t=t[:count], model=space.model, meta=meta, **found)

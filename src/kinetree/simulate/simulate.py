@@ -11,6 +11,7 @@ from kinetree.compilable import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.adaptive import AdaptiveSteps
+from kinetree.simulate.ending import conclude, hold_lost, recorded
 from kinetree.simulate.inputs import Setup, grid, known_controller, positive, read_setup
 from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
 from kinetree.simulate.loop import FixedSteps, Outcome, with_stop
@@ -19,7 +20,7 @@ from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import rubbing
 from kinetree.simulate.system import make_system
 from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import Bound, SimulationError, Violation, bounds, violations
+from kinetree.simulate.watch import Bound, Violation, bounds, violations
 
 LIMITS = ("stop", "record", "ignore")
 STEP = {ADAPTIVE: 0.01}  # s: the default of dt, for the adaptive method the spacing of the results
@@ -84,8 +85,7 @@ def simulate(
     check_model(model)
     way = find_method(method)
     times = grid(duration, STEP.get(method, FIXED_STEP) if dt is None else dt)
-    if limits not in LIMITS:
-        raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
+    check_limits(limits)
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
     if way is not None and events:
@@ -103,7 +103,7 @@ def simulate(
     with Progress("simulating", float(times[-1]), progress) as bar:
         if way is None:
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
-            adaptive = _adaptive(model, setup, (tau, F_ext, controller), bound)
+            adaptive = adaptive_steps(model, setup, (tau, F_ext, controller), bound)
             outcome, extra = adaptive.run(setup, times, tolerances, events, bar, limits == "stop")
             kept, note = np.arange(len(outcome.records["q"])), adaptive.system.note
         else:
@@ -112,9 +112,20 @@ def simulate(
             stop = limits == "stop"
             outcome = steps.run(setup.x0, setup.feed, setup.batch, times, rows, bar, stop)
             extra, note = {"steps": len(times) - 1}, steps.system.note
-    meta = {"method": method, "controller": known_controller(setup.actors.controller), **extra}
-    meta |= {"note": note, "compiled": note is None}
+    meta = described(method, setup, note, extra)
     return finish(model, setup, outcome, times, kept, bound, limits, meta)
+
+
+def check_limits(limits: Any) -> None:
+    """What is done about limits is one of three things."""
+    if limits not in LIMITS:
+        raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
+
+
+def described(method: str, setup: Setup, note: str | None, extra: dict[str, Any]) -> dict[str, Any]:
+    """How a motion was found, for its `meta`."""
+    meta = {"method": method, "controller": known_controller(setup.actors.controller), **extra}
+    return meta | {"note": note, "compiled": note is None}
 
 
 def on_target(target: str, method: Method | None) -> Method:
@@ -148,73 +159,24 @@ def finish(
     meta: dict[str, Any],
 ) -> Trajectory:
     """The record, or the error that says when, where and why it ended."""
-    space = Space(model, setup.extra)
-    noted = violations(space, bound, times, outcome.first, outcome.amount, setup.batch)
-    lost = [v for v in noted if v.by is None]
-    wrong = noted if limits == "stop" else lost
-    if wrong and (limits == "stop" or not setup.batch):
-        error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
-        before = finite_rows(outcome, int(np.searchsorted(times[kept], wrong[0].t, "left")))
-        if before:
-            error.trajectory = trajectory(model, setup, outcome, times[kept], meta, before)
-        raise error
-    if lost:
-        hold_lost(outcome, len(kept), lost, setup.batch)
-    if limits == "record":
-        meta["violations"] = tuple(noted)
-    return trajectory(model, setup, outcome, times[kept], meta, len(kept))
+    space, batch = Space(model, setup.extra), setup.batch
+    noted = violations(space, bound, times, outcome.first, outcome.amount, batch)
 
+    def hold(lost: Sequence[Violation]) -> None:
+        hold_lost(outcome, len(kept), lost, batch)
 
-def finite_rows(outcome: Outcome, count: int) -> int:
-    """How many of the first `count` rows hold numbers, accelerations and forces included."""
-    for x in outcome.records.values():
-        finite = np.isfinite(x[:count]).all((1, 2))
-        count = count if finite.all() else int(np.argmin(finite))
-    return count
+    def record(count: int) -> Trajectory:
+        found, more = recorded(outcome, count, batch, meta)
+        if "tau" not in found:
+            source = setup.actors.tau
+            constant = np.zeros(model.n) if source is None else source.constant
+            assert constant is not None
+            found["tau"] = np.broadcast_to(constant, (count, *batch, model.n))
+        for x in found.values():
+            x.flags.writeable = False  # a frozen array is taken as it is
+        return Trajectory(t=times[kept[:count]], name=model.name, model=model, meta=more, **found)
 
-
-def trajectory(
-    model: Model, setup: Setup, outcome: Outcome, t: Array, meta: dict[str, Any], count: int
-) -> Trajectory:
-    """The first `count` rows as a record."""
-    shape = (count, *setup.batch)
-    found: dict[str, Any] = {
-        name: x[:count].reshape(*shape, x.shape[-1]) for name, x in outcome.records.items()
-    }
-    if "z" in found:
-        meta = {**meta, "controller_state": found.pop("z")}
-    if "tau" not in found:
-        source = setup.actors.tau
-        constant = np.zeros(model.n) if source is None else source.constant
-        assert constant is not None
-        found["tau"] = np.broadcast_to(constant, (*shape, model.n))
-    for x in found.values():
-        x.flags.writeable = False  # a frozen array is taken as it is
-    return Trajectory(t=t[:count], name=model.name, model=model, meta=meta, **found)
-
-
-def hold_lost(outcome: Outcome, count: int, lost: Sequence[Violation], batch: Any) -> None:
-    """Rollouts of a batch that ran away stand still where they were last finite."""
-    records = outcome.records
-    for b in {int(np.ravel_multi_index(v.rollout, batch)) for v in lost}:
-        finite = np.ones(count, bool)
-        for x in records.values():
-            finite &= np.isfinite(x[:, b]).all(-1)
-        end = count if finite.all() else int(np.argmin(finite))
-        for name, x in records.items():
-            x[end:, b] = x[end - 1, b] if name in ("q", "z") and end else 0
-
-
-def explanation(first: Violation, method: str, count: int) -> str:
-    """Why a simulation ended, and the way out."""
-    more = f" ({count} such events in all)" if count > 1 else ""
-    if first.by is not None:
-        way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
-    elif method == ADAPTIVE:
-        way = "Look for forces that grow with the motion, and for masses near zero."
-    else:
-        way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."
-    return f"the simulation ended at {first}{more}. {way}"
+    return conclude(outcome, noted, times[kept], batch, limits, meta, hold, record)
 
 
 def fixed_steps(
@@ -232,7 +194,9 @@ def fixed_steps(
     return _once(_key(model, setup, given, (method.name, bool(bound))), make)
 
 
-def _adaptive(model: Model, setup: Setup, given: Any, bound: Sequence[Bound]) -> AdaptiveSteps:
+def adaptive_steps(model: Model, setup: Setup, given: Any, bound: Sequence[Bound]) -> AdaptiveSteps:
+    """The adaptive method's system, ready to run; arguments as in `fixed_steps`."""
+
     def make() -> AdaptiveSteps:
         return AdaptiveSteps(Space(model, setup.extra), setup.actors, setup.feed, bound)
 
