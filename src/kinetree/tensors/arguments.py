@@ -61,6 +61,24 @@ def _known(kind: str) -> str:
         return "O"
 
 
+def real(operation: Operation, name: str, x: Any) -> Any:
+    """What a user wrote down, if it is real numbers: no text, no complex ones, no ragged lists."""
+    try:
+        kind = np.asarray(x).dtype.kind
+    except ValueError:
+        kind = "O"
+    if kind not in "biuf":
+        written = repr(x)
+        short = written if len(written) <= 80 else f"{written[:77]}..."
+        raise InputError(f"{name} of {operation.name} is {short}; expected real numbers.")
+    return x
+
+
+def holds(x: Any, kind: type) -> bool:
+    """Whether a list has arrays of a package in it."""
+    return any(holds(y, kind) for y in x) if isinstance(x, list | tuple) else isinstance(x, kind)
+
+
 def refuse_kind(operation: Operation, name: str, array: Any, package: str, way_out: str) -> None:
     """Another package's array among those of this one."""
     home = type(array).__module__.partition(".")[0]

@@ -12,7 +12,14 @@ import numpy as np
 from kinetree.backends.dispatch import Dispatch
 from kinetree.errors import InputError
 from kinetree.extras import need
-from kinetree.tensors.arguments import NUMBERS, check_call, number_type, refuse_kind
+from kinetree.tensors.arguments import (
+    NUMBERS,
+    check_call,
+    holds,
+    number_type,
+    real,
+    refuse_kind,
+)
 from kinetree.tensors.jax_rules import bind, lead
 from kinetree.tensors.operation import Operation, operation_of
 
@@ -46,15 +53,18 @@ def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -
 
 
 def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-    """Arrays of JAX of one type; constants become such arrays."""
+    """Arrays of JAX of one type; constants, and lists of arrays, become such arrays."""
     jax = need("jax", "jax", "arrays of JAX")
-    check_call(operation, arrays, options)
+    arrays = tuple(jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays)
     kinds = {}
-    for port, x in zip(operation.inputs, arrays, strict=True):
+    for port, x in zip(operation.inputs, arrays, strict=False):
         if isinstance(x, jax.Array):
             kinds[port.name] = x.dtype.name
-        elif not isinstance(x, CONSTANTS):
+        elif isinstance(x, CONSTANTS):
+            real(operation, port.name, x)
+        else:
             refuse_kind(operation, port.name, x, "jax", f"jax.numpy.asarray({port.name})")
+    check_call(operation, arrays, options)
     dtype = number_type(operation, kinds)
     if not jax.config.jax_enable_x64:
         dtype = "float32"

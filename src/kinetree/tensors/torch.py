@@ -4,7 +4,14 @@ from typing import Any
 
 from kinetree.backends.dispatch import Dispatch
 from kinetree.errors import InputError, ShapeError
-from kinetree.tensors.arguments import NUMBERS, check_call, number_type, refuse_kind
+from kinetree.tensors.arguments import (
+    NUMBERS,
+    check_call,
+    holds,
+    number_type,
+    real,
+    refuse_kind,
+)
 from kinetree.tensors.operation import Operation, operation_of
 from kinetree.tensors.torch_rules import compute, dtype_name, function, torch
 
@@ -39,20 +46,15 @@ def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, A
             given[port.name] = x
         elif not isinstance(x, NUMBERS):
             refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
-        elif holds_tensors(x):
+        elif holds(x, torch().Tensor):  # whose gradients would be lost on the way
             refuse_kind(operation, port.name, x, "torch", f"torch.stack({port.name})")
+        else:
+            real(operation, port.name, x)
     check_call(operation, arrays, options)
     device = one_device(operation, given)
     kinds = {name: dtype_name(x) for name, x in given.items()}
     dtype = getattr(torch(), number_type(operation, kinds))
     return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
-
-
-def holds_tensors(x: Any) -> bool:
-    """Whether a list has tensors in it, whose gradients would be lost on the way."""
-    if isinstance(x, list | tuple):
-        return any(map(holds_tensors, x))
-    return isinstance(x, torch().Tensor)
 
 
 def one_device(operation: Operation, given: dict[str, Any]) -> Any:

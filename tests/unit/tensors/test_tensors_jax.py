@@ -146,6 +146,15 @@ def test_numpy_arrays_and_plain_numbers_are_constants():
     assert np.array_equal(tau, arm().inverse_dynamics(np.asarray(q), [1.0, 2.0], [0.0, 1.0]))
 
 
+def test_lists_of_arrays_are_arrays():
+    def energy(x, y):
+        return arm().potential_energy([x, y])
+
+    q = jnp.asarray([0.1, 0.2])
+    assert energy(*q) == jax.jit(energy)(*q) == arm().potential_energy(q)
+    assert np.array_equal(jax.grad(energy, (0, 1))(*q), jax.grad(arm().potential_energy)(q))
+
+
 X = np.zeros(2)
 REFUSED = {
     "two types": (("float32", "float64", "float64"), InputError, "q is float32, dq is float64"),
@@ -172,6 +181,11 @@ def test_calls_that_do_not_fit_are_refused_in_words():
         arm().gravity_forces(q, out=np.zeros(2))
     with pytest.raises(ArgumentError, match="the option dtype"):
         arm().gravity_forces(q, dtype="float32")
+    for wrong in (np.zeros(2, complex), ["a", "b"], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(InputError, match=r"dq of inverse_dynamics is .* expected real numbers"):
+            arm().inverse_dynamics(q, wrong, q)
+    with pytest.raises(InputError, match="dq of .* is a NoneType among arrays of jax"):
+        arm().inverse_dynamics(q, None, q)
     torch = pytest.importorskip("torch")
     with pytest.raises(InputError, match=r"dq .* torch.Tensor among arrays of jax"):
         arm().inverse_dynamics(q, torch.zeros(2), q)

@@ -143,6 +143,9 @@ REFUSED = {
     "sparse": ((X.to_sparse(), X, X), InputError, r"sparse_coo.*to_dense"),
     "short": ((X, X, X[:1]), ShapeError, r"ddq has shape \(1,\).*\(\.\.\., 2\)"),
     "batches": ((X.expand(3, 2), X.expand(4, 2), X), ShapeError, r"q \(3,\), dq \(4,\)"),
+    "complex list": ((X, [1j, 0], X), InputError, r"dq of .* is \[1j, 0\]; expected real"),
+    "text": ((X, ["a", "b"], X), InputError, "dq of .* expected real numbers"),
+    "none": ((X, None, X), InputError, "dq of .* is a NoneType among"),
     "too few": ((X, X), ArgumentError, "was given 2 arrays; .* 3 arrays"),
 }
 
