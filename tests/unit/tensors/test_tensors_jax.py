@@ -146,13 +146,15 @@ def test_numpy_arrays_and_plain_numbers_are_constants():
     assert np.array_equal(tau, arm().inverse_dynamics(np.asarray(q), [1.0, 2.0], [0.0, 1.0]))
 
 
-def test_lists_of_arrays_are_arrays():
+def test_lists_of_arrays_beside_arrays_are_arrays():
+    dq = jnp.asarray([0.3, 0.4])
+
     def energy(x, y):
-        return arm().potential_energy([x, y])
+        return arm().kinetic_energy([x, y], dq)
 
     q = jnp.asarray([0.1, 0.2])
-    assert energy(*q) == jax.jit(energy)(*q) == arm().potential_energy(q)
-    assert np.array_equal(jax.grad(energy, (0, 1))(*q), jax.grad(arm().potential_energy)(q))
+    assert energy(*q) == jax.jit(energy)(*q) == arm().kinetic_energy(q, dq)
+    assert np.array_equal(jax.grad(energy, (0, 1))(*q), jax.grad(arm().kinetic_energy)(q, dq))
 
 
 X = np.zeros(2)
@@ -184,7 +186,7 @@ def test_calls_that_do_not_fit_are_refused_in_words():
     for wrong in (np.zeros(2, complex), ["a", "b"], [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match=r"dq of inverse_dynamics is .* expected real numbers"):
             arm().inverse_dynamics(q, wrong, q)
-    with pytest.raises(InputError, match="dq of .* is a NoneType among arrays of jax"):
+    with pytest.raises(InputError, match=r"dq of .* is a NoneType among arrays of jax"):
         arm().inverse_dynamics(q, None, q)
     torch = pytest.importorskip("torch")
     with pytest.raises(InputError, match=r"dq .* torch.Tensor among arrays of jax"):
