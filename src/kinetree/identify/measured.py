@@ -61,12 +61,14 @@ def unwound(model: Any, q: Array) -> tuple[Array, list[str]]:
 
 
 def leaps(model: Any, t: Array, q: Array) -> list[str]:
-    """A note on samples far off their neighbours, which a filter would spread out."""
+    """A note on samples far off the cubic through their four neighbours: filters spread them."""
+    far, near = q[:-4] + q[4:], q[1:-3] + q[3:-1]
     rest = np.zeros_like(q)
-    rest[2:-2] = np.abs(q[2:-2] - np.median(_neighbours(q), axis=0))
+    rest[2:-2] = np.abs(q[2:-2] - (4 * near - far) / 6)
     common = np.quantile(rest, 0.9, axis=0)  # noise, and steps of an encoder
     wild = rest > np.maximum(WILD * common, np.maximum(FINE * np.ptp(q, axis=0), LEAST))
-    wild[2:-2] &= rest[2:-2] == np.max(_neighbours(rest), axis=0)  # it moves the medians beside it
+    largest = np.max([rest[k : len(q) - 4 + k] for k in range(5)], axis=0)
+    wild[2:-2] &= rest[2:-2] == largest  # a leap throws its neighbours off their cubics too
     if not wild.any():
         return []
     names = [name for name, x in zip(model.coordinate_names, wild.T, strict=True) if x.any()]
@@ -75,8 +77,3 @@ def leaps(model: Any, t: Array, q: Array) -> list[str]:
         f"q of {listing(names)} leaps in {len(rows)} samples, the first at t = {t[rows[0]]:.6g} s: "
         "if that is no motion, take them out of the recording"
     ]
-
-
-def _neighbours(x: Array) -> list[Array]:
-    """Each sample but the outer two at either end, with the two before it and the two after it."""
-    return [x[k : len(x) - 4 + k] for k in range(5)]

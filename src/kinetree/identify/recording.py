@@ -12,7 +12,7 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
-from kinetree.identify.suspicions import check_given_rates, check_units, gaps, remarks
+from kinetree.identify.suspicions import check_given_rates, check_times, check_units, gaps, remarks
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
@@ -166,6 +166,7 @@ def _with_rates(
             f"{model.name!r} has joints whose rates are no derivatives of q (quaternions); "
             "expected dq with the recording."
         )
+    check_times(t)
     notes: list[str] = []
     if np.ptp(np.diff(t)) > JITTER * np.diff(t).mean():
         if model.n != model.nq:

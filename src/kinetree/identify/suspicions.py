@@ -10,6 +10,7 @@ from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, positions
 
 DEGREE = 180 / np.pi
+SLOW = 0.5  # s between samples: mostly these are ms
 STILL = 1e-3  # rad or m: a joint that goes no further does not move
 
 
@@ -47,6 +48,16 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
             )
 
 
+def check_times(t: Array) -> None:
+    """Refuse samples so far apart that no motion can be seen between them."""
+    step = float(np.diff(t).mean())
+    if step > SLOW:
+        raise InputError(
+            f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
+            "Expected s; or give dq and ddq with the recording."
+        )
+
+
 def gaps(t: Array) -> Array:
     """Numbers of the samples after which there is none for more than five mean steps."""
     steps = np.diff(t)
@@ -82,7 +93,7 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
     bounds, found = bounds_of(model), []
     q, dq = motion
     steps = np.diff(t)
-    if steps.mean() > 0.5:
+    if steps.mean() > SLOW:
         found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""

@@ -135,6 +135,8 @@ def test_angles_within_one_turn_are_unwound():
 def test_single_wild_positions_are_told_and_noise_is_not():
     q = MOTION.q + 2e-5 * RNG.normal(size=MOTION.q.shape)
     assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, q, TAU).notes)
+    exact = make_recording(DESCRIBED, MOTION.t, MOTION.q, TAU)  # whose turning points are none
+    assert not any("leaps" in x for x in exact.notes)
     q[100, 1] += 0.2
     notes = make_recording(DESCRIBED, MOTION.t, q, TAU).notes
     assert any("'lift' leaps in 1 samples, the first at t = 2 s" in x for x in notes)

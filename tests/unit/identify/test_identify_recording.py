@@ -163,7 +163,9 @@ def test_odd_forces_and_times_are_told():
     still[:, 0] = 0.3
     data = make_recording(ROBOT, MOTION.t, still, TAU)
     assert any("'turn' hardly moves" in note for note in data.notes)
-    slow = make_recording(ROBOT, 1000 * MOTION.t, MOTION.q, TAU)
+    with pytest.raises(InputError, match=r"samples are 20 s apart, .* Is t in ms\?"):
+        make_recording(ROBOT, 1000 * MOTION.t, MOTION.q, TAU)
+    slow = make_recording(ROBOT, 1000 * MOTION.t, MOTION.q, TAU, 0 * MOTION.dq, 0 * MOTION.ddq)
     assert any("is t in s, not in ms?" in note for note in slow.notes)
 
 
