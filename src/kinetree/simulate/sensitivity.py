@@ -5,7 +5,8 @@ comes out is exact for the numbers that come out of the simulation, whatever dt.
 """
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,30 @@ from kinetree.arrays import Array
 from kinetree.compilable import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.simulate.inputs import Setup, grid, read_setup
-from kinetree.simulate.integrators import ADAPTIVE, METHODS, find_method
-from kinetree.simulate.loop import FixedSteps
-from kinetree.simulate.sensitivity_inputs import Input, complete, find_inputs, read_names
+from kinetree.simulate.inputs import Setup, grid, positive, read_setup
+from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
+from kinetree.simulate.loop import Outcome
+from kinetree.simulate.progress import Progress
+from kinetree.simulate.sensitivity_adaptive import AdaptiveRun
+from kinetree.simulate.sensitivity_inputs import Given, Input, complete, find_inputs, read_names
+from kinetree.simulate.sensitivity_log import StepLog, check_complete, check_smooth
 from kinetree.simulate.sensitivity_record import Sensitivities
 from kinetree.simulate.sensitivity_run import StepRun
-from kinetree.simulate.simulate import FIXED_STEP, fixed_steps, simulate
+from kinetree.simulate.simulate import (
+    FIXED_STEP,
+    STEP,
+    adaptive_steps,
+    check_limits,
+    described,
+    finish,
+    fixed_steps,
+)
 from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import bounds
+from kinetree.simulate.watch import Bound, bounds
 
 MOST = 2**28  # numbers, 2 GiB
-_ready: "weakref.WeakKeyDictionary[FixedSteps, dict[Any, StepRun]]" = weakref.WeakKeyDictionary()
+# of every loop what was compiled for the inputs that were asked for
+_ready: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
 
 
 def sensitivities(
@@ -43,69 +56,123 @@ def sensitivities(
     parameters: Mapping[str, Any] | None = None,
     limits: str = "stop",
     events: Any = (),
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
 ) -> Sensitivities:
     """The motion from q0 and dq0, with its derivatives.
 
     Args:
         model: the robot.
-        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits: as in `simulate`; leading
-            axes are a batch of rollouts.
-        method: "rk4", "semi_implicit_euler" or "euler".
+        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol: as in
+            `simulate`; leading axes are a batch of rollouts.
+        method: "rk4", "semi_implicit_euler", "euler", or "dop853", whose steps keep the lengths
+            that they were taken with.
         wrt: what to differentiate by, some of
             "q0" (along tangent vectors) and "dq0", (n,);
             "tau" and "F_ext": the constant, (n,) or (links, 6), zeros where none is given; or the
             values of a `signal`, (N, n) or (N, links, 6);
             "mass", "com", "inertia", "gravity", "friction": as in `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
-        events: refused, since times at which something happens change with the motion.
+        events: as in `simulate`, for "dop853". They are noted, and a terminal one ends the motion;
+            derivatives are those of states at given times.
 
     Returns:
         A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`
         go backward for one number.
 
     Raises:
-        InputError: what has no derivative: adaptive steps, joints that dry friction holds or
-            stops, laws that cannot be traced, forces that are functions.
+        InputError: what has no derivative: joints that dry friction holds or stops, laws that
+            cannot be traced, forces that are functions.
     """
     check_model(model)
+    check_limits(limits)
     way, names = find_method(method), read_names(wrt)
-    dt = FIXED_STEP if dt is None else dt
-    if events:
-        raise InputError(
-            "events end or mark motions at times that change with them, and sensitivities are "
-            "those of states at fixed times; leave events out."
-        )
-    if way is None:
-        raise InputError(
-            f"method is {ADAPTIVE!r}, whose steps depend on the motion and are not differentiated; "
-            f"choose one of {', '.join(METHODS)}."
-        )
+    times = grid(duration, STEP.get(method, FIXED_STEP) if dt is None else dt)
+    if way is not None and events:
+        raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method!r}.")
     given = complete(model, names, tau, F_ext, parameters)
-    acting: dict[str, Any] = {"tau": given.tau, "F_ext": given.F_ext, "controller": controller}
-    acting["parameters"] = given.parameters
-    setup = read_setup(model, q0, dq0, **acting)
     forces = given.tau, given.F_ext, controller
+    setup = read_setup(model, q0, dq0, *forces, given.parameters)
     watched = () if limits == "ignore" else tuple(bounds(model))
-    steps = fixed_steps(model, setup, forces, way, watched)
-    times = grid(duration, dt)
+    asked = Asked(model, setup, given, forces, names, times, limits, watched)
+    if way is not None:
+        return of_fixed_steps(asked, way)
+    tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
+    return of_adaptive_steps(asked, tolerances, events)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The arguments, read: what moves, over which times, and by what it is differentiated."""
+
+    model: Model
+    setup: Setup
+    given: Given
+    forces: tuple[Any, Any, Any]  # tau, F_ext and the controller as they were given
+    names: tuple[str, ...]
+    times: Array
+    limits: str
+    watched: tuple[Bound, ...]
+
+    def inputs(self, stages: Array, ends: Array) -> tuple[Input, ...]:
+        """What to differentiate by; stages, (E, S): when rates are evaluated."""
+        return find_inputs(self.model, self.names, self.given, self.setup.feed, stages, ends)
+
+    def motion(self, outcome: Outcome, method: str, note: str | None, extra: Any) -> Trajectory:
+        """The simulation."""
+        kept = np.arange(len(outcome.records["q"]))
+        meta = described(method, self.setup, note, extra)
+        return finish(
+            self.model, self.setup, outcome, self.times, kept, self.watched, self.limits, meta
+        )
+
+
+def of_fixed_steps(asked: Asked, way: Method) -> Sensitivities:
+    """Every result is a state, from which one step leads to the next."""
+    setup, times = asked.setup, asked.times
+    steps = fixed_steps(asked.model, setup, asked.forces, way, asked.watched)
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(way.times)
-    ends = np.array(way.times) == 1
-    inputs = find_inputs(model, names, given, setup.feed, stages, ends)
-    check_size(inputs, setup, steps, len(times))
-    run = run_of(steps, setup, inputs)
-    motion = simulate(
-        model, q0, dq0, duration=duration, dt=dt, method=method, limits=limits, **acting
-    )
+    inputs = asked.inputs(stages, np.array(way.times) == 1)
+    columns = sum(x.size * (len(way.stages) if x.weights is not None else 1) for x in inputs)
+    check_size(len(times), len(setup.x0), steps.space.rates, columns)
+    run = ready(steps, inputs, lambda: StepRun(steps, setup, inputs))
+    with Progress("simulating", float(times[-1]), None) as bar:
+        rows, stop = np.arange(len(times)), asked.limits == "stop"
+        outcome = steps.run(setup.x0, setup.feed, setup.batch, times, rows, bar, stop)
+    motion = asked.motion(outcome, way.name, steps.system.note, {"steps": len(times) - 1})
     A, B = run.all(states(motion, setup), setup, times, inputs)
-    return Sensitivities(motion, model, inputs, A, B)
+    return Sensitivities(motion, asked.model, inputs, A, B)
 
 
-def run_of(steps: FixedSteps, setup: Setup, inputs: Sequence[Input]) -> StepRun:
+def of_adaptive_steps(asked: Asked, tolerances: tuple[float, float], events: Any) -> Sensitivities:
+    """Results lie inside steps, which every rollout has of its own."""
+    model, setup, log = asked.model, asked.setup, StepLog()
+    steps = adaptive_steps(model, setup, asked.forces, asked.watched)
+    inputs = asked.inputs(np.zeros((0, 1)), np.zeros(1, bool))  # samples follow with the steps
+    run = ready(steps, inputs, lambda: AdaptiveRun(steps, setup, inputs))
+    count, N, C = len(setup.x0), steps.space.rates, run.flow.columns
+    check_size(len(asked.times), count, N, C - N)
+    with Progress("simulating", float(asked.times[-1]), None) as bar:
+        stop = asked.limits == "stop"
+        outcome, extra = steps.run(setup, asked.times, tolerances, events, bar, stop, log)
+    motion = asked.motion(outcome, ADAPTIVE, steps.system.note, extra)
+    taken = log.steps(count)
+    check_complete(taken, setup.batch, count, len(motion))
+    dry = run.trip(setup).dry
+    if dry is not None:
+        check_smooth(model, taken, dry)
+    check_size(int(taken.number.max()) + 1 + len(motion), count, N, C - N)
+    A, B, inside, weights = run.all(taken, setup, asked.given, motion.t)
+    inputs = tuple(replace(x, weights=weights.get(x.name)) for x in inputs)
+    return Sensitivities(motion, model, inputs, A, B, inside)
+
+
+def ready(steps: Any, inputs: Sequence[Input], make: Callable[[], Any]) -> Any:
     """What was compiled for these inputs of the same loop before, or is compiled now."""
     known = _ready.setdefault(steps, {})
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in known:
-        known[key] = StepRun(steps, setup, inputs)
+        known[key] = make()
     return known[key]
 
 
@@ -116,14 +183,12 @@ def states(motion: Trajectory, setup: Setup) -> Array:
     return np.concatenate(parts, -1).reshape(len(motion), len(setup.x0), -1)
 
 
-def check_size(inputs: Sequence[Input], setup: Setup, steps: FixedSteps, times: int) -> None:
+def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
     """Refuse what does not fit into memory before the work begins."""
-    N, stages = steps.space.rates, len(steps.method.stages)
-    columns = N + sum(x.size * (stages if x.weights is not None else 1) for x in inputs)
-    count = times * len(setup.x0) * N * columns
+    count = states * rollouts * N * (N + columns)
     if count > MOST:
         raise InputError(
-            f"the slopes of {times} states of {len(setup.x0)} rollouts are {count:.3g} numbers, "
+            f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
             f"more than the {MOST:.3g} that are kept at most. Take fewer rollouts, inputs or steps "
             "at a time."
         )

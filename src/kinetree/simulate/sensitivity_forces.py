@@ -1,12 +1,11 @@
 """What acts on a robot, f = (tau, dz, F_ext), and how it changes with the state and with inputs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
-from kinetree.algorithms.derivatives import tangent_map
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.derivatives import jacobian
@@ -14,8 +13,10 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
+from kinetree.model import Model
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.sensitivity_inputs import PARAMETERS, Input
+from kinetree.simulate.sensitivity_tangents import tangents
 from kinetree.simulate.space import Space
 from kinetree.simulate.system import Actors
 
@@ -86,37 +87,35 @@ def forces_graph(space: Space, actors: Actors, feed: Feed, parameter_count: int)
     sizes = {"x": space.size, "p": feed.params_size, "s": feed.table_size}
     sizes |= {"pi": parameter_count} if parameter_count else {}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
+    return traced_forces(space.model, forces, ports, "f")
+
+
+def traced_forces(
+    model: Model, function: Callable[..., Array], ports: Sequence[Port], name: str
+) -> Graph:
+    """The graph of a function in which forces act, or why there is none."""
     try:
-        return optimise(trace(forces, ports, [("f", ())]))
+        return optimise(trace(function, ports, [(name, ())]))
     except Exception as problem:
         reason = str(problem).splitlines()[0] if str(problem) else "no reason given"
         raise InputError(
-            f"the forces on {space.model.name!r} cannot be differentiated, because they cannot be "
+            f"the forces on {model.name!r} cannot be differentiated, because they cannot be "
             f"traced: {type(problem).__name__}: {reason} Write laws with sin, cos, where and "
             "clip of kinetree.scalars and without `if` on q."
         ) from problem
 
 
 def checked_parameters(space: Space) -> Array:
-    """Pi of the robot; its controller needs centres of mass, which massless links do not have."""
+    """Pi of the robot, to be traced with its centres of mass, which massless links do not have."""
     model = space.model
     for name, m in zip(model.link_names, model.m, strict=True):
         if m == 0:
             raise InputError(
                 f"link {name!r} has no mass, so its centre has no slope by 'parameters', which "
-                "the controller may depend on. Give the link a mass, or ask for 'mass', 'com' and "
-                "'inertia'."
+                "controllers and \"dop853\" need. Give the link a mass, ask for 'mass', 'com' and "
+                "'inertia', or take method=\"rk4\" without a controller."
             )
     return np.asarray(parameters(model), float)
-
-
-def tangents(space: Space, x: Array) -> Array:
-    """Directions of the entries of x along tangent vectors, (x, N)."""
-    nq, rest = space.model.nq, space.size - space.model.nq
-    N = tangent_map(space.model, x[:nq])
-    upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
-    lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
-    return np.concatenate([upper, lower])
 
 
 def chosen(size: int, inputs: Sequence[Input]) -> Array:

@@ -5,7 +5,7 @@ enter every step; the samples of a signal enter the steps near their times, by w
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from kinetree.simulate.signal import Signal, sample_signal
 STATE = ("q0", "dq0")
 FORCES = ("tau", "F_ext")
 PARAMETERS = "parameters"  # pi of `algorithms.parameters`
+Numbers = Callable[[Array, Array], Array]  # of times and whether they end a step
 KNOWN = (*STATE, *FORCES, PARAMETERS, *FREE)
 
 
@@ -96,7 +97,7 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Samples of a signal behind the values at the stages of steps, all (E, S).
+    """Samples of a signal behind the values that enter steps, (E, S, B), of all rollouts B = 1.
 
     The value is (1 - share) values[first] + share values[first + 1]; `count` samples in all.
     """
@@ -106,14 +107,24 @@ class Weights:
     count: int
 
 
+def sample_numbers(found: Signal) -> Numbers:
+    """Which sample stands at a time, 2.5 being halfway from number 2 to 3, by the signal's rule."""
+    numbers = replace(found, values=np.arange(len(found.t), dtype=float))
+    sampled = sample_signal(numbers, (), "")
+
+    def at(times: Array, ends: Array) -> Array:
+        return np.asarray(sampled.at(times, ends)[0], float)
+
+    return at
+
+
 def make_weights(found: Signal, stages: Array, ends: Array) -> Weights:
     """From the signal's own rule, applied to the numbers of its samples."""
     count = len(found.t)
-    numbers = sample_signal(replace(found, values=np.arange(count, dtype=float)), (), "")
-    (at,) = numbers.at(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
-    at = np.asarray(at, float).reshape(stages.shape)
+    at = sample_numbers(found)(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
+    at = at.reshape(stages.shape)
     first = np.clip(np.floor(at).astype(int), 0, max(0, count - 2))
-    return Weights(first, at - first, count)
+    return Weights(first[..., None], (at - first)[..., None], count)
 
 
 def find_inputs(

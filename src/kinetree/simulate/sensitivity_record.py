@@ -8,7 +8,7 @@ own state z) and u of inputs follow
 Forward, columns of d x/d u are carried along; backward, the slopes of a number by every state.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
+from kinetree.simulate.sensitivity_chain import Chain, Inside
 from kinetree.simulate.sensitivity_cost import cost_slopes
 from kinetree.simulate.sensitivity_inputs import STATE, Input
 from kinetree.simulate.trajectory import Trajectory
@@ -28,9 +29,13 @@ MOST = 2**28  # numbers of one derivative, 2 GiB
 class Sensitivities:
     """Derivatives of a simulated motion.
 
-    motion: the simulation. inputs: what it can be differentiated by. A: (T - 1, ..., N, N), of each
-    step, N = 2n and the entries of a controller's own state. B: by name (T - 1, ..., N, *shape), of
-    each step; for a signal (T - 1, ..., N, stages, *shape), by its value at each stage.
+    motion: the simulation. inputs: what it can be differentiated by. A: (E, ..., N, N), of each
+    step, N = 2n and the entries of a controller's own state. B: by name (E, ..., N, *shape), of
+    each step; for a signal (E, ..., N, values, *shape), by its values at the stages of the step.
+
+    "dop853" has steps of its own, in each rollout: `inside` leads from where a step begins to the
+    results in it, the values of a signal are those of the samples before and after the step, and
+    rollouts with fewer steps stand still after their last.
     """
 
     motion: Trajectory
@@ -38,6 +43,7 @@ class Sensitivities:
     inputs: tuple[Input, ...]
     A: Array
     B: Mapping[str, Array]
+    inside: Inside | None = None
 
     def by(self, name: str) -> Array:
         """d(q, dq)/d input at every time, (T, ..., 2n, *shape), q and q0 along tangent vectors.
@@ -45,43 +51,25 @@ class Sensitivities:
         The shape of a signal's values is (N, *shape). Not a number: Coulomb friction given to a
         joint that stands still.
         """
-        given = self._find(name)
-        if given.weights is not None:
-            return self._by_samples(given)
-        n, lead, T = self.model.n, self.A.shape[1:-2], len(self.motion)
-        X = np.zeros((*lead, self.A.shape[-1], given.size))
-        if name in STATE:
-            at = np.arange(n)
-            X[..., n * STATE.index(name) + at, at] = 1
-        found = np.empty((T, *lead, 2 * n, given.size))
-        found[0] = X[..., : 2 * n, :]
-        B = 0 if name in STATE else self.B[name].reshape(*self.A.shape[:-1], -1)
-        for k in range(T - 1):
-            X = self.A[k] @ X + (B if isinstance(B, int) else B[k])
-            found[k + 1] = X[..., : 2 * n, :]
-        return found.reshape(*found.shape[:-1], *given.shape)
-
-    def _by_samples(self, given: Input) -> Array:
-        weights = given.weights
-        assert weights is not None
-        n, lead, T = self.model.n, self.A.shape[1:-2], len(self.motion)
-        shape = (*lead, self.A.shape[-1], weights.count, given.size)
-        if T * np.prod(shape, dtype=float) > MOST:
+        given, chain = self._find(name), self._chain()
+        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
+        count = 1 if given.weights is None else given.weights.count
+        B, N = chain.A.shape[1:3]
+        if T * B * N * count * given.size > MOST:
             raise InputError(
-                f"d x/d {given.name} has {T * np.prod(shape, dtype=float):.3g} numbers, of which "
+                f"d x/d {name} has {float(T * B * N * count * given.size):.3g} numbers, of which "
                 f"{MOST:.3g} are kept at most. For one number of the motion `gradient` and `cost` "
                 "go backward and need no such table."
             )
-        X, found = np.zeros(shape), np.zeros((T, *lead, 2 * n, *shape[-2:]))
-        B = self.B[given.name].reshape(*self.A.shape[:-1], -1, given.size)
-        for k in range(T - 1):
-            X = (self.A[k] @ X.reshape(*lead, shape[len(lead)], -1)).reshape(shape)
-            for i, (first, share) in enumerate(_samples(given, k)):
-                X[..., first, :] += B[k][..., i, :] * (1 - share)
-                if share:
-                    X[..., first + 1, :] += B[k][..., i, :] * share
-            found[k + 1] = X[..., : 2 * n, :, :]
-        return found.reshape(*found.shape[:-1], *given.shape)
+        X = np.zeros((B, N, count, given.size))
+        if name in STATE:
+            at = np.arange(n)
+            X[:, n * STATE.index(name) + at, 0, at] = 1
+        found = np.empty((T, B, 2 * n, count, given.size))
+        for t, b, Y in chain.forward(given, X):
+            found[t, b] = Y[:, : 2 * n]
+        samples = () if given.weights is None else (count,)
+        return found.reshape(T, *lead, 2 * n, *samples, *given.shape)
 
     def gradient(self, slopes: Any) -> dict[str, Array]:
         """Slopes of a number by every input, (..., *shape), from those by the states: backward.
@@ -89,40 +77,34 @@ class Sensitivities:
         Args:
             slopes: d number/d(q, dq) at each time, (T, ..., 2n), along tangent vectors.
         """
-        n, lead, T = self.model.n, self.A.shape[1:-2], len(self.motion)
+        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
         slopes = np.asarray(slopes, float)
         if slopes.shape != (T, *lead, 2 * n):
             raise ShapeError(
                 f"slopes has shape {slopes.shape}; expected {(T, *lead, 2 * n)}: d/d(q, dq) of "
                 f"{T} states of {self.model.name!r}, {n} numbers each."
             )
-        found = {x.name: np.zeros(self._shape(x)) for x in self.inputs if x.name not in STATE}
-        back = np.zeros((*lead, self.A.shape[-1]))  # slopes of the number by x_{k+1}
-        back[..., : 2 * n] = slopes[-1]
-        for k in reversed(range(T - 1)):
-            for given in self.inputs:
-                if given.name in found:
-                    self._collect(found[given.name], given, k, back)
-            back = np.einsum("...ij,...i->...j", self.A[k], back)
-            back[..., : 2 * n] += slopes[k]
-        for name in STATE:
-            at = n * STATE.index(name)
-            found[name] = back[..., at : at + n]
-        return {x.name: found[x.name] for x in self.inputs}
+        chain = self._chain()
+        B, N = chain.A.shape[1:3]
+        wide = np.zeros((T, B, N))
+        wide[..., : 2 * n] = slopes.reshape(T, B, 2 * n)
+        totals = {
+            x: np.zeros((B, 1 if x.weights is None else x.weights.count, x.size))
+            for x in self.inputs
+            if x.name not in STATE
+        }
+        first = chain.backward(wide, totals)
+        found = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
+        found |= {given.name: total for given, total in totals.items()}
+        return {x.name: found[x.name].reshape(self._shape(x)) for x in self.inputs}
 
-    def _collect(self, total: Array, given: Input, k: int, back: Array) -> None:
-        """Add what step k has of an input."""
-        B = self.B[given.name][k].reshape(*back.shape, -1)
-        found = np.einsum("...i,...ij->...j", back, B)
-        if given.weights is None:
-            total += found.reshape(total.shape)
-            return
-        found = found.reshape(*back.shape[:-1], -1, given.size)
-        samples = total.reshape(*back.shape[:-1], -1, given.size)  # a view
-        for i, (first, share) in enumerate(_samples(given, k)):
-            samples[..., first, :] += found[..., i, :] * (1 - share)
-            if share:
-                samples[..., first + 1, :] += found[..., i, :] * share
+    def _chain(self) -> Chain:
+        """The same numbers with the rollouts in a row and the axes of inputs apart."""
+        E, N = len(self.A), self.A.shape[-1]
+        A = self.A.reshape(E, -1, N, N)
+        values = {x.name: 1 if x.weights is None else x.weights.first.shape[1] for x in self.inputs}
+        B = {name: x.reshape(*A.shape[:3], values[name], -1) for name, x in self.B.items()}
+        return Chain(A, B, self.inside)
 
     def cost(
         self,
@@ -140,7 +122,7 @@ class Sensitivities:
 
     def _shape(self, given: Input) -> tuple[int, ...]:
         samples = () if given.weights is None else (given.weights.count,)
-        return (*self.A.shape[1:-2], *samples, *given.shape)
+        return (*self.motion.batch_shape, *samples, *given.shape)
 
     def _find(self, name: str) -> Input:
         for given in self.inputs:
@@ -160,11 +142,3 @@ class Sensitivities:
             f"Sensitivities({self.model.name!r}, {len(self.A)} steps, "
             f"{self.motion.duration:g} s{batch}, by {self._names()})"
         )
-
-
-def _samples(given: Input, k: int) -> Sequence[tuple[int, float]]:
-    """Of every stage of step k: the first of the two samples it lies between, and the share."""
-    weights = given.weights
-    assert weights is not None
-    pairs = zip(weights.first[k], weights.share[k], strict=True)
-    return [(int(first), float(share)) for first, share in pairs]

@@ -5,7 +5,7 @@ joint whose rate reaches zero, and a held one whose force exceeds its friction, 
 joints at rest are locked and released again until forces and motions agree.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from kinetree.algorithms.lean.motion import step
 from kinetree.arrays import Array
 from kinetree.model import Model
 from kinetree.scalars import absolute
-from kinetree.simulate.stiction import dry_friction, slip, solve_in, without_dry_friction
+from kinetree.simulate.stiction import dry_friction, rubbing, slip, solve_in, without_dry_friction
 
 
 def accelerations_in_mode(
@@ -55,11 +55,22 @@ class Dry:
         return np.where(mode == 0, held, mode * dq[:, self.dofs])
 
 
-def dry_of(model: Model, changes: list[Mapping[str, Any]], change: Callable[..., Model]) -> Dry:
-    """The numbers of every rollout; `changes` is what each was given, or one for all."""
+def dry_of(
+    model: Model,
+    varied: Sequence[str],
+    changes: list[Mapping[str, Any]],
+    change: Callable[..., Model],
+) -> Dry:
+    """The numbers of every rollout; `changes` is what each was given, or one for all.
+
+    varied: data of the robot that change; where friction is among them, zeros rub as well.
+    """
+    rub = rubbing(model, varied)
+    order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in rub)
+    dofs = np.array(list(order), int)
     rows = [dry_friction(change(model, given)) for given in changes]
-    dofs = np.array(list(rows[0]), int)
-    pairs = np.array([[row[d] for d in row] for row in rows], float).reshape(len(rows), -1, 2)
+    pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
+    pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
     return Dry(dofs, pairs[..., 0], pairs[..., 1])
 
 

@@ -35,7 +35,8 @@ class Trip:
         """What friction can give in each rollout."""
         actors, empty = self.actors, np.zeros(self.feed.table_size)
         rows = self.params if actors.parameters else self.params[:1]
-        found = dry_of(self.space.model, [self.feed.given(p, empty) for p in rows], actors.changed)
+        given = [self.feed.given(p, empty) for p in rows]
+        found = dry_of(self.space.model, actors.parameters, given, actors.changed)
         shape = (len(self.params), found.plus.shape[-1])
         return Dry(
             found.dofs, np.broadcast_to(found.plus, shape), np.broadcast_to(found.minus, shape)

@@ -207,11 +207,12 @@ def test_newtons_steps_bring_a_swing_to_its_goal():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"method": "dop853"}, "adaptive|depend on the motion"),
+        ({"limits": "mind"}, "expected one of stop, record, ignore"),
+        ({"method": "dop853", "rtol": -1.0}, "rtol is -1"),
         ({"wrt": "friction_"}, "expected some of q0, dq0, tau"),
         ({"wrt": ()}, "wrt is empty"),
         ({"wrt": 5}, "wrt has 5; expected some of"),
-        ({"events": lambda t, q, dq: q[0]}, "leave events out"),
+        ({"events": lambda t, q, dq: q[0]}, "found by 'dop853' alone"),
         ({"wrt": ("q0", "q0")}, "twice"),
         ({"wrt": ("parameters", "mass")}, "among them"),
         ({"wrt": "parameters", "parameters": {"com": np.zeros((6, 3))}}, "among them"),
