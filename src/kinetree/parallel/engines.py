@@ -1,8 +1,10 @@
 """Engines: where chunks are computed. Threads and processes here; Ray and Dask beside."""
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures import ThreadPoolExecutor as Threads
@@ -75,7 +77,7 @@ class ProcessEngine:
 
     def _start(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.workers, context, initializer=ignore_interrupts)
+        return ProcessPoolExecutor(self.workers, context, initializer=follow_the_leader)
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
         """See `Engine`; processes are started when there is work for them."""
@@ -164,6 +166,15 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = script
 
 
-def ignore_interrupts() -> None:
-    """Ctrl-C goes to the process that leads, which tells its workers what to do."""
+def follow_the_leader() -> None:
+    """A worker takes no Ctrl-C, which goes to the process that leads, and does not outlive that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_leader, name="kinetree leader", daemon=True).start()
+
+
+def _leave_with_leader() -> None:
+    """End where the leader was killed: pools would wait for its next chunk for ever."""
+    leader = multiprocessing.parent_process()
+    if leader is not None:
+        leader.join()
+        os._exit(1)

@@ -64,6 +64,34 @@ def test_a_script_needs_no_guard_for_processes():
     assert found.stdout.split("\n")[:2] == ["once", "(3, 2)"], found.stderr
 
 
+def test_processes_do_not_outlive_a_leader_that_was_killed():
+    """Workers share the leader's output: it comes to an end when the last of them has."""
+    script = (
+        "import os\n"
+        "import kinetree as kt\n"
+        "from kinetree.parallel import Normal, rollouts, run\n"
+        "class Dying(run.Progress):\n"
+        "    def update(self, done):\n"
+        "        os._exit(9)\n"
+        "run.Progress = Dying\n"
+        "study = {'q0': Normal(0, 1), 'duration': 0.01, 'chunk': 1, 'workers': 2}\n"
+        "rollouts(kt.robots.double_pendulum(), 99, executor='processes', **study)\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", script]
+    assert subprocess.run(command, stdout=subprocess.PIPE, timeout=120).returncode == 9
+
+
+def test_an_error_in_a_worker_comes_back_as_what_it_is():
+    text = work.study_text("sweep", ROBOT.model, {}, 0, 1)
+    engine = engines.make_engine("processes", 1, text.replace('"kinetree": "', '"kinetree": "9.'))
+    try:
+        with pytest.raises(InputError, match=r"a worker has kinetree .* comes from 9\.") as error:
+            list(schedule.results(engine, 0, 5, 2))
+    finally:
+        engine.close()
+    assert error.value.__notes__ == ["in chunk 0 (samples 0 to 1) of the study"]
+
+
 def test_a_given_pool_that_breaks_is_not_mended():
     pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=pickle.loads)  # wants bytes
     with pool, pytest.raises(StudyError, match="the given pool cannot be mended"):
