@@ -7,6 +7,14 @@ import numpy as np
 
 from kinetree.identify.identify import Identification
 
+Table = tuple[list[str], list[list[str]]]  # names of the columns, and rows
+BASE = "The combinations of unknowns that joint forces depend on, by least squares alone."
+ROBOT = (
+    "The most likely robot whose bodies exist, from the data and the description. 'told' is the "
+    "share of the description's uncertainty that the data have removed: where it is small, the "
+    "value is the description's."
+)
+ALL = "Nothing: every unknown has its own effect."
 POOR = 0.1  # an unknown of which the data remove less of the prior's variance is not identified
 
 
@@ -14,19 +22,17 @@ def summary(found: Identification) -> str:
     """The report without its pictures."""
     parts = [
         f"# Identification of {found.robot.name}",
-        _overview(found),
+        overview(found),
         "## Joint forces",
-        _forces(found),
+        table(*force_rows(found)),
         "## Base parameters",
-        "The combinations of unknowns that joint forces depend on, by least squares alone.",
-        _base(found),
+        BASE,
+        table(*base_rows(found)),
         "## The robot",
-        "The most likely robot whose bodies exist, from the data and the description. `told` is "
-        "the share of the description's uncertainty that the data have removed: where it is small, "
-        "the value is the description's.",
-        _unknowns(found),
+        ROBOT.replace("'told'", "`told`"),
+        table(*unknown_rows(found)),
         "## Not identifiable",
-        _open(found),
+        "\n".join(f"- {line}" for line in unidentifiable(found)) or ALL,
     ]
     if found.notes:
         parts += ["## Notes", "\n".join(f"- {note}" for note in found.notes)]
@@ -61,7 +67,8 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _overview(found: Identification) -> str:
+def overview(found: Identification) -> str:
+    """How much was found, from how much, in a sentence."""
     train, test = found.train, found.test
     held = "the same samples (none held out)" if test is train else f"{len(test)} samples held out"
     return (
@@ -71,7 +78,8 @@ def _overview(found: Identification) -> str:
     )
 
 
-def _forces(found: Identification) -> str:
+def force_rows(found: Identification) -> Table:
+    """Joint forces on held-out motion, and what of them is not explained, joint by joint."""
     test = found.test
     described = found.prior.inverse_dynamics(test.q, test.dq, test.ddq)
     before = np.sqrt(((test.tau - described) ** 2).mean(axis=0))
@@ -86,10 +94,11 @@ def _forces(found: Identification) -> str:
         [name, *(f"{x[k]:.4g}" for x in columns)]
         for k, name in enumerate(found.robot.model.dof_names)
     ]
-    return table(header, rows)
+    return header, rows
 
 
-def _base(found: Identification) -> str:
+def base_rows(found: Identification) -> Table:
+    """Base parameters with their errors; the combination, which may be long, stands last."""
     interval, error = found.interval(), found.fit.standard_error
     described = found.base.K @ found.sought.values(found.prior.model)
     rows = []
@@ -100,10 +109,11 @@ def _base(found: Identification) -> str:
             f"{described[k]:.5g}", found.sought.units[at], found.base.formula(k),
         ])  # fmt: skip
     header = ["value", "std. error", "95% interval", "described", "unit", "combination"]
-    return table(header, rows)
+    return header, rows
 
 
-def _unknowns(found: Identification) -> str:
+def unknown_rows(found: Identification) -> Table:
+    """Every unknown of the robot, and how much of it the data told."""
     described, status = found.sought.values(found.prior.model), found.base.status()
     rows = []
     for k, name in enumerate(found.sought.names):
@@ -113,10 +123,11 @@ def _unknowns(found: Identification) -> str:
             found.sought.units[k],
         ])  # fmt: skip
     header = ["unknown", "value", "deviation", "described", "told", "by itself", "unit"]
-    return table(header, rows)
+    return header, rows
 
 
-def _open(found: Identification) -> str:
+def unidentifiable(found: Identification) -> list[str]:
+    """Sentences on what no motion, or not this one, can tell."""
     status, names = found.base.status(), found.sought.names
     none = [name for name, x in zip(names, status, strict=True) if x == "no effect"]
     still = [name for name in none if name in found.untold]
@@ -128,12 +139,12 @@ def _open(found: Identification) -> str:
     ]
     lines = []
     if silent:
-        lines.append(f"- No joint force depends on {', '.join(silent)}.")
+        lines.append(f"No joint force depends on {', '.join(silent)}.")
     if still:
-        lines.append(f"- In this recording nothing depends on {', '.join(still)}.")
+        lines.append(f"In this recording nothing depends on {', '.join(still)}.")
     if mixed:
         lines.append(
-            f"- Told only in combination with others, and hardly: {', '.join(mixed)}. "
+            f"Told only in combination with others, and hardly: {', '.join(mixed)}. "
             "Their values are the description's."
         )
-    return "\n".join(lines) or "Nothing: every unknown has its own effect."
+    return lines

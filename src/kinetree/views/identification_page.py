@@ -1,0 +1,106 @@
+"""identification_page: what a recording told about a robot, on one self-contained HTML page."""
+
+from collections.abc import Iterator
+from html import escape
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.identify import Identification
+from kinetree.identify.report import (
+    ALL,
+    BASE,
+    ROBOT,
+    base_rows,
+    force_rows,
+    overview,
+    unidentifiable,
+    unknown_rows,
+)
+from kinetree.motion.bounds import bounds_of
+from kinetree.views.page.document import document, table
+from kinetree.views.page.line_plot import line_plot
+from kinetree.views.page.svg import clip, path, rect, svg, text
+
+MOST_SAMPLES = 600  # of a curve; what is thinned out shows nowhere at the width of a page
+WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the intervals
+AT_ONCE = 20  # rows of one picture: pages break between pictures
+
+
+def identification_page(found: Identification) -> str:
+    """The page of an identification: notes, forces, parameters with errors, what is open.
+
+    The page holds all it needs; it can be mailed, printed and opened without a network.
+    """
+    notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
+    opened = "".join(f"<li>{escape(line)}</li>" for line in unidentifiable(found))
+    base, unknown = base_rows(found), unknown_rows(found)
+    combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
+    sections = [
+        f"<header><h1>Identification of {escape(found.robot.name)}</h1>"
+        f'<p class="lead">{escape(overview(found))}</p></header>',
+        f'<section><h2>Notes</h2><ul class="findings">{notes}</ul></section>' * bool(notes),
+        "<section><h2>Joint forces</h2>"
+        f"{table('On held-out motion, root mean squares, N m or N.', *force_rows(found))}"
+        f'<p class="soft">Joint by joint:</p><div class="plots">{_curves(found)}</div></section>',
+        f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
+        f"{intervals(found)}{table('', *combinations)}</section>",
+        f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{table('', *unknown)}</section>",
+        "<section><h2>Not identifiable</h2>"
+        + (f'<ul class="findings">{opened}</ul>' if opened else f"<p>{ALL}</p>")
+        + "</section>",
+        "<footer>Written by kinetree. SI units.</footer>",
+    ]
+    title = f"Identification of {found.robot.name}"
+    return document(title, f"<main>{''.join(sections)}</main>", {}, ())
+
+
+def _curves(found: Identification) -> str:
+    """Measured and predicted force of every joint, and their difference."""
+    data = found.test
+    some = slice(None, None, max(1, len(data) // MOST_SAMPLES))
+    measured, predicted = data.tau[some], found.predict(data)[some]
+    sliding = bounds_of(found.robot.model).sliding
+    figures = []
+    for k, name in enumerate(found.robot.model.dof_names):
+        rest = measured[:, k] - predicted[:, k]
+        columns = np.stack([measured[:, k], rest, predicted[:, k]], axis=1)
+        names = ("measured", "difference", "predicted")  # the last lies on top
+        unit = "N" if sliding[k] else "N m"
+        figures.append(line_plot(name, unit, data.t[some], columns, names))
+    return "".join(figures)
+
+
+def intervals(found: Identification) -> str:
+    """Base parameters: 95% intervals as bars, what was described as a tick, zero as a line.
+
+    Every row has a scale of its own: the largest of its interval and the description.
+    """
+    described = found.base.K @ found.sought.values(found.prior.model)
+    names = [found.sought.names[at] for at in found.base.kept]
+    rows = [*zip(names, found.interval(), described, strict=True)]
+    pictures = [
+        svg("bars", WIDTH, ROW * len(some) + 8, "intervals of base parameters", _rows(some))
+        for some in (rows[k : k + AT_ONCE] for k in range(0, len(rows), AT_ONCE))
+    ]
+    words = "Bars are 95% intervals, ticks what the description says, each row on its own scale."
+    figures = [f"<figure>{picture}</figure>" for picture in pictures]
+    return f'<p class="soft">{words}</p><div class="scroll">{"".join(figures)}</div>'
+
+
+def _rows(rows: list[tuple[str, Array, float]]) -> Iterator[str]:
+    for k, (name, ends, described) in enumerate(rows):
+        yield from _interval(ROW * k + 4, name, ends, described)
+
+
+def _interval(y: float, name: str, ends: Array, described: float) -> Iterator[str]:
+    low, high = map(float, ends)
+    largest = max(abs(low), abs(high), abs(float(described)), 1e-300)
+    middle, scale = (LEFT + RIGHT) / 2, (RIGHT - LEFT) / 2 / (1.04 * largest)
+    yield text(LEFT - 10, y + 14, clip(name, 26), "end", "name")
+    yield path("axis", f"M{LEFT} {y + 10}H{RIGHT}")
+    width = max(scale * (high - low), 3)
+    yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
+    yield path("zero axis", f"M{middle} {y}V{y + 20}")
+    yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
+    yield text(RIGHT + 8, y + 14, f"±{largest:.3g}")
