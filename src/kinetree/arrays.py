@@ -29,6 +29,15 @@ def known(x: Array) -> Array | None:
         return None
 
 
+def frozen(x: Any) -> Array:
+    """`x` as an array that nobody writes into: a copy, or itself where it is read-only already."""
+    x = np.asarray(x)
+    if x.flags.writeable:
+        x = x.copy()
+        x.flags.writeable = False
+    return x
+
+
 def length(x: Array) -> Any:
     """Euclidean length of a vector; floats neither overflow nor vanish when squared."""
     return math.hypot(*x) if is_numeric(x) else sqrt(x @ x)

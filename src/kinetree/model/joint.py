@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known
+from kinetree.arrays import Array, frozen, known
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.spatial.se3 import exp_se3, pose
@@ -55,6 +55,10 @@ class Joint:
     friction: JointFriction = JointFriction()
     limits: Limits = Limits()
     follows: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.screw is not None:
+            object.__setattr__(self, "screw", frozen(self.screw))
 
     @property
     def A(self) -> Array:

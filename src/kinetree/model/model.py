@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.arrays import Array, frozen
+from kinetree.counting import counted
 from kinetree.description.records import Friction, Note
 from kinetree.errors import NameLookupError
 from kinetree.model.joint import Joint, coordinate_names, rate_names
@@ -29,6 +30,9 @@ class JointRotor:
     ratio: Any
     s: Array
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "s", frozen(self.s))
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -36,6 +40,9 @@ class Frame:
 
     link: int
     T_if: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T_if", frozen(self.T_if))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -66,17 +73,17 @@ class Model:
 
     def __post_init__(self) -> None:
         for name in ("M_pi", "m", "com", "I_com", "gravity"):
-            if getattr(self, name).flags.writeable:  # the caller's own array stays writeable
-                view = getattr(self, name).view()
-                view.flags.writeable = False
-                object.__setattr__(self, name, view)
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        m, com, I_com = self.base
+        object.__setattr__(self, "base", (m, frozen(com), frozen(I_com)))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({**state, "frames": MappingProxyType(state["frames"])})
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @cached_property
     def n(self) -> int:
@@ -131,13 +138,13 @@ class Model:
     @cached_property
     def M_ip(self) -> Array:
         """Pose of the parent's frame in {i} at q = 0, (links, 4, 4)."""
-        return np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4)
+        return frozen(np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4))
 
     @cached_property
     def G(self) -> Array:
         """Spatial inertia of link i about the origin of {i}, (links, 6, 6)."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
-        return np.array([spatial_inertia(*body) for body in bodies]).reshape(-1, 6, 6)
+        return frozen(np.array([spatial_inertia(*body) for body in bodies]).reshape(-1, 6, 6))
 
     def path(self, i: int) -> list[int]:
         """Links from the base to link i, both ends included (empty for WORLD)."""
@@ -202,4 +209,5 @@ class Model:
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)
-        return f"Model({self.name!r}, {self.n} degrees of freedom: {joints})"
+        size = counted(self.n, "degree", "of freedom")
+        return f"Model({self.name!r}, {size}: {joints})"
