@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kinetree.counting import counted
 from kinetree.description.joints import FREE
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
@@ -96,7 +97,9 @@ def announce(model: Model, source: str, strict: bool) -> None:
         return
     texts = [f"{note.where}: {note.text}" if note.where else note.text for note in model.warnings]
     if strict:
-        raise ModelError(f"{source} has {len(texts)} warnings and strict=True: {' '.join(texts)}")
+        raise ModelError(
+            f"{source} has {counted(len(texts), 'warning')} and strict=True: {' '.join(texts)}"
+        )
     more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
     told = f"{' '.join(texts[:3])}{more}"
     name = os.path.basename(source)  # which most remarks begin with; the folder may be needed, too

@@ -6,6 +6,7 @@ from math import inf, isinf
 from pathlib import Path
 
 from kinetree.algorithms import total_mass
+from kinetree.counting import counted
 from kinetree.description.records import Note, RobotDescription
 from kinetree.model import Joint, Model
 from kinetree.notebook import table
@@ -14,8 +15,8 @@ MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 
 # remarks that come once a joint are told together: their beginning, and what is said of them
 TOGETHER = {
-    "fixed joint": "{} links merged into their parents by fixed joints; their frames are kept",
-    "rotation of joint": "{} home rotations cleared of entries that were rounding",
+    "fixed joint": ("link", "merged at fixed joints; the frames are kept"),
+    "rotation of joint": ("home rotation", "cleared of entries that were rounding"),
 }
 
 
@@ -47,8 +48,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         text = "".join(
-            table(f"{len(notes)} {title}", (), (), notes=[_remark(note) for note in notes])
-            for title, notes in (("warnings", self.warnings), ("notes", self.notes))
+            table(counted(len(notes), title), (), (), notes=[_remark(note) for note in notes])
+            for title, notes in (("warning", self.warnings), ("note", self.notes))
             if notes
         )
         return self.model._repr_html_() + text
@@ -58,8 +59,8 @@ class Report:
         model = self.model
         yield f"{model.name} from {self.source.name}"
         yield (
-            f"  {self.links} links, {self.joints} joints, {model.n} degrees of freedom, "
-            f"{total_mass(model):.6g} kg"
+            f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
+            f"{counted(model.n, 'degree', 'of freedom')}, {total_mass(model):.6g} kg"
         )
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
         yield ""
@@ -69,23 +70,23 @@ class Report:
             yield f"  {name:30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
         if len(model.joints) > MOST_JOINTS:
             yield f"  ... and {len(model.joints) - MOST_JOINTS} more"
-        yield from self._remarks("warnings", self.warnings)
-        yield from self._remarks("notes", self.notes)
+        yield from self._remarks("warning", self.warnings)
+        yield from self._remarks("note", self.notes)
 
     def _remarks(self, title: str, remarks: tuple[Note, ...]) -> Iterator[str]:
         if not remarks:
             return
         yield ""
-        yield f"  {len(remarks)} {title if len(remarks) > 1 else title[:-1]}"
+        yield f"  {counted(len(remarks), title)}"
         single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
         for note in single[:MOST_REMARKS]:
             yield f"  - {_remark(note)}"
         if len(single) > MOST_REMARKS:
-            yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}"
-        for beginning, text in TOGETHER.items():
+            yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}s"
+        for beginning, words in TOGETHER.items():
             count = sum(note.text.startswith(beginning) for note in remarks)
             if count:
-                yield f"  - {text.format(count)}"
+                yield f"  - {counted(count, *words)}"
 
 
 def _remark(note: Note) -> str:

@@ -13,7 +13,7 @@ import kinetree
 SOURCE = Path(kinetree.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 STAGES = (
-    ("errors", "scalars", "arrays", "extras", "notebook"),
+    ("errors", "scalars", "arrays", "extras", "notebook", "counting"),
     ("spatial",),
     ("description",),
     ("model",),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, array, is_numeric
+from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model, joint_pose
@@ -40,7 +41,7 @@ def _vector(model: Model, value: Any, name: str, names: Sequence[str]) -> Array:
     x = array(value, (None,), name)
     if len(x) != len(names):
         raise ShapeError(
-            f"{name} has {len(x)} entries but {model.name!r} needs {len(names)}: "
+            f"{name} has {counted(len(x), 'entry')} but {model.name!r} needs {len(names)}: "
             f"{', '.join(names)}. Fixed joints take no entry; see model.coordinate_names for the "
             "order of q and model.dof_names for that of dq, ddq and tau."
         )

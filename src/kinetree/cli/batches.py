@@ -106,4 +106,4 @@ def with_progress(
             yield block
             rows += len(block)
             done = stream.tell() if size is not None else None
-            bar.update(task, completed=done, description=f"{rows:,} rows")
+            bar.update(task, completed=done, description=f"{rows:,} row{'s' if rows != 1 else ''}")

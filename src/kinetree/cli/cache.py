@@ -3,6 +3,7 @@
 from cyclopts import App
 
 from kinetree.cli.arguments import Json
+from kinetree.counting import counted
 
 app = App(name="cache", help="The compiled code that kinetree keeps on disk.")
 
@@ -54,4 +55,4 @@ def clear(*, json: Json = False) -> None:
     if json:
         print_json({"removed": removed})
     else:
-        console().print(f"{removed} entries removed")
+        console().print(f"{counted(removed, 'entry')} removed")

@@ -6,6 +6,7 @@ from typing import Any
 from kinetree.arrays import Array
 from kinetree.cli.batches import opened
 from kinetree.cli.rows import read_rows, with_zeros
+from kinetree.counting import counted
 from kinetree.errors import InputError
 from kinetree.explain import Explanation
 from kinetree.model import Model
@@ -24,7 +25,7 @@ def row_of(
                 rows = with_zeros(model, block, wanted)
                 return {x: y[row - count - 1] for x, y in zip(wanted, rows, strict=True)}
             count += len(block)
-    raise InputError(f"--row is {row}; {name} has {count} rows.")
+    raise InputError(f"--row is {row}; {name} has {counted(count, 'row')}.")
 
 
 def record(explanation: Explanation) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kinetree.cli.angles import names
 from kinetree.cli.choices import nearest
+from kinetree.counting import counted
 from kinetree.errors import ParseError
 from kinetree.model import Model
 from kinetree.motion.columns import QUANTITIES
@@ -66,8 +67,8 @@ def _bare_layout(width: int, where: str, model: Model, wanted: Sequence[str]) ->
         if len(heads) == width:
             return Layout(tuple(heads), columns)
     raise ParseError(
-        f"{where}: {width} columns without names; {model.name!r} takes {' or '.join(expected)}. "
-        f"Or name them in the first line: {', '.join(heads[:2])}, ..."
+        f"{where}: {counted(width, 'column')} without names; {model.name!r} takes "
+        f"{' or '.join(expected)}. Or name them in the first line: {', '.join(heads[:2])}, ..."
     )
 
 

@@ -15,6 +15,7 @@ from kinetree.cli.vectors import vector
 from kinetree.cli.waiting import compiling, waiting
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
+from kinetree.counting import counted
 from kinetree.errors import InputError
 from kinetree.extras import need
 from kinetree.robot import Robot
@@ -153,8 +154,10 @@ def print_summary(robot: Robot, shown: Trajectory, degrees: bool) -> None:
         numbers = map(number, (x[0], x[-1], x.min(), x.max()))
         rows.append([names(model, "q")[k], *numbers, unit_q[k]])
     screen = console()
-    title = f"{robot.name}: {shown.duration:g} s, {len(shown)} samples, {shown.meta['method']}"
-    screen.print(table(title, ["q", "start", "end", "lowest", "highest", "unit"], rows))
+    about = f"{shown.duration:g} s, {counted(len(shown), 'sample')}, {shown.meta['method']}"
+    screen.print(
+        table(f"{robot.name}: {about}", ["q", "start", "end", "lowest", "highest", "unit"], rows)
+    )
     if shown.tau is not None and np.any(shown.tau):
         entries = zip(model.dof_names, shown.tau.T, units(model, "tau"), strict=True)
         forces = [[name, *_peak(x), unit] for name, x, unit in entries]

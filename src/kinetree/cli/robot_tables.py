@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.cli.show import console, number, table
+from kinetree.counting import counted
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, Model
@@ -92,21 +93,20 @@ def print_robot(robot: Robot, degrees: bool) -> None:
     model, screen = robot.model, console()
     source = "" if robot.report is None else f" from {robot.report.source.name}"
     screen.print(f"{model.name}{source}", style="bold")
+    gravity = ", ".join(number(x) for x in model.gravity[3:].tolist())
     screen.print(
-        f"{model.n} degrees of freedom, {len(model.joints)} moving links, "
-        f"{number(float(total_mass(model)))} kg; base {model.base_name!r}, tool {model.tool!r}, "
-        f"gravity ({', '.join(number(x) for x in model.gravity[3:].tolist())}) m/s^2"
+        f"{counted(model.n, 'degree', 'of freedom')}, "
+        f"{counted(len(model.joints), 'moving link')}, {number(float(total_mass(model)))} kg; "
+        f"base {model.base_name!r}, tool {model.tool!r}, gravity ({gravity}) m/s^2"
     )
     if model.joints:
         for part in (joint_table(model, degrees, screen.width >= WIDE), link_table(model)):
             screen.print()
             screen.print(part)
-    for title, remarks in (("warnings", model.warnings), ("notes", model.notes)):
+    for title, remarks in (("warning", model.warnings), ("note", model.notes)):
         if remarks:
             screen.print()
-            screen.print(
-                f"{len(remarks)} {title if len(remarks) > 1 else title[:-1]}", style="bold"
-            )
+            screen.print(counted(len(remarks), title), style="bold")
         for note in remarks[:MOST_REMARKS]:
             screen.print(f"- {note.text}" + (f" [{note.where}]" if note.where else ""))
         if len(remarks) > MOST_REMARKS:

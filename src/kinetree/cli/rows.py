@@ -12,6 +12,7 @@ from kinetree.arrays import Array
 from kinetree.cli.angles import factors
 from kinetree.cli.layouts import Layout, make_layout
 from kinetree.cli.lines import line_blocks
+from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
@@ -96,7 +97,9 @@ def numbers(numbered: Sequence[tuple[int, str]], heads: Sequence[str], name: str
 
 def _cells(row: Sequence[str], heads: Sequence[str], where: str) -> list[float]:
     if len(row) != len(heads):
-        raise ParseError(f"{where}: {len(row)} columns; expected {len(heads)}: {', '.join(heads)}.")
+        raise ParseError(
+            f"{where}: {counted(len(row), 'column')}; expected {len(heads)}: {', '.join(heads)}."
+        )
     found = []
     for text, head in zip(row, heads, strict=True):
         try:

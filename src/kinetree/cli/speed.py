@@ -17,6 +17,7 @@ from kinetree.backends.threads import threads
 from kinetree.cli.peer_calls import first_line, peer_calls
 from kinetree.cli.show import console, table
 from kinetree.compile import compile_kernel
+from kinetree.counting import counted
 from kinetree.robot import Robot
 
 QUANTITIES = {
@@ -120,7 +121,7 @@ def time_peers(
         except (ValueError, TypeError, RuntimeError) as error:
             notes.append(f"{name}: {quantity} fails: {first_line(error)}")
             continue
-        off = float(np.abs(own - theirs).max() / np.abs(own).max())
+        off = float(np.abs(own - theirs).max() / (np.abs(own).max() or 1))  # no mass, no forces
         if off > AGREEMENT:
             notes.append(f"{name}: {quantity} differs by {off:.1e}, so it is not timed.")
         else:
@@ -136,13 +137,14 @@ def print_speed(found: dict[str, Any]) -> None:
     rows = [["operations", *(str(x["operations"]) for x in columns)]]
     rows += [[f"{x}", *(duration(y[x] * 1e9) for y in columns)] for x in ("compile", "load")]
     for size in sizes:
-        label = "kernel, 1 state" if size == "1" else f"kernel, {size} states"
+        label = f"kernel, {counted(int(size), 'state')}"
         rows.append([label, *(duration(x["kernel"][size]) for x in columns)])
     rows.append(["direct form, 1 state", *(duration(x["direct"]) for x in columns)])
     for name in peers:
         rows.append([f"{name}, 1 state", *(duration(x["peers"].get(name)) for x in columns)])
     screen = console()
-    title = f"{found['robot']}, {found['n']} degrees of freedom: time per state on one thread"
+    size = counted(found["n"], "degree", "of freedom")
+    title = f"{found['robot']}, {size}: time per state on one thread"
     heads = ["", *(quantity.replace("_", " ") for quantity in found["quantities"])]
     screen.print(table(title, heads, rows))
     for note in found["notes"]:

@@ -11,6 +11,7 @@ from kinetree.algorithms.inputs import coordinates
 from kinetree.arrays import Array
 from kinetree.cli.angles import factors, names
 from kinetree.cli.choices import nearest
+from kinetree.counting import counted
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 
@@ -30,8 +31,8 @@ def vector(model: Model, quantity: str, words: Sequence[str] | None, degrees: bo
     elif len(pieces) != len(known):
         example = known[0] if known else "joint"
         raise ShapeError(
-            f"--{quantity} has {len(pieces)} numbers; {model.name!r} needs {len(known)}: "
-            f"{', '.join(known)}. Or name some of them: --{quantity} {example}=0.1."
+            f"--{quantity} has {counted(len(pieces), 'number')}; {model.name!r} needs "
+            f"{len(known)}: {', '.join(known)}. Or name some of them: --{quantity} {example}=0.1."
         )
     else:
         pairs = zip(known, pieces, strict=True)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kinetree.counting import counted
 from kinetree.model import Model
 
 PATIENCE = 0.5  # s before anything is said
@@ -41,5 +42,4 @@ def waiting(text: str) -> Iterator[None]:
 
 def compiling(words: str, model: Model) -> str:
     """What is said while a kernel is made: of what, and how large it is."""
-    joints = "1 joint" if len(model.joints) == 1 else f"{len(model.joints)} joints"
-    return f"compiling {words} of {model.name} ({joints})"
+    return f"compiling {words} of {model.name} ({counted(len(model.joints), 'joint')})"

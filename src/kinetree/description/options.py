@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from kinetree.arrays import array
+from kinetree.counting import counted
 from kinetree.description.records import Body, Friction, Limits, LinkDescription, Rotor
 from kinetree.errors import InputError, ShapeError
 
@@ -39,7 +40,9 @@ def per_joint(value: Any, n: int, default: Any, name: str) -> list[Any]:
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
         return [default if value is None else value] * n
     if len(value) != n:
-        raise ShapeError(f"{name} has {len(value)} entries; expected {n}, one for each joint.")
+        raise ShapeError(
+            f"{name} has {counted(len(value), 'entry')}; expected {n}, one for each joint."
+        )
     return [default if entry is None else entry for entry in value]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, known, scalar
+from kinetree.counting import counted
 from kinetree.errors import InputError
 
 
@@ -39,8 +40,8 @@ class Friction:
         entries = value if isinstance(value, tuple | list) else (value, value)
         if len(entries) != 2:
             raise InputError(
-                f"{kind} friction of joint {joint!r} has {len(entries)} entries; expected one "
-                "number or a pair (positive direction, negative direction)."
+                f"{kind} friction of joint {joint!r} has {counted(len(entries), 'entry')}; "
+                "expected one number or a pair (positive direction, negative direction)."
             )
         pair = tuple(scalar(entry, f"{kind} friction of joint {joint!r}") for entry in entries)
         for entry in pair:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algorithms.recursion import Recursion
 from kinetree.arrays import Array, is_numeric
+from kinetree.counting import counted
 from kinetree.explain.lookup import find
 from kinetree.explain.torque import Torque
 from kinetree.model import Model
@@ -149,7 +150,8 @@ class Explanation:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.model.name}, {self.formulation}, {len(self.links)} links>"
+        size = counted(len(self.links), "link")
+        return f"<Explanation of {self.model.name}, {self.formulation}, {size}>"
 
     def __rich__(self) -> Any:
         from kinetree.explain.terminal import Screen

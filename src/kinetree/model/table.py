@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kinetree.counting import counted
 from kinetree.model.joint import Joint
 from kinetree.model.model import Model
 from kinetree.notebook import number, table
@@ -12,8 +13,9 @@ def model_table(model: Model) -> str:
     head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
     parts = zip(model.joints, model.link_names, model.m, strict=True)
     rows = [(joint.name, _type(joint), link, m, *_limits(joint)) for joint, link, m in parts]
-    title = f"{model.name}: {model.n} degrees of freedom, base {model.base_name}, tool {model.tool}"
-    notes = [f"{len(model.warnings)} warnings: see model.warnings."] if model.warnings else []
+    size, warnings = counted(model.n, "degree", "of freedom"), len(model.warnings)
+    title = f"{model.name}: {size}, base {model.base_name}, tool {model.tool}"
+    notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
     return table(title, head, rows, text=3, notes=notes)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.errors import ParseError
 from kinetree.motion.columns import QUANTITIES, columns_of, from_columns
 from kinetree.simulate.trajectory import Trajectory
@@ -91,8 +92,8 @@ def _keys(header: Sequence[str], file: str, line: int) -> list[tuple[str, str]]:
 def _numbers(row: Sequence[str], header: Sequence[str], file: str, line: int) -> list[float]:
     if len(row) != len(header):
         raise ParseError(
-            f"{file}, line {line}: {len(row)} columns; expected {len(header)}, as the first line "
-            f"names: {', '.join(header)}."
+            f"{file}, line {line}: {counted(len(row), 'column')}; expected {len(header)}, as the "
+            f"first line names: {', '.join(header)}."
         )
     numbers = []
     for text, name in zip(row, header, strict=True):

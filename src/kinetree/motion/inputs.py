@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, array
+from kinetree.counting import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.dynamics import check_screws
@@ -45,7 +46,7 @@ def joint_vector(value: Any, n: int, name: str, names: Sequence[str] = ()) -> Ar
     x = array(value, (None,), name)
     if len(x) != n:
         which = f" ({', '.join(names)})" if names else ""
-        raise ShapeError(f"{name} has {len(x)} entries; expected {n}{which}.")
+        raise ShapeError(f"{name} has {counted(len(x), 'entry')}; expected {n}{which}.")
     return x.astype(float)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any
 
+from kinetree.counting import counted
 from kinetree.errors import KinetreeError, NameLookupError
 from kinetree.motion.scaling import UniformScaling
 
@@ -158,10 +159,10 @@ class LimitReport:
     def headline(self) -> str:
         """One line: which robot, which motion, how it went."""
         count = len(self.violations)
-        said = "within all limits" if not count else f"{count} violation{'s'[: count > 1]}"
+        said = "within all limits" if not count else counted(count, "violation")
         return (
-            f"{self.robot}, {self.trajectory!r}: {self.duration:.4g} s, {self.samples} samples, "
-            f"{said}"
+            f"{self.robot}, {self.trajectory!r}: {self.duration:.4g} s, "
+            f"{counted(self.samples, 'sample')}, {said}"
         )
 
     def violated(self, joint: str, quantity: str) -> bool:

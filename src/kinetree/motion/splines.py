@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, array
+from kinetree.counting import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.dynamics import check_screws
 from kinetree.motion.hermite import cubic_coefficients, evaluate
@@ -139,9 +140,13 @@ def _waypoints(points: Any, times: Any, robot: Any) -> tuple[Array, Array]:
         model = check_screws(robot, "a spline")
         if points.shape[1] != model.n:
             names = ", ".join(model.joint_names)
-            raise ShapeError(f"points has {points.shape[1]} columns; expected {model.n} ({names}).")
+            raise ShapeError(
+                f"points has {counted(points.shape[1], 'column')}; expected {model.n} ({names})."
+            )
     if len(points) < 2:
-        raise ShapeError(f"points has {len(points)} rows; expected at least 2 waypoints.")
+        raise ShapeError(
+            f"points has {counted(len(points), 'row')}; expected at least 2 waypoints."
+        )
     if np.ndim(times) == 0:
         distance = np.linalg.norm(np.diff(points, axis=0), axis=1)
         knots = np.concatenate([[0], np.cumsum(distance)])
@@ -151,7 +156,9 @@ def _waypoints(points: Any, times: Any, robot: Any) -> tuple[Array, Array]:
     else:
         knots = array(times, (None,), "times").astype(float)
     if len(knots) != len(points):
-        raise ShapeError(f"times has {len(knots)} entries; expected {len(points)}, as points.")
+        raise ShapeError(
+            f"times has {counted(len(knots), 'entry')}; expected {len(points)}, as points."
+        )
     late = np.flatnonzero(np.diff(knots) <= 0)
     if late.size:
         k = int(late[0])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
@@ -163,9 +164,8 @@ class Trajectory:
     def __repr__(self) -> str:
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""
         joints = ", ".join(self.joint_names)
-        return (
-            f"Trajectory({self.name!r}, {len(self)} samples, {self.duration:g} s{batch}: {joints})"
-        )
+        size = f"{counted(len(self), 'sample')}, {self.duration:g} s{batch}"
+        return f"Trajectory({self.name!r}, {size}: {joints})"
 
 
 def _peak(x: Array, k: int) -> float:

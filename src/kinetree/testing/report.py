@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kinetree.counting import counted
 from kinetree.errors import KinetreeError, NameLookupError
 from kinetree.notebook import table
 
@@ -92,9 +93,9 @@ class CheckReport:
         return table(first, head, rows, text=3, notes=[last])
 
     def _text(self) -> Iterator[str]:
-        plural = "" if self.states == 1 else "s"
         yield (
-            f"{self.robot}: {self.n} degrees of freedom, {self.states} random state{plural}, "
+            f"{self.robot}: {counted(self.n, 'degree', 'of freedom')}, "
+            f"{counted(self.states, 'random state')}, "
             f"seed {self.seed}"
         )
         group = None

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from kinetree.algorithms import total_mass
+from kinetree.counting import counted
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, number
@@ -73,7 +74,7 @@ def summary(robot: Robot) -> str:
     gravity = " ".join(number(x) for x in model.gravity[3:])
     parts = [
         f"from {source}" if source else "",
-        f"{model.n} degrees of freedom",
+        counted(model.n, "degree", "of freedom"),
         f"{len(model.link_names)} moving links",
         f"{number(total_mass(model), 5)} kg",
         f"base {model.base_name}",
@@ -112,6 +113,8 @@ def findings_section(stage: Stage) -> str:
         )
     notes = findings("Notes", model.notes)
     if notes:
-        parts.append(f"<details><summary>{len(model.notes)} notes</summary>{notes}</details>")
+        parts.append(
+            f"<details><summary>{counted(len(model.notes), 'note')}</summary>{notes}</details>"
+        )
     found = "".join(parts)
     return f"<section><h2>Findings</h2>{found}</section>" if found else ""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -100,7 +101,7 @@ def summary(trajectory: Trajectory, keep: Array) -> str:
     """How long, how many samples, and how many of them are here."""
     count = len(trajectory)
     shown = "" if len(keep) == count else f", {len(keep)} of them here"
-    return f"{number(trajectory.duration)} s, {count} samples{shown}"
+    return f"{number(trajectory.duration)} s, {counted(count, 'sample')}{shown}"
 
 
 def player(t: Array) -> str:

@@ -70,5 +70,5 @@ def test_articulated_bodies_refuse_mimic_joints_and_say_what_to_use():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_joint_forces_of_the_wrong_length_are_named(way):
-    with pytest.raises(ShapeError, match="tau has 1 entries but 'double pendulum' needs 2"):
+    with pytest.raises(ShapeError, match="tau has 1 entry but 'double pendulum' needs 2"):
         way(robots.double_pendulum().model, [0, 0], [0, 0], [1])

@@ -37,7 +37,7 @@ CASES = {
     "id planar_2r in.csv -o in.csv": "which is being read",
     "id planar_2r in.csv -o no/out.csv": "there is no folder no",
     "id planar_2r in.csv -o .": "a folder; expected the name of a file",
-    "terms planar_2r --dq 1": "--dq has 1 numbers",
+    "terms planar_2r --dq 1": "--dq has 1 number;",
     "explain planar_2r --formulation screws": 'Did you mean "screw"?',
     "explain planar_2r in.csv --row 0": "rows are counted from 1",
     "equations planar_2r --quantity Q": "there is no quantity 'Q'",

@@ -116,7 +116,7 @@ def test_forces_over_time(program):
         ("1,2\n3,4\ninf,2\n", "line 3: 'q:joint1' is inf"),
         ("1,2\n3,1e999\n", "line 2: 'q:joint2' is 1e999"),
         ("1,2\n\n3,x\n", "line 3: 'q:joint2' is 'x'"),
-        ("1,2\n3\n", "line 2: 1 columns; expected 2"),
+        ("1,2\n3\n", "line 2: 1 column; expected 2"),
         ("1,2\n3,4,5\n", "line 2: 3 columns; expected 2"),
         ("1,2,3\n", "line 1: 3 columns without names; 'planar 2R' takes 2 (q) or 4 (q, dq) or 6"),
         ("1;2\n", "line 1: semicolons between columns; expected commas"),

@@ -155,7 +155,7 @@ BAD = [
     ({"convention": "craig"}, ModelError, "convention is 'craig'; expected standard or modified"),
     ({"convention": None}, ModelError, "convention is None"),
     ({"types": "helical"}, ModelError, r"types\[0\] is 'helical'; expected 'revolute' or"),
-    ({"types": ["revolute"]}, ShapeError, "types has 1 entries; expected 2, one for each joint"),
+    ({"types": ["revolute"]}, ShapeError, "types has 1 entry; expected 2, one for each joint"),
     ({"m": [1]}, ShapeError, r"m must have shape \(2,\), found \(1,\)"),
     ({"m": [1, -1]}, InertiaError, "link 'link2' is no physical body: its mass -1 kg is negative"),
     ({"com": [[0, 0, 0]]}, ShapeError, r"com must have shape \(2, 3\), found \(1, 3\)"),

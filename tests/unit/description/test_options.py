@@ -49,12 +49,12 @@ def test_names_are_given_or_counted():
     ("option", "error", "words"),
     [
         ({"gravty": (0, 0, 0)}, InputError, "no option 'gravty'; expected one of name, gravity"),
-        ({"armature": [1]}, ShapeError, "armature has 1 entries; expected 2, one for each joint"),
+        ({"armature": [1]}, ShapeError, "armature has 1 entry; expected 2, one for each joint"),
         ({"armature": [1, -2]}, InputError, "armature of joint 'joint2' is -2.0; expected >= 0"),
         ({"armature": np.array([0, np.nan])}, InputError, "armature of joint 'joint2' is nan"),
         ({"armature": {0: 1}}, InputError, "armature of joint 'joint1' is {0: 1}; expected a num"),
         ({"friction": 0.1}, InputError, r"friction of joint 'joint1' is 0.1; .* Friction\(...\)"),
-        ({"friction": [Friction()]}, ShapeError, "friction has 1 entries; expected 2"),
+        ({"friction": [Friction()]}, ShapeError, "friction has 1 entry; expected 2"),
         ({"friction": [Friction(), Friction(-1)]}, InputError, "viscous .* 'joint2' is -1.0"),
         (
             {"rotors": 1e-3},
@@ -64,7 +64,7 @@ def test_names_are_given_or_counted():
         ({"limits": (-1, 1)}, InputError, r"limits of joint 'joint1' is -1; .* Limits\(...\)"),
         ({"limits": [(-1, 1)] * 2}, InputError, r"limits of joint 'joint1' is \(-1, 1\)"),
         ({"joint_names": ["a", "a"]}, ModelError, "two joints are called 'a'"),
-        ({"joint_names": ["a"]}, ShapeError, "joint_names has 1 entries; expected 2"),
+        ({"joint_names": ["a"]}, ShapeError, "joint_names has 1 entry; expected 2"),
         ({"link_names": ["a", "base"]}, ModelError, "two links are called 'base'"),
         ({"base_name": "link1"}, ModelError, "two links are called 'link1'"),
     ],

@@ -63,7 +63,7 @@ BAD = [
     ({"types": ["revolute", "hinge"]}, ModelError, r"types\[1\] is 'hinge'; expected revolute, pr"),
     ({"types": "spherical"}, ModelError, r"types\[0\] is 'spherical'; expected"),
     ({"types": "fixed"}, ModelError, r"types\[0\] is 'fixed'; expected"),
-    ({"pitch": [1]}, ShapeError, "pitch has 1 entries; expected 2"),
+    ({"pitch": [1]}, ShapeError, "pitch has 1 entry; expected 2"),
     ({"types": "helical", "pitch": np.nan}, InputError, "pitch of joint 'joint1' is nan"),
     ({"types": "helical", "pitch": np.inf}, InputError, "pitch of joint 'joint1' is inf"),
     ({"m": [1, np.nan]}, InputError, r"m\[1\] is nan"),
