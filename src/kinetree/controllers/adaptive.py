@@ -8,7 +8,6 @@ the error dies out whatever the masses are. Y itself is never formed: the recurs
 reference_dynamics.py gives Y theta and Y^T s.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +20,14 @@ from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
 from kinetree.algorithms.lean.reference_dynamics import numbers_of, reference_forces
 from kinetree.arrays import Array
 from kinetree.controllers.dynamics import model_of
-from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.controllers.reference import Following, gain, motion, position_error
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.controller import Given
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive:
+class Adaptive(Following):
     """Follows a reference with ten estimated numbers a link: mass, first and second moments.
 
     lam: 1/s, kd: N m s/rad. gamma: how fast estimates move, a number or (links, 10). guess: the
@@ -42,11 +41,6 @@ class Adaptive:
     kd: Any
     gamma: Any
     guess: Any = None
-
-    @property
-    def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
-        return {"reference": as_reference(self.reference)}
 
     def start(self, model: Model) -> Array:
         """The first estimates, (10 links,)."""

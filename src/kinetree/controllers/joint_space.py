@@ -11,17 +11,15 @@ import numpy as np
 
 from kinetree.arrays import Array
 from kinetree.controllers.dynamics import gravity_forces, inverse_dynamics, model_of
-from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.controllers.reference import Following, errors, gain
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import clip
-from kinetree.simulate.controller import Given
-
-NOTHING = np.zeros(0)
+from kinetree.simulate.controller import Given, Stateless
 
 
 @dataclass(frozen=True, eq=False)
-class GravityCompensation:
+class GravityCompensation(Stateless):
     """tau = g(q) - kd dq: the robot floats, and comes to rest where kd is above 0.
 
     model: a robot with other parameters than the controlled one has; None is the robot itself.
@@ -35,10 +33,6 @@ class GravityCompensation:
         """It follows nothing."""
         return {}
 
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return NOTHING
-
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
@@ -48,7 +42,7 @@ class GravityCompensation:
 
 
 @dataclass(frozen=True, eq=False)
-class PD:
+class PD(Following, Stateless):
     """tau = kp e + kd de, and g(q) in addition where `gravity` says so.
 
     kp: N m/rad, kd: N m s/rad, each a number, a diagonal (n,) or a matrix. reference: a position,
@@ -60,27 +54,18 @@ class PD:
     kd: Any
     gravity: Any = False
 
-    @property
-    def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
-        return {"reference": as_reference(self.reference)}
-
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return NOTHING
-
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        q_d, dq_d, _ = motion(model, given)
+        e, de, _ = errors(model, q, dq, given)
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
-        tau = kp @ position_error(model, q, q_d) + kd @ (dq_d - dq)
+        tau = kp @ e + kd @ de
         return tau + _gravity(self.gravity, model, q), z
 
 
 @dataclass(frozen=True, eq=False)
-class PID:
+class PID(Following):
     """tau = kp e + kd de + ki z with dz = e, and g(q) in addition where `gravity` says so.
 
     ki: N m/(rad s). bound: the integral z stays within it (rad s), so that it does not wind up;
@@ -94,11 +79,6 @@ class PID:
     bound: Any = None
     gravity: Any = False
 
-    @property
-    def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
-        return {"reference": as_reference(self.reference)}
-
     def start(self, model: Model) -> Array:
         """The integral of the error, (n,)."""
         return np.zeros(model.n)
@@ -107,11 +87,10 @@ class PID:
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        q_d, dq_d, _ = motion(model, given)
+        e, de, _ = errors(model, q, dq, given)
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
-        e = position_error(model, q, q_d)
         held, dz = self._bounded(model, z, e)
-        tau = kp @ e + kd @ (dq_d - dq) + gain(self.ki, model.n, "ki") @ held
+        tau = kp @ e + kd @ de + gain(self.ki, model.n, "ki") @ held
         return tau + _gravity(self.gravity, model, q), dz
 
     def _bounded(self, model: Model, z: Array, e: Array) -> tuple[Array, Array]:
@@ -127,7 +106,7 @@ class PID:
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque:
+class ComputedTorque(Following, Stateless):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
 
     kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even where a simulation
@@ -139,24 +118,14 @@ class ComputedTorque:
     kd: Any
     model: Any = None
 
-    @property
-    def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
-        return {"reference": as_reference(self.reference)}
-
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return NOTHING
-
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         own = model_of(self.model) or model
-        q_d, dq_d, ddq_d = motion(model, given)
+        e, de, ddq_d = errors(model, q, dq, given)
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
-        wanted = ddq_d + kd @ (dq_d - dq) + kp @ position_error(model, q, q_d)
-        return inverse_dynamics(own, q, dq, wanted), z
+        return inverse_dynamics(own, q, dq, ddq_d + kd @ de + kp @ e), z
 
 
 def _gravity(gravity: Any, model: Model, q: Array) -> Any:

@@ -1,5 +1,6 @@
 """References of joints, gains, and how far a robot is from where it should be."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,17 @@ from kinetree.scalars import cos, sign, sin
 from kinetree.simulate.controller import Given
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
+
+
+class Following:
+    """What controllers that follow a reference share: the name under which it is given."""
+
+    reference: Any
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        return {"reference": as_reference(self.reference)}
 
 
 def as_reference(value: Any, name: str = "reference") -> Any:
@@ -43,6 +55,14 @@ def motion(model: Model, given: Given, name: str = "reference") -> tuple[Array, 
                 f"{label} of the {name} has shape {np.shape(x)}; {model.name!r} needs ({size},)."
             )
     return q, dq, ddq
+
+
+def errors(
+    model: Model, q: Array, dq: Array, given: Given, name: str = "reference"
+) -> tuple[Array, Array, Array]:
+    """The way e to a reference and its rate de, both (n,), and the ddq of the reference."""
+    q_d, dq_d, ddq_d = motion(model, given, name)
+    return position_error(model, q, q_d), dq_d - dq, ddq_d
 
 
 def gain(value: Any, size: int, name: str) -> Array:

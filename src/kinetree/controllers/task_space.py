@@ -9,8 +9,8 @@ moves the frame as wanted, whatever the posture's ddq_0 asks for: only what J do
 remains (Khatib).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,10 @@ from kinetree.controllers.dynamics import (
     model_of,
     solve_mass,
 )
-from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.controllers.reference import as_reference, errors, gain
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.simulate.controller import Given
+from kinetree.simulate.controller import Given, Stateless
 from kinetree.spatial import cross, unskew
 
 ALL = (0, 1, 2, 3, 4, 5)
@@ -36,13 +36,20 @@ ALL = (0, 1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a frame does and should do: J (k, n), a_0, pose error, twist error, wanted dV (k,)."""
+    """What a frame does and should do.
 
+    J (k, n) and a_0 of the frame in `model`; pose error, twist error, wanted dV (k,); ddq_0 of the
+    posture (n,); Lambda as a function.
+    """
+
+    model: Model
     J: Array
     bias: Array
     e: Array
     eV: Array
     wanted: Array
+    ddq_0: Array
+    Lambda: Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +61,26 @@ class Posture:
     kd: Any
 
 
+class FrameLaw(Stateless):
+    """What laws of a frame share: which frame of which robot, and what it follows."""
+
+    reference: Any
+    frame: str | None
+    posture: Posture | None
+    rows: Sequence[int]
+    damping: float
+    model: Any
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What it follows."""
+        reference, posture = self.reference, self.posture
+        found = {"reference": reference if callable(reference) else as_pose(reference)}
+        return found if posture is None else found | {"posture": as_reference(posture.reference)}
+
+
 @dataclass(frozen=True, eq=False)
-class OperationalSpace:
+class OperationalSpace(FrameLaw):
     """The frame follows its reference: the error obeys deV + kd eV + kp e = 0.
 
     reference: a function of t that returns the pose T_d (4, 4), or (T_d, V_d), or (T_d, V_d, dV_d);
@@ -73,30 +98,19 @@ class OperationalSpace:
     damping: float = 0.0
     model: Any = None
 
-    @property
-    def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
-        return _signals(self.reference, self.posture)
-
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return np.zeros(0)
-
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = model_of(self.model) or model
-        task = read_task(own, q, dq, given, self.frame, _rows(self.rows))
+        task = read_task(self, model, q, dq, given)
         kp, kd = gain(self.kp, len(task.e), "kp"), gain(self.kd, len(task.e), "kd")
-        ddq_0 = rest(own, q, dq, given, self.posture)
         wanted = task.wanted + kd @ task.eV + kp @ task.e
-        F = effective_mass(own, q, task.J, self.damping)(wanted - task.bias - task.J @ ddq_0)
-        return inverse_dynamics(own, q, dq, ddq_0) + task.J.T @ F, z
+        F = task.Lambda(wanted - task.bias - task.J @ task.ddq_0)
+        return joint_forces(task, q, dq, F), z
 
 
 @dataclass(frozen=True, eq=False)
-class Impedance:
+class Impedance(FrameLaw):
     """The frame yields like a spring and a damper: Lambda deV + D eV + K e = -F_ext.
 
     F = Lambda (dV_d - a_0 - J ddq_0) + D eV + K e: the robot keeps its own effective mass, so that
@@ -112,49 +126,55 @@ class Impedance:
     rows: Sequence[int] = ALL
     damping: float = 0.0
     model: Any = None
-    signals: Mapping[str, Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "signals", _signals(self.reference, self.posture))
-
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return np.zeros(0)
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = model_of(self.model) or model
-        task = read_task(own, q, dq, given, self.frame, _rows(self.rows))
+        task = read_task(self, model, q, dq, given)
         K, D = gain(self.K, len(task.e), "K"), gain(self.D, len(task.e), "D")
-        ddq_0 = rest(own, q, dq, given, self.posture)
-        Lambda = effective_mass(own, q, task.J, self.damping)
-        F = Lambda(task.wanted - task.bias - task.J @ ddq_0) + D @ task.eV + K @ task.e
-        return inverse_dynamics(own, q, dq, ddq_0) + task.J.T @ F, z
+        F = task.Lambda(task.wanted - task.bias - task.J @ task.ddq_0) + D @ task.eV + K @ task.e
+        return joint_forces(task, q, dq, F), z
 
 
-def read_task(
-    model: Model, q: Array, dq: Array, given: Given, frame: str | None, rows: list[int]
-) -> Task:
+def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: Given) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
-    parts = given["reference"]
-    T_d = parts[0]
-    if np.shape(T_d) != (4, 4) or not 1 <= len(parts) <= 3:
+    own, rows = model_of(law.model) or model, _rows(law.rows)
+    T_d, V_d, dV_d = wanted_motion(given["reference"])
+    T = pose(own, q, law.frame)
+    R = T[:3, :3]
+    J_b, dJ_b = body_jacobian(own, q, law.frame), body_jacobian_rate(own, q, dq, law.frame)
+    V_b, a_b = J_b @ dq, dJ_b @ dq
+    J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
+    bias = np.concatenate([R @ a_b[:3], R @ (a_b[3:] + cross(V_b[:3], V_b[3:]))])
+    error = np.concatenate([turn_error(R, T_d[:3, :3]), T_d[:3, 3] - T[:3, 3]])
+    return Task(
+        model=own,
+        J=J[rows],
+        bias=bias[rows],
+        e=error[rows],
+        eV=(V_d - J @ dq)[rows],
+        wanted=dV_d[rows],
+        ddq_0=rest(own, q, dq, given, law.posture),
+        Lambda=effective_mass(own, q, J[rows], law.damping),
+    )
+
+
+def joint_forces(task: Task, q: Array, dq: Array, F: Array) -> Array:
+    """tau = J^T F + M ddq_0 + h, (n,)."""
+    return inverse_dynamics(task.model, q, dq, task.ddq_0) + task.J.T @ F
+
+
+def wanted_motion(parts: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+    """T_d, V_d and dV_d of a frame's reference; rates that are not given are zero."""
+    if np.shape(parts[0]) != (4, 4) or not 1 <= len(parts) <= 3:
         raise ShapeError(
             f"the reference of a frame has parts of shape {[np.shape(x) for x in parts]}; expected "
             "T_d (4, 4), and possibly V_d (6,) and dV_d (6,)."
         )
     none = np.zeros(6, int)
-    V_d, dV_d = (*parts[1:], none, none)[:2]
-    T = pose(model, q, frame)
-    R = T[:3, :3]
-    J_b, dJ_b = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
-    V_b, a_b = J_b @ dq, dJ_b @ dq
-    J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
-    bias = np.concatenate([R @ a_b[:3], R @ (a_b[3:] + cross(V_b[:3], V_b[3:]))])
-    error = np.concatenate([turn_error(R, T_d[:3, :3]), T_d[:3, 3] - T[:3, 3]])
-    return Task(J[rows], bias[rows], error[rows], (V_d - J @ dq)[rows], dV_d[rows])
+    T_d, V_d, dV_d = (*parts, none, none)[:3]
+    return T_d, V_d, dV_d
 
 
 def turn_error(R: Array, R_d: Array) -> Array:
@@ -175,14 +195,9 @@ def rest(model: Model, q: Array, dq: Array, given: Given, posture: Posture | Non
     """ddq_0 of the posture, or nothing."""
     if posture is None:
         return np.zeros(model.n, int)
-    q_p, dq_p, ddq_p = motion(model, given, "posture")
+    e, de, ddq_p = errors(model, q, dq, given, "posture")
     kp, kd = gain(posture.kp, model.n, "kp"), gain(posture.kd, model.n, "kd")
-    return ddq_p + kp @ position_error(model, q, q_p) + kd @ (dq_p - dq)
-
-
-def _signals(reference: Any, posture: Posture | None) -> dict[str, Any]:
-    found = {"reference": reference if callable(reference) else as_pose(reference)}
-    return found if posture is None else found | {"posture": as_reference(posture.reference)}
+    return ddq_p + kp @ e + kd @ de
 
 
 def as_pose(value: Any) -> Any:

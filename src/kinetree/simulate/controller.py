@@ -45,8 +45,16 @@ class Controller(Protocol):
         ...
 
 
+class Stateless:
+    """What controllers without a state of their own share: z is empty."""
+
+    def start(self, model: Model) -> Array:
+        """Nothing, (0,)."""
+        return np.zeros(0)
+
+
 @dataclass(frozen=True, eq=False)
-class Law:
+class Law(Stateless):
     """A function tau = law(t, q, dq) as a controller; with a reference, law(t, q, dq, *values).
 
     reference: a function of t that returns an array or a tuple of arrays, or a Trajectory.
@@ -64,10 +72,6 @@ class Law:
             )
         found = {} if self.reference is None else {"reference": self.reference}
         object.__setattr__(self, "signals", found)
-
-    def start(self, model: Model) -> Array:
-        """No state of its own."""
-        return np.zeros(0)
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
