@@ -40,6 +40,7 @@ def find_robot(name: str, reading: "Reading") -> "Robot":
     from kinetree.cli.waiting import waiting
     from kinetree.loading import MJCF, URDF, load
 
+    check_folders(reading)
     plain = name.lower().replace("-", "_")
     if plain in robots.__all__:
         return as_read(getattr(robots, plain)(), reading)
@@ -49,7 +50,6 @@ def find_robot(name: str, reading: "Reading") -> "Robot":
     if path.suffix.lower() in (*URDF, *MJCF) or (name and path.exists()):
         if not path.exists():
             raise InputError(f"there is no file {name}; expected a robot.{_beside(path)}")
-        check_folders(reading)
         with waiting(f"reading {path.name}"):
             return load(path, **asdict(reading))
     known = ", ".join(robots.__all__)
