@@ -152,6 +152,27 @@ def test_what_a_hand_does_is_recorded(page):
     assert abs(q[0, 0]) < 1e-12 and np.abs(q[:, 1:] - moved[1:]).max() < 1e-9
 
 
+def test_a_free_base_is_recorded_as_well(page, screenshots):
+    """Its attitude is a quaternion, averaged as a rotation."""
+    page.put(kt.robots.quadruped())
+    page.tab("Motion")
+    page.press("Record what I do")
+    page.page.get_by_role("button", name="Finish recording", exact=True).wait_for()
+    page.tab("Joints")
+    base = page.bench.state.robot.model.joint_names[0]
+    page.set_slider(f"{base}.yaw", 1.0)
+    assert page.until(lambda: page.bench.state.q[3] > 0.4)
+    moved = page.bench.state.q
+    page.tab("Motion")
+    page.press("Finish recording")
+    assert page.until(lambda: page.bench.trajectory is not None)
+    motion = page.bench.trajectory
+    np.testing.assert_allclose(motion.q[-1], moved, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(motion.q[:, :4], axis=1), 1, rtol=1e-15)
+    page.tab("Plots")
+    page.shot(screenshots / "workbench_quadruped_recording.png")
+
+
 def test_ellipsoids_are_drawn_at_the_hand(page, screenshots):
     page.tab("Hand")
     page.page.get_by_role("checkbox", name="draw mass").click()
