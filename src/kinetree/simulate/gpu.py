@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.backends.cuda.kernel import device_of
 from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.backends.cuda.toolkit import require_device
 from kinetree.compiler.stepping import NEVER, Run
@@ -43,15 +44,16 @@ def simulate_on_gpu(
     progress: bool | None,
 ) -> GpuTrajectory:
     """See `simulate`, whose checks were made; `acting` are tau, F_ext and the controller."""
-    given = read_given(model, q0, dq0, *acting, parameters)
-    steps = gpu_steps(model, given.setup, acting, method, bound)
-    rows, kept = record_rows(len(times), every)
-    with Progress("simulating", float(times[-1]), progress) as bar:
-        outcome = steps.run(given, times, rows, bar, limits == "stop")
-    controller = known_controller(given.setup.actors.controller)
-    meta = {"method": method.name, "controller": controller, "steps": len(times) - 1}
-    meta |= {"note": None, "compiled": True}
-    return finish(steps.space, given, outcome, times, kept, bound, limits, meta)
+    with device_of(require_device(), (q0, dq0, *acting, *(parameters or {}).values())):
+        given = read_given(model, q0, dq0, *acting, parameters)
+        steps = gpu_steps(model, given.setup, acting, method, bound)
+        rows, kept = record_rows(len(times), every)
+        with Progress("simulating", float(times[-1]), progress) as bar:
+            outcome = steps.run(given, times, rows, bar, limits == "stop")
+        controller = known_controller(given.setup.actors.controller)
+        meta = {"method": method.name, "controller": controller, "steps": len(times) - 1}
+        meta |= {"note": None, "compiled": True}
+        return finish(steps.space, given, outcome, times, kept, bound, limits, meta)
 
 
 class GpuSteps:

@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -106,6 +107,7 @@ class OnGpu(np.ndarray):
     """An array that says that it is on a GPU."""
 
     __cuda_array_interface__ = None
+    device = nullcontext()
 
     def get(self) -> Any:
         return np.asarray(self)
@@ -126,7 +128,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> SimpleNamespace:
         asnumpy=np.asarray,
         ascontiguousarray=lambda x: np.ascontiguousarray(x).view(OnGpu),
         linalg=np.linalg,
-        cuda=SimpleNamespace(get_current_stream=lambda: stream),
+        cuda=SimpleNamespace(get_current_stream=lambda: stream, Device=nullcontext),
         **{name: getattr(np, name) for name in names},
     )
     for name in ("zeros", "empty", "full", "broadcast_to"):

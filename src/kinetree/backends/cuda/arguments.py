@@ -48,6 +48,7 @@ def prepare(cp: Any, name: str, ports: Sequence[Port], given: Sequence[Any]) -> 
         names = ", ".join(port.name for port in ports)
         raise ShapeError(f"{name} takes {len(ports)} arrays ({names}), found {len(given)}.")
     arrays = [on_gpu(cp, name, p.name, x) for p, x in zip(ports, given, strict=True)]
+    check_devices(name, [port.name for port in ports], arrays)
     leads = [lead(name, port, x) for port, x in zip(ports, arrays, strict=True)]
     try:
         leading = np.broadcast_shapes(*leads)
@@ -63,6 +64,17 @@ def prepare(cp: Any, name: str, ports: Sequence[Port], given: Sequence[Any]) -> 
         for x, shape in zip(arrays, wanted, strict=True)
     ]
     return Batch(ready, leading, dtype)
+
+
+def check_devices(name: str, labels: Sequence[str], arrays: Sequence[Any]) -> None:
+    """All arrays on one GPU: no kernel reads the memory of another."""
+    devices = [x.data.device_id for x in arrays]
+    if len(set(devices)) > 1:
+        found = ", ".join(f"{x} is on {k}" for x, k in zip(labels, devices, strict=True))
+        raise InputError(
+            f"the arrays of {name} lie on different GPUs: {found}; expected one. Move them with "
+            "cupy.asarray(...) under `with cupy.cuda.Device(number)`."
+        )
 
 
 def lead(name: str, port: Port, array: Any) -> tuple[int, ...]:
@@ -104,6 +116,7 @@ def target(cp: Any, name: str, port: Port, batch: Batch, out: Any) -> Any:
         return cp.empty(shape, batch.dtype)
     if not isinstance(out, cp.ndarray):
         raise InputError(f"out of {name} is a {type(out).__name__}; expected a cupy.ndarray.")
+    check_devices(name, ("out", "its arguments"), (out, batch.arrays[0]))
     if out.shape != shape:
         raise ShapeError(f"out of {name} for {port.name} has shape {out.shape}, expected {shape}.")
     if not np.can_cast(batch.dtype, out.dtype, "same_kind"):
