@@ -3,6 +3,7 @@
 Random Fourier series that start and end at rest (`kinetree.motion.excitation`) span a linear space,
 joint by joint. Coefficients in that space are improved by random steps that grow after a success
 and shrink after a failure; positions, rates and joint forces stay within their limits throughout.
+Where the limits of force ask for it, all amplitudes are made smaller first.
 """
 
 from collections.abc import Callable
@@ -15,12 +16,14 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import Unknowns, unknowns
-from kinetree.motion.bounds import bounds_of
+from kinetree.motion.bounds import bounds_of, limit_vector
 from kinetree.motion.excitation import excitation
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 
 SAMPLES = 150  # of the motion at which its regressor is looked at
+FORCE = 0.97  # of the limits of force at these samples: peaks lie between them
+SMALLEST = 0.02  # share of the possible amplitude
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,7 @@ def excite(
     periods: int = 1,
     use: float = 0.8,
     center: Any = None,
+    acceleration: Any = None,
     rounds: int = 300,
     friction: str = "symmetric",
     armature: bool = True,
@@ -53,10 +57,14 @@ def excite(
         robot: as far as it is known; its limits of position, speed and force bound the motion.
         duration, dt: whole time and step, s.
         harmonics, periods, use, center: as in `kinetree.motion.excitation`.
+        acceleration: limit of it, rad/s^2 or m/s^2, a number or (n,); None for none.
         rounds: steps of the search.
         friction, armature: what will be unknown; see `unknowns`.
         seed: of the search.
         watch: is told the round and the best condition so far.
+
+    Raises:
+        InputError: the robot cannot even hold itself where the motion starts.
     """
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; expected 1 at least.")
@@ -67,12 +75,13 @@ def excite(
         excitation(robot, duration, dt, seed=seed + k, **options)
         for k in range(2 * harmonics - 3)  # as many as the space has dimensions
     ]
-    space = _Space(fine, robot, use)
+    space = _Space(fine, robot, use, acceleration)
     sought = unknowns(robot, friction, armature)
     kept = list(find_base(sought).kept)
     rng = np.random.default_rng(seed)
     best = np.zeros((len(fine), robot.n))
     best[0] = 1
+    space.shrink(best, FORCE)
     condition = before = _condition(sought, kept, space, best)
     step = 0.5
     for k in range(1, rounds + 1):
@@ -84,6 +93,8 @@ def excite(
         step = min(2.0, step * 1.5) if better else max(0.01, step * 0.93)
         if watch is not None:
             watch(k, condition)
+    if space.shrink(best, 1.0):
+        condition = _condition(sought, kept, space, best)
     q, dq, ddq = space.motion(best, slice(None))
     motion = fine[0].replace(q=q, dq=dq, ddq=ddq)
     return Excitation(motion, condition, before)
@@ -92,30 +103,54 @@ def excite(
 class _Space:
     """Linear combinations of motions about a common centre, scaled into the limits."""
 
-    def __init__(self, motions: list[Trajectory], robot: Robot, use: float) -> None:
-        self.robot, self.use, self.bounds = robot, use, bounds_of(robot.model)
+    def __init__(self, motions: list[Trajectory], robot: Robot, use: float, most: Any) -> None:
+        self.robot, self.bounds, self.amplitude = robot, bounds_of(robot.model), 1.0
+        names = self.bounds.names
+        most = np.inf if most is None else limit_vector(most, names, "acceleration")
         self.center = motions[0].q[0]  # where they all start
-        self.q = np.array([x.q - self.center for x in motions])
-        self.dq = np.array([x.dq for x in motions])
-        self.ddq = np.array([x.ddq for x in motions])
+        self.parts = [
+            np.array([x.q - self.center for x in motions]),
+            np.array([x.dq for x in motions]),
+            np.array([x.ddq for x in motions]),
+        ]
         room = np.minimum(self.bounds.upper - self.center, self.center - self.bounds.lower)
-        self.room = np.where(np.isfinite(room), use * room, np.abs(self.q).max(axis=(0, 1)))
+        room = np.where(np.isfinite(room), use * room, np.abs(self.parts[0]).max(axis=(0, 1)))
+        self.most = room, use * self.bounds.velocity, use * most
 
     def motion(self, c: Array, samples: Any) -> tuple[Array, Array, Array]:
         """q, dq and ddq, (T, n), of coefficients c, (k, n), at some of the samples."""
-        q, dq = (np.einsum("ktn,kn->tn", x, c) for x in (self.q, self.dq))
-        speed = self.use * self.bounds.velocity / np.maximum(np.abs(dq).max(axis=0), 1e-12)
-        scale = np.minimum(self.room / np.maximum(np.abs(q).max(axis=0), 1e-12), speed)
-        ddq = np.einsum("ktn,kn->tn", self.ddq[:, samples], c)
-        return self.center + scale * q[samples], scale * dq[samples], scale * ddq
+        q, dq, ddq = (np.einsum("ktn,kn->tn", x, c) for x in self.parts)
+        peaks = [np.maximum(np.abs(x).max(axis=0), 1e-12) for x in (q, dq, ddq)]
+        shares = [most / peak for most, peak in zip(self.most, peaks, strict=True)]
+        scale = self.amplitude * np.min(shares, axis=0)
+        return self.center + scale * q[samples], scale * dq[samples], scale * ddq[samples]
+
+    def load(self, state: tuple[Array, Array, Array]) -> Array:
+        """Largest force of each joint, as a share of its limit, (n,)."""
+        tau = self.robot.inverse_dynamics(*state)
+        return np.abs(tau).max(axis=0) / self.bounds.effort
+
+    def shrink(self, c: Array, share: float) -> bool:
+        """Smaller amplitudes until joints stay within a share of their forces; whether it did."""
+        before = self.amplitude
+        while np.any((load := self.load(self.motion(c, slice(None)))) > share):
+            self.amplitude = 0.9 * self.amplitude
+            if self.amplitude < SMALLEST:
+                k = int(load.argmax())
+                limit = self.bounds.effort[k]
+                raise InputError(
+                    f"joint {self.bounds.names[k]!r} needs {load[k] * limit:.4g} of its "
+                    f"{limit:.4g} N m (N) to hold the robot where the motion starts; give another "
+                    "center, or a robot with other limits."
+                )
+        return self.amplitude < before
 
 
 def _condition(sought: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
     """Condition of the base regressor with unit columns; infinite beyond the limits of force."""
-    samples = slice(None, None, max(1, space.q.shape[1] // SAMPLES))
+    samples = slice(None, None, max(1, space.parts[0].shape[1] // SAMPLES))
     state = space.motion(c, samples)
-    tau = space.robot.inverse_dynamics(*state)
-    if np.any(np.abs(tau) > space.bounds.effort):
+    if np.any(space.load(state) > FORCE):
         return np.inf
     W = sought.regressor(*state)[..., kept].reshape(-1, len(kept))
     lengths = np.linalg.norm(W, axis=0)

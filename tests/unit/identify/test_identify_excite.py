@@ -1,5 +1,7 @@
 """Planned motions: better than the random ones they start from, and within all limits."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from identified_robots import spatial_arm
@@ -20,9 +22,40 @@ def test_the_search_improves_the_condition_within_the_limits(robot):
     assert np.all(motion.q >= bounds.lower) and np.all(motion.q <= bounds.upper)
     assert np.all(np.abs(motion.dq) <= 0.8001 * bounds.velocity)
     tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    assert np.all(np.abs(tau) <= 1.02 * bounds.effort)  # between the samples looked at
+    assert np.all(np.abs(tau) <= bounds.effort)
     for x in (motion.dq, motion.ddq):
         assert np.abs(x[[0, -1]]).max() < 1e-9  # from rest to rest
+
+
+def with_effort(robot, effort):
+    joints = [
+        dataclasses.replace(x, limits=dataclasses.replace(x.limits, effort=e))
+        for x, e in zip(robot.model.joints, effort, strict=True)
+    ]
+    return kt.Robot(robot.model.replace(joints=tuple(joints)))
+
+
+def test_weak_joints_get_a_smaller_motion_and_too_weak_ones_are_named():
+    robot = with_effort(kt.robots.panda(), [32, 32, 32, 32, 4, 4, 4])
+    found = excite(robot, 8, 0.02, rounds=20)
+    assert np.isfinite(found.before) and found.condition <= found.before
+    motion = found.motion
+    tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    assert np.all(np.abs(tau).max(axis=0) <= bounds_of(robot.model).effort)
+    with pytest.raises(
+        InputError, match=r"'panda_joint2' needs .* of its 5 N m .* give another cen"
+    ):
+        excite(with_effort(robot, [5] * 7), 8, 0.02, rounds=5)
+
+
+def test_accelerations_stay_below_a_limit_that_is_given():
+    free = excite(spatial_arm(), 8, 0.02, rounds=10).motion
+    assert np.abs(free.ddq).max() > 3
+    limit = np.array([3.0, 2.0, np.inf])
+    motion = excite(spatial_arm(), 8, 0.02, rounds=10, acceleration=limit, use=0.9).motion
+    assert np.all(np.abs(motion.ddq).max(axis=0) <= 0.9 * limit)
+    with pytest.raises(InputError, match=r"acceleration is .* expected limits above 0"):
+        excite(spatial_arm(), acceleration=-1)
 
 
 def test_rates_are_those_of_the_positions():
