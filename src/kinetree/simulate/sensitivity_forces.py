@@ -1,6 +1,7 @@
 """What acts on a robot, f = (tau, dz, F_ext), and how it changes with the state and with inputs."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
@@ -19,6 +21,8 @@ from kinetree.simulate.sensitivity_inputs import PARAMETERS, Input
 from kinetree.simulate.sensitivity_tangents import tangents
 from kinetree.simulate.space import Space
 from kinetree.simulate.system import Actors
+
+DOUBLE = ("float64",)
 
 
 class ForceChanges:
@@ -39,8 +43,16 @@ class ForceChanges:
         self.fed = {"p": [x for x in constants if x.place is not None], "s": list(samples)}
         self.wrt = ["x", *(name for name, given in self.fed.items() if given)]
         self.wrt += ["pi"] if by_pi else []
-        self.value = Kernel(graph, "forces", dtypes=("float64",))
-        self.slope = Kernel(self.differentiated(graph, space), "slopes", dtypes=("float64",))
+        self.graph = graph
+        slope = self.differentiated(graph, space)
+        # constant forces have slopes of zeros and ones, for which no code is needed
+        idle = slope.operations == 0
+        self.slope = partial(interpret, slope) if idle else Kernel(slope, "slopes", dtypes=DOUBLE)
+
+    @cached_property
+    def value(self) -> Kernel:
+        """The kernel of f, where its wrenches are needed."""
+        return Kernel(self.graph, "forces", dtypes=DOUBLE)
 
     def differentiated(self, graph: Graph, space: Space) -> Graph:
         """d f/d(x along tangents; what is asked for of p and s; pi)."""

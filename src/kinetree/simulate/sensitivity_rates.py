@@ -11,7 +11,7 @@ regressor; only forces and controllers are differentiated through their graphs.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -45,12 +45,16 @@ class RateChanges:
         self.forces = ForceChanges(space, actors, feed, self.constants, self.samples)
         self.data_of = partial(free_data, feed, self.free)
         make = partial(compile_kernel, self.model, free=self.free)
-        self.dynamics = make("inverse_dynamics", wrenches=self.loaded)
         self.derivatives = make("inverse_dynamics_derivatives", wrenches=self.loaded)
         self.mass_matrix = make("mass_matrix")
         names = [x.name for x in self.constants if x.name in (PARAMETERS, *self.free)]
         names += ["F_ext"] if self.loaded else []
         self.by = {name: self.slope_of_dynamics(name) for name in names}
+
+    @cached_property
+    def dynamics(self) -> Kernel:
+        """Inverse dynamics, where dry friction must be looked at."""
+        return compile_kernel(self.model, "inverse_dynamics", free=self.free, wrenches=self.loaded)
 
     def slope_of_dynamics(self, name: str) -> Kernel:
         """d ID/d one of its arguments; ID is linear in pi, with the regressor as its slope."""

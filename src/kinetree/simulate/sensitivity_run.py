@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.backends.kernel import Kernel
 from kinetree.errors import InputError
 from kinetree.simulate.inputs import Setup
 from kinetree.simulate.loop import FixedSteps, with_stop
@@ -25,9 +24,7 @@ class StepRun:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         feed = with_stop(setup.feed, self.space)
         self.rates = RateChanges(self.space, setup.actors, feed, inputs)
-        self.changes = StepChanges(self.space, self.method)
-        graphs = steps.stepping.stages
-        self.stages = [Kernel(graph, "stage", dtypes=("float64",)) for graph in graphs]
+        self.changes = StepChanges(self.space, self.method, steps.stepping.stages)
 
     def all(
         self, x: Array, setup: Setup, times: Array, inputs: Sequence[Input]
@@ -45,7 +42,7 @@ class StepRun:
         table = self.steps.table(feed, stages, setup.batch)
         table = np.broadcast_to(table, (*table.shape[:2], B, table.shape[-1]))
         found = np.empty((E, B, self.columns, N))
-        block = max(1, SCRATCH // (B * N * (self.columns + N) * (len(self.stages) + 2)))
+        block = max(1, SCRATCH // (B * N * (self.columns + N) * (len(self.method.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))
             found[part], reached = self.block(x[part], params, table[part], stages[part], h[part])
@@ -58,7 +55,7 @@ class StepRun:
         """Directions of a step: its state, constants, and samples at each of its stages."""
         constants = sum(x.size for x in self.rates.constants)
         samples = sum(x.size for x in self.rates.samples)
-        return self.space.rates + constants + samples * len(self.stages)
+        return self.space.rates + constants + samples * len(self.method.stages)
 
     def block(
         self, x: Array, params: Array, table: Array, stages: Array, h: Array
@@ -70,13 +67,13 @@ class StepRun:
         dx = np.zeros((E * B, self.columns, N))
         dx[:, np.arange(N), np.arange(N)] = 1
         begun, dbegun, ks, dks = x, dx, [], []
-        for i, stage in enumerate(self.stages):
+        for i in range(len(self.method.stages)):
             t, s = np.repeat(stages[:, i], B), table[:, i].reshape(E * B, -1)
             k, tau = self.steps.system.rate(t, begun, p, s)
             ks.append(k)
             dks.append(self.rate_change(t, begun, p, s, k, tau, dbegun, i))
             dbegun = self.changes.move(i, h, x, ks, dx, dks)
-            begun = stage(h, x, *ks)
+            begun = self.changes.reach(i, h, x, ks)
         return dbegun.reshape(E, B, self.columns, N), begun.reshape(E, B, -1)
 
     def rate_change(
@@ -106,11 +103,11 @@ class StepRun:
             by[x.name] = found[..., at : at + x.size].reshape(*lead, *x.shape)
             at += x.size
         width = sum(x.size for x in self.rates.samples)
-        rest = found[..., at:].reshape(*lead, len(self.stages), width)
+        rest = found[..., at:].reshape(*lead, len(self.method.stages), width)
         at = 0
         for x in self.rates.samples:
             part = rest[..., at : at + x.size]
-            by[x.name] = part.reshape(*lead, len(self.stages), *x.shape)
+            by[x.name] = part.reshape(*lead, len(self.method.stages), *x.shape)
             at += x.size
         return {x.name: by[x.name] for x in inputs if x.name not in STATE}
 

@@ -16,39 +16,64 @@ import numpy as np
 from kinetree.algorithms.derivatives.linearize import discretize, turning
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Port
+from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import jvp
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.simulate.integrators import Method
 from kinetree.simulate.space import Space
+from kinetree.simulate.velocity import plain
 
 
 class Way:
-    """The tangent vector of one stage, v(h, r, k_1, ...) with r = (dq, z), and its changes."""
+    """The tangent vector of one stage, v(h, r, k_1, ...) with r = (dq, z), and its changes.
+
+    Where every joint adds, v is linear in r and k, and the stage runs on arrays of steps as it is.
+    """
 
     def __init__(self, space: Space, stage: Callable[..., Array], i: int) -> None:
-        rest = space.size - space.model.nq
+        self.space, self.stage = space, stage
         self.stays = _Stays(space)
-
-        def function(h: Any, r: Array, *k: Array) -> Array:
-            x = np.concatenate([np.zeros(space.model.nq, int), r])  # v does not look at q
-            return stage(self.stays, h, x, k)
-
+        self.adds = plain(space.model)
+        if self.adds:
+            self.value = self.added
+            return
+        rest = space.size - space.model.nq
         ports = [Port("h", ()), Port("r", (rest,))]
         ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
-        graph = optimise(trace(function, ports, [("v", ())]))
+        graph = optimise(trace(self.vector, ports, [("v", ())]))
         self.value = Kernel(graph, "v", dtypes=("float64",))
         names = [port.name for port in ports[1:]]
-        self.change = Kernel(optimise(jvp(graph, names)), "dv", dtypes=("float64",))
+        self.slope = Kernel(optimise(jvp(graph, names)), "dv", dtypes=("float64",))
+
+    def change(self, h: Array, at: Sequence[Array], along: Sequence[Array]) -> Array:
+        """Changes of v, (S, c, N), at (r, k_1, ...), each (S, N), along changes, each (S, c, N)."""
+        if self.adds:
+            return self.added(h[:, None], *along)
+        return self.slope(h[:, None], *(y[:, None] for y in at), *along)
+
+    def vector(self, h: Any, r: Array, *k: Array) -> Array:
+        """V, its entries along the first axis; it does not look at q."""
+        q = np.zeros((self.space.model.nq, *r.shape[1:]), int)
+        return self.stage(self.stays, h, np.concatenate([q, r]), k)
+
+    def added(self, h: Array, r: Array, *k: Array) -> Array:
+        """V of many steps, (S, ..., N)."""
+        return np.moveaxis(self.vector(h, *(np.moveaxis(y, -1, 0) for y in (r, *k))), 0, -1)
 
 
 class _Stays:
     """A space in which a stage ends where it began: `plus` is the tangent vector itself."""
 
     def __init__(self, space: Space) -> None:
-        self.model, self.split, self.inverse_rate = space.model, space.split, space.inverse_rate
+        self.model = space.model
+        self.inverse_rate = _unturned if plain(space.model) else space.inverse_rate
+
+    def split(self, x: Array) -> tuple[Array, Array, Array]:
+        """q, dq and z, along the first axis."""
+        a, b = self.model.nq, self.model.nq + self.model.n
+        return x[:a], x[a:b], x[b:]
 
     def plus(self, x: Array, v: Array) -> Array:
         """Where to, seen from x."""
@@ -59,12 +84,27 @@ class _Stays:
         return after
 
 
-class StepChanges:
-    """A method on a space, ready to carry changes through its stages."""
+def _unturned(u: Array, k: Array) -> Array:
+    return k
 
-    def __init__(self, space: Space, method: Method) -> None:
+
+class StepChanges:
+    """A method on a space, ready to carry states and changes through its stages.
+
+    graphs: of the states that stages lead to.
+    """
+
+    def __init__(self, space: Space, method: Method, graphs: Sequence[Graph]) -> None:
         self.space = space
         self.ways = [Way(space, stage, i) for i, stage in enumerate(method.stages)]
+        turns = () if plain(space.model) else graphs
+        self.stages = [Kernel(graph, "stage", dtypes=("float64",)) for graph in turns]
+
+    def reach(self, i: int, h: Array, x: Array, k: Sequence[Array]) -> Array:
+        """States after stage i, (S, x)."""
+        if self.stages:
+            return self.stages[i](h, x, *k)
+        return x + self.ways[i].value(h, x[:, self.space.model.nq :], *k)
 
     def move(
         self, i: int, h: Array, x: Array, k: Sequence[Array], dx: Array, dk: Sequence[Array]
@@ -78,8 +118,7 @@ class StepChanges:
         """
         model, way = self.space.model, self.ways[i]
         n, r = model.n, x[:, model.nq :]
-        wide = [y[:, None] for y in (h, r, *k)]
-        v = way.change(*wide, dx[..., n:], *dk)
+        v = way.change(h, (r, *k), (dx[..., n:], *dk))
         turned = moved(model, way.value(h, r, *k)[:, :n], dx[..., :n], v[..., :n])
         return np.concatenate([turned, dx[..., n:] + v[..., n:]], -1)
 
