@@ -1,11 +1,13 @@
 """The limit checker: what a trajectory asks of every joint, against what the joint can do."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of, with_limits
 from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.limit_report import JointLoad, LimitReport, Violation
@@ -34,6 +36,8 @@ def check_limits(
     """
     robot = robot_of(trajectory, robot, "a check of limits")
     check_single(trajectory, "a check of limits")
+    if not 0 <= tolerance < inf:  # not a number would forgive everything
+        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
     bounds = with_limits(bounds_of(robot.model), effort, velocity)
     loads = loads_of(robot, trajectory, bounds)
     joints = tuple(_joint_load(loads, bounds, k) for k in range(len(bounds.names)))

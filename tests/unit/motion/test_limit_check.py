@@ -135,6 +135,14 @@ def test_other_limits_can_be_asked_for():
             robot.check(named, effort=bad)
 
 
+@pytest.mark.parametrize("wrong", [-0.1, float("nan"), float("inf")])
+def test_a_tolerance_that_would_forgive_everything_is_refused(wrong):
+    robot = wheel()
+    motion = MOTIONS["sine"][0].replace(joint_names=("spin",), model=robot.model)
+    with pytest.raises(InputError, match=r"tolerance is .*; expected a share"):
+        robot.check(motion, tolerance=wrong)
+
+
 def test_one_sample_is_a_motion_too():
     robot = lift(effort=20)
     still = Trajectory(t=[0], q=[[0]], dq=[[0]], ddq=[[0]], model=robot.model)
