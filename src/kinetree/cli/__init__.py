@@ -27,6 +27,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away: nothing is left to say
         drop_output()
         sys.exit(NO_READER)
+    except SystemExit as error:  # rich exits by itself, and its code 1 is a verdict here
+        sys.exit(NO_READER if isinstance(error.__context__, BrokenPipeError) else error.code)
     except OSError as error:  # a full disk, a folder that may not be read
         drop_output()
         end(FAULT, str(error))

@@ -43,7 +43,10 @@ def test_a_reader_that_wants_one_row(warm):
     assert words == "kinetree: standard input has no columns of dq and ddq: taken as zero.\n"
 
 
-@pytest.mark.parametrize("line", ["export humanoid", "info humanoid --json", "simulate rp -o -"])
+@pytest.mark.parametrize(
+    "line",
+    ["export humanoid", "info humanoid --json", "simulate rp -o -", "info panda", "id --help"],
+)
 def test_other_output_may_be_cut_too(warm, line):
     with warm.start(line, stdin=subprocess.DEVNULL) as process:
         process.stdout.close()
