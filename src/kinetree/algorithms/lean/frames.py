@@ -51,9 +51,9 @@ def place_frames(model: Model) -> list[Placement]:
             R, turn = M[:3, :3], (WIDE(1), WIDE(0))
         placements.append(
             Placement(
-                R=_clean(R, 1.0),
-                p=_clean(M[:3, 3], size),
-                turn=tuple(_clean(np.array(turn), 1.0).tolist()),  # type: ignore[arg-type]
+                R=_without_dust(R),
+                p=_cleared(M[:3, 3], size).astype(np.float64),
+                turn=tuple(_without_dust(np.array(turn)).tolist()),  # type: ignore[arg-type]
                 X=X[i],
             )
         )
@@ -126,12 +126,15 @@ def _sparse_turn(R: Array) -> tuple[Array, tuple[float, float]]:
     return R_c, (turned[0, 0], turned[1, 0])
 
 
-def _clean(x: Array, size: float) -> Array:
-    """Doubles, with zeros where only rounding is left; entries of rotations also at 1 and -1."""
-    rounded = np.where(np.abs(x) < DUST * size, WIDE(0), x)
-    if size == 1.0:
-        rounded = np.where(np.abs(np.abs(rounded) - 1) < DUST, np.sign(rounded), rounded)
-    return rounded.astype(np.float64)
+def _cleared(x: Array, size: float) -> Array:
+    """`x` with zeros where only rounding is left."""
+    return np.where(np.abs(x) < DUST * size, WIDE(0), x)
+
+
+def _without_dust(R: Array) -> Array:
+    """Entries of a rotation as doubles, at 0, 1 or -1 where only rounding is between."""
+    R = _cleared(R, 1.0)
+    return np.where(np.abs(np.abs(R) - 1) < DUST, np.sign(R), R).astype(np.float64)
 
 
 def _across(x: Array, z: Array) -> Array:
