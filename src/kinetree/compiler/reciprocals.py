@@ -13,6 +13,7 @@ from kinetree.compiler.prune import with_args
 MANY = 4  # divisions by one number from which its reciprocal pays
 
 ONE = Node("const", (), 1.0)
+Key = tuple[str, tuple[int, ...], str]
 
 
 def reciprocals(graph: Graph) -> Graph:
@@ -22,6 +23,7 @@ def reciprocals(graph: Graph) -> Graph:
     if not many:
         return graph
     nodes: list[Node] = [ONE]
+    known: dict[Key, int] = {}  # a product with 1 / d may stand there already
     place: list[int] = []  # the new node of each old one
     inverse: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
@@ -30,16 +32,19 @@ def reciprocals(graph: Graph) -> Graph:
             place.append(0)
         elif node.op == "div" and node.args[1] in inverse:
             r = inverse[node.args[1]]
-            place.append(append(nodes, Node("mul", (args[0], r))) if args[0] else r)
+            place.append(append(nodes, known, Node("mul", (args[0], r))) if args[0] else r)
         else:
-            place.append(append(nodes, with_args(node, args)))
+            place.append(append(nodes, known, with_args(node, args)))
         if i in many:
-            inverse[i] = append(nodes, Node("div", (0, place[i])))
+            inverse[i] = append(nodes, known, Node("div", (0, place[i])))
     results = tuple(tuple(place[node] for node in result) for result in graph.results)
     return graph.with_nodes(nodes, results)
 
 
-def append(nodes: list[Node], node: Node) -> int:
-    """The position of a node behind the others."""
-    nodes.append(node)
-    return len(nodes) - 1
+def append(nodes: list[Node], known: dict[Key, int], node: Node) -> int:
+    """The position of a node, behind the others where there is none like it."""
+    args = tuple(sorted(node.args)) if node.op == "mul" else node.args
+    position = known.setdefault((node.op, args, repr(node.value)), len(nodes))
+    if position == len(nodes):
+        nodes.append(node)
+    return position

@@ -44,3 +44,13 @@ def test_a_reciprocal_that_is_there_is_taken() -> None:
 
     counts = reciprocals(trace(function, [Port("x", (MANY + 2,))])).count()
     assert counts["div"] == 1 and counts["mul"] == MANY + 1 and counts["const"] == 1
+
+
+def test_products_with_a_reciprocal_that_are_there_already_stay_single() -> None:
+    """x / d and x (1 / d) become the same product, in whichever order they come."""
+    ports = [Port("x", (MANY,)), Port("d", ())]
+    before = trace(lambda x, d: np.array([*(x * (1 / d)), *(x / d)]), ports)
+    after = trace(lambda x, d: np.array([*(x / d), *(x * (1 / d))]), ports)
+    for graph in (before, after):
+        counts = optimise(graph).count()
+        assert counts["div"] == 1 and counts["mul"] == MANY
