@@ -46,7 +46,7 @@ def identify(
     plans one):
 
     ```
-    kinetree identify arm.urdf data.csv -o found.urdf --report findings
+    kinetree identify arm.urdf data.csv -o found.urdf --report findings.html
     ```
 
     Parameters
@@ -56,7 +56,7 @@ def identify(
     test:
         Another recording to try the result on; else the end of the first is held out.
     report:
-        Folder for a report with plots.
+        File for a report with plots, .html; or a folder for one in Markdown.
     method:
         "ordinary", "weighted" or "robust" least squares.
     friction:

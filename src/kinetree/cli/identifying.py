@@ -14,9 +14,12 @@ from kinetree.cli.show import console, print_json, table
 from kinetree.cli.trajectories import as_file
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
+from kinetree.counting import counted
 from kinetree.errors import InputError
+from kinetree.extras import need
 from kinetree.identify import Identification, identify, read_recording
 
+PAGES = (".html", ".htm")
 WRITERS = {".urdf": "to_urdf", ".xml": "to_mjcf", ".mjcf": "to_mjcf"}
 
 
@@ -47,6 +50,8 @@ def run_identify(
             f"-o is {files.output}; expected a name that ends with .urdf, .xml or .mjcf."
         )
     check_output(files.output, files.robot)
+    if files.report is not None:
+        check_report(files.report)
     for path in (files.data, files.test):
         if path not in (None, STREAM) and not Path(path).is_file():
             raise InputError(f"{path} is no file; expected a recording.")
@@ -58,7 +63,7 @@ def run_identify(
         other = read_recording(files.test, robot, cutoff=cutoff, degrees=degrees)
     found = _with_progress(robot, recording, test=other, **options)
     files.output.write_text(getattr(found.robot, writer)(), encoding="utf-8")
-    report = None if files.report is None else str(found.save_report(files.report))
+    report = None if files.report is None else str(write_report(found, files.report))
     if json:
         print_json(document(found) | {"output": str(files.output), "report": report})
         return
@@ -66,6 +71,27 @@ def run_identify(
     console().print(f"robot   {files.output}", soft_wrap=True)
     if report is not None:
         console().print(f"report  {report}", soft_wrap=True)
+
+
+def check_report(path: Path) -> None:
+    """Refuse a place for the report before anything is computed for it."""
+    if path.suffix.lower() in PAGES:
+        if path.is_dir() or not path.parent.is_dir():
+            raise InputError(f"--report is {path}; expected a file in a folder that is there.")
+        return
+    if path.exists() and not path.is_dir():
+        raise InputError(f"--report is {path}, a file; expected a folder, or a name with .html.")
+    need("matplotlib.figure", "plot", "a report in a folder (one with .html needs nothing)")
+
+
+def write_report(found: Identification, path: Path) -> Path:
+    """One page where the name ends with .html, else a folder with report.md and its plots."""
+    if path.suffix.lower() not in PAGES:
+        return found.save_report(path)
+    from kinetree.views.identification_page import identification_page
+
+    path.write_text(identification_page(found), encoding="utf-8")
+    return path
 
 
 def _with_progress(robot: Any, recording: Any, **options: Any) -> Identification:
@@ -104,8 +130,9 @@ def show(found: Identification) -> None:
     title = f"{found.robot.name}: joint forces on held-out motion, N m or N"
     screen.print(table(title, heads, rows))
     screen.print(
-        f"{data['base_parameters']} base parameters of {data['unknowns']} unknowns, condition "
-        f"{data['condition']:.3g}, {data['samples']} samples."
+        f"{counted(data['base_parameters'], 'base parameter')} of "
+        f"{counted(data['unknowns'], 'unknown')}, condition "
+        f"{data['condition']:.3g}, {counted(data['samples'], 'sample')}."
     )
     for note in found.notes:
         screen.print(f"note: {note}")

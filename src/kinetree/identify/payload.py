@@ -6,10 +6,11 @@ import numpy as np
 
 from kinetree.algorithms.parameters import LINK
 from kinetree.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError
+from kinetree.identify.base import Base, told
 from kinetree.identify.consistent import descend, unknowns_at
 from kinetree.identify.identify import row_memory
-from kinetree.identify.least_squares import fit
+from kinetree.identify.least_squares import Fit, fit
 from kinetree.identify.physical import (
     coordinates,
     definite,
@@ -31,8 +32,9 @@ class Payload:
     """A body in `frame`: m, kg, com, m, I_com, kg m^2 about the centre.
 
     parameters: m, h and I about the frame's origin, (10,), by least squares alone, with their
-    standard_error. condition: of the regressor; large where the motion tells little of the body.
-    robot: with the payload.
+    standard_error; NaN where the motion tells nothing of one by itself. untold: names of those;
+    the body then is as compact as the rest allows. condition: of the regressor; large where the
+    motion tells little of the body. robot: with the payload.
     """
 
     m: float
@@ -43,6 +45,7 @@ class Payload:
     standard_error: Array
     condition: float
     robot: Robot
+    untold: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         moments = np.linalg.eigvalsh(self.I_com)
@@ -56,6 +59,7 @@ class Payload:
         return (
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
             f"centre ({centre}) m, principal moments ({moments}) kg m^2"
+            + (f"; not told by the motion: {', '.join(self.untold)}" if self.untold else "")
         )
 
 
@@ -71,7 +75,12 @@ def identify_payload(
         method: as in `identify`.
 
     Returns:
-        The most likely payload that exists.
+        The most likely payload that exists. Positions held still tell its mass and centre; its
+        inertia needs motion.
+
+    Raises:
+        InputError: there is no payload, or less than none.
+        SingularityError: the motion does not tell its mass.
     """
     model = robot.model
     place = model.frame(frame)
@@ -85,16 +94,42 @@ def identify_payload(
     turn = _into_link(place.T_if)
     Y = robot.regressor(*state)[..., at] @ turn
     rest = data.tau - robot.inverse_dynamics(*state)
-    found = fit(Y, rest, method, lag=row_memory(data, 1, None))
-    x = _exists(found.beta, np.linalg.inv(found.covariance))
+    kept, K = told(Y)
+    found = fit(Y[..., kept], rest, method, lag=row_memory(data, 1, None))
+    alone = [name == "identified" for name in Base(LINK, tuple(kept), K).status()]
+    _check_mass(found, alone[0])
+    beta, error = np.full(10, np.nan), np.full(10, np.nan)
+    beta[kept], error[kept] = found.beta, found.standard_error
+    beta[~np.array(alone)] = error[~np.array(alone)] = np.nan
+    x = _exists(found.beta, np.linalg.inv(found.covariance), K)
     m, com = float(x[0]), x[1:4] / x[0]
-    J = pseudo_of(x)
-    S = J[:3, :3] - m * np.outer(com, com)
+    S = pseudo_of(x)[:3, :3] - m * np.outer(com, com)
     I_com = np.trace(S) * np.eye(3) - S
     return Payload(
-        m, com, I_com, frame or model.tool, found.beta, found.standard_error, found.condition,
+        m, com, I_com, frame or model.tool, beta, error, found.condition,
         robot.with_payload(m, com, I_com, frame),
+        tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
     )  # fmt: skip
+
+
+def _check_mass(found: Fit, told: bool) -> None:
+    """Refuse what has no mass; its parameter is the first where the motion tells it."""
+    if not told:
+        raise SingularityError(
+            "the recording does not tell the mass of the payload from the rest of it; expected "
+            "joints that lift it, in several positions or in motion."
+        )
+    m, error = float(found.beta[0]), float(found.standard_error[0])
+    if m < 3 * error and m > -3 * error:
+        raise InputError(
+            f"there is no payload that the recording tells from none: {m:.3g} kg, give or take "
+            f"{1.96 * error:.2g} kg."
+        )
+    if m <= 0:
+        raise InputError(
+            f"the recording asks for a payload of {m:.3g} kg; expected a positive mass. "
+            "Check the sign of tau, and that the robot's own parameters are those of the recording."
+        )
 
 
 def _into_link(T_if: Array) -> Array:
@@ -103,20 +138,16 @@ def _into_link(T_if: Array) -> Array:
     return np.array([parameters_of(T_if @ pseudo_of(unit) @ T_if.T) for unit in units]).T
 
 
-def _exists(beta: Array, weight: Array) -> Array:
-    """The body most likely given beta and its inverse covariance; beta itself where it exists."""
-    if np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
+def _exists(beta: Array, weight: Array, K: Array) -> Array:
+    """The body x most likely given beta = K x and its inverse covariance; beta where it is one."""
+    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
         return beta
-    if beta[0] <= 0:
-        raise InputError(
-            f"the recording asks for a payload of {beta[0]:.3g} kg; expected a positive mass. "
-            "Check the sign of tau, and that the robot's own parameters are those of the recording."
-        )
-    m, com = float(beta[0]), beta[1:4] / beta[0]
-    S = pseudo_of(beta)[:3, :3] - m * np.outer(com, com)
+    guess = np.linalg.lstsq(K, beta, rcond=None)[0]
+    m, com = float(guess[0]), guess[1:4] / guess[0]
+    S = pseudo_of(guess)[:3, :3] - m * np.outer(com, com)
     J0 = definite(m, com, np.trace(S) * np.eye(3) - S, m)
     P, p = prior_rows(J0)
     root = np.linalg.cholesky(weight).T
-    A, b = np.vstack([root, WEAK * P]), np.concatenate([root @ beta, WEAK * p])
+    A, b = np.vstack([root @ K, WEAK * P]), np.concatenate([root @ beta, WEAK * p])
     theta, _ = descend(A, b, coordinates(J0), 1, 1.0)
     return unknowns_at(theta, 1)[0]

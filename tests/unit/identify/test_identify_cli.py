@@ -71,3 +71,17 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
     found = program(folder, "arm.urdf", "bad.csv", "-o", "o.urdf")
     assert found.returncode == 2 and "times must increase" in found.stderr
     assert not (folder / "o.urdf").exists()
+
+
+def test_the_report_is_one_page_or_a_folder(folder):
+    found = program(folder, "arm.urdf", "data.csv", "-o", "out.urdf", "--report", "page.html")
+    assert found.returncode == 0 and "report  page.html" in found.stdout
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>") and "Izz[upper]" in page
+    for place, text in (
+        ("arm.urdf", "a file; expected a folder"),
+        ("no/page.html", "a folder that"),
+    ):
+        found = program(folder, "arm.urdf", "data.csv", "-o", "new.urdf", "--report", place)
+        assert found.returncode == 2 and text in " ".join(found.stderr.split())
+        assert not (folder / "new.urdf").exists()  # refused before anything is computed

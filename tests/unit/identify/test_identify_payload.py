@@ -5,7 +5,7 @@ import pytest
 from identified_robots import arm_motion, spatial_arm, with_drives
 
 import kinetree as kt
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError
 from kinetree.identify import identify_payload, simulated_recording
 from kinetree.motion import excitation
 from kinetree.spatial.inertia import pseudo_inertia
@@ -75,3 +75,39 @@ def test_an_arm_of_three_joints_leaves_some_of_it_open():
     data = simulated_recording(robot.with_payload(1.0, (0.05, 0, 0)), arm_motion(robot))
     found = identify_payload(robot, data)
     assert found.condition > 1 and found.m == pytest.approx(1.0, rel=1e-6)
+
+
+def test_positions_held_still_tell_mass_and_centre(panda, motion):
+    still = motion.replace(dq=0 * motion.dq, ddq=0 * motion.ddq)
+    data = simulated_recording(panda.with_payload(*LOAD), still, torque_noise=0.1)
+    found = identify_payload(panda, data)
+    assert found.m == pytest.approx(2.0, abs=0.02) and found.com == pytest.approx(LOAD[1], abs=0.01)
+    assert found.untold == ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    assert np.all(np.isnan(found.parameters) == [False] * 4 + [True] * 6)
+    assert np.linalg.eigvalsh(pseudo_inertia(found.m, found.com, found.I_com))[0] > 0
+    assert "not told by the motion: Ixx, Ixy" in str(found)
+    assert "nan" not in found._repr_html_()
+
+
+def test_a_scara_tells_what_it_can_feel_of_a_payload():
+    robot = kt.robots.scara()
+    true = robot.with_payload(1.5, (0.02, 0.01, -0.05), np.diag([1e-3, 1e-3, 2e-3]))
+    data = simulated_recording(true, excitation(robot, 8, 0.01), torque_noise=0.02)
+    found = identify_payload(robot, data)
+    assert found.m == pytest.approx(1.5, abs=0.05) and "hz" in found.untold
+    assert found.com[:2] == pytest.approx([0.02, 0.01], abs=0.01)
+    q = robot.random(0)
+    expected = true.mass_matrix(q) - robot.mass_matrix(q)
+    assert np.abs(found.robot.mass_matrix(q) - true.mass_matrix(q)).max() < 0.1 * expected.max()
+
+
+def test_no_payload_and_a_mass_that_nothing_lifts_are_told(panda, motion):
+    data = simulated_recording(panda, motion, torque_noise=0.1)
+    with pytest.raises(InputError, match=r"no payload that the recording tells from none: .* kg"):
+        identify_payload(panda, data)
+    upright = kt.Builder("turntable").link("base").link("table", 1.0)
+    upright.joint("turn", "revolute", "base", "table", axis=(0, 0, 1))
+    table = kt.Robot(upright.build())
+    data = simulated_recording(table.with_payload(1.0, (0.1, 0, 0)), excitation(table, 5, 0.01))
+    with pytest.raises(SingularityError, match="does not tell the mass of the payload"):
+        identify_payload(table, data)
