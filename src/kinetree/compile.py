@@ -18,6 +18,7 @@ from kinetree.errors import InputError
 from kinetree.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.quantities import DERIVED, QUANTITIES, Quantity, check_inertia, find_quantity
+from kinetree.targets import unseen
 from kinetree.traced import stored_graph
 
 __all__ = [
@@ -131,7 +132,7 @@ def compile_kernel(
     graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
     doc = f"{name} of {model.name}: {quantity.doc}"
     if quantity.wrenches and not wrenches and not free:
-        more = partial(compile_kernel, model, name, wrenches=True, target=target)
+        more = partial(unseen, compile_kernel, model, name, wrenches=True, target=target)
         return kind(graph, name, doc, more=("F_ext", more))
     return kind(graph, name, doc)
 

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, overload
 
+from kinetree.targets import unseen
+
 if TYPE_CHECKING:
     from kinetree.backends.kernel import Kernel
 
@@ -33,6 +35,6 @@ class Compiled:
             return self
         from kinetree.compile import compile_kernel
 
-        kernel = compile_kernel(robot.model, self.name)
+        kernel = unseen(compile_kernel, robot.model, self.name)
         robot.__dict__[self.name] = kernel
         return kernel

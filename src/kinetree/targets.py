@@ -3,7 +3,8 @@
 They stand here, and not in robot.py, because each has a signature for every target.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack, overload
 
 from kinetree.model import Model
@@ -29,6 +30,18 @@ class Options(TypedDict, total=False):
     frame: str | None
     wrenches: bool
     free: Sequence[str]
+
+
+def unseen(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """make(...), where torch.compile does not look into it: it cannot trace how kernels are made.
+
+    It is asked to only where it is there already, since importing it takes seconds.
+    """
+    disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+    return (make if disable is None else disable(make))(*given, **options)
+
+
+unseen.__dict__["_torchdynamo_disable"] = True  # this function is not looked into either
 
 
 # fmt: off
@@ -57,7 +70,7 @@ def compile(
     from kinetree.compile import compile_kernel
 
     options = Options(frame=frame, wrenches=wrenches, free=free)
-    return compile_kernel(self.model, quantity, target=target, **options)
+    return unseen(compile_kernel, self.model, quantity, target=target, **options)
 
 
 @overload
@@ -86,5 +99,5 @@ def derivative(
     from kinetree.compile import compile_derivative
 
     options = Options(frame=frame, wrenches=wrenches, free=free)
-    return compile_derivative(self.model, quantity, wrt, target=target, **options)
+    return unseen(compile_derivative, self.model, quantity, wrt, target=target, **options)
 # fmt: on

@@ -166,10 +166,22 @@ def test_memory_that_was_changed_after_the_call_is_noticed():
         U.backward()
 
 
+COMPILED = {
+    "quantity": lambda robot, q: robot.potential_energy(q),
+    "frame": lambda robot, q: robot.pose(q),
+    "wrenches": lambda robot, q: robot.inverse_dynamics(q, q, q, q.new_zeros(2, 6)),
+    "free": lambda robot, q: robot.compile("mass_matrix", free=["mass"])(q, q.new_ones(2)),
+    "slope": lambda robot, q: robot.derivative("gravity_forces")(q),
+}
+
+
 @pytest.mark.filterwarnings("ignore")  # what torch.compile says while it works
-def test_a_compiled_function_of_torch_may_contain_a_kernel():
-    kernel, q = arm().potential_energy, torch.rand(3, 2, dtype=torch.float64, requires_grad=True)
-    kernel(q)  # made before, so that torch.compile does not look into its making
-    f = torch.compile(lambda x: (2 * kernel(x)).sum(), backend="eager")
+@pytest.mark.parametrize("way", COMPILED)
+def test_a_compiled_function_of_torch_may_contain_a_kernel(way):
+    """Also of a robot that has made none yet: torch.compile does not look into their making."""
+    q = torch.rand(3, 2, dtype=torch.float64, requires_grad=True)
+    robot, use = kt.Robot(arm().model), COMPILED[way]
+    f = torch.compile(lambda x: (2 * use(robot, x)).sum(), backend="eager")
     (slope,) = torch.autograd.grad(f(q), q)
-    assert torch.allclose(slope, 2 * arm().gravity_forces(q.detach()), rtol=0, atol=1e-13)
+    (expected,) = torch.autograd.grad(2 * use(arm(), q).sum(), q)
+    assert torch.allclose(slope, expected, rtol=0, atol=1e-12)
