@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.views.workbench.bench import Bench, by_hand, change, in_turn, update
+from kinetree.views.workbench.bench import Bench, by_hand, in_turn, update
 from kinetree.views.workbench.handles import (
     Slider,
     acceleration_sliders,
@@ -59,13 +59,15 @@ def add_joints(bench: Bench) -> None:
 
 def press(bench: Bench, button: str) -> None:
     """Home, a random position within the limits, or no motion."""
-    zero, robot = np.zeros(bench.state.robot.n), bench.state.robot
-    if button == HOME:
-        change(bench, q=home(robot), dq=zero, ddq=zero)
-    elif button == RANDOM:
-        change(bench, q=robot.random())
-    else:
-        change(bench, dq=zero, ddq=zero)
+
+    def pressed(state: State) -> State:
+        if button == RANDOM:
+            return state.replace(q=state.robot.random())
+        zero = np.zeros(state.robot.n)
+        q = home(state.robot) if button == HOME else state.q
+        return state.replace(q=q, dq=zero, ddq=zero)
+
+    update(bench, pressed)
 
 
 def add_sliders(

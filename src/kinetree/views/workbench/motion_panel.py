@@ -1,13 +1,15 @@
 """Simulate, upload or record a motion, play it, and take it home."""
 
+import threading
 import time
 from typing import Any
 
 import numpy as np
 
+from kinetree.counting import counted
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
-from kinetree.views.workbench.bench import Bench, by_hand, change, take, tell
+from kinetree.views.workbench.bench import Bench, by_hand, take, tell, update
 from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
 from kinetree.views.workbench.player import Player
 from kinetree.views.workbench.plot_panel import plots_reading
@@ -59,11 +61,13 @@ class Clock:
 
     def __init__(self, bench: Bench, note: Any) -> None:
         gui = bench.server.gui
-        self.bench, self.note = bench, note
+        self.bench, self.note, self.robot = bench, note, bench.state.robot
+        self.asked, self.turn = 0.0, threading.Lock()
         self.time = gui.add_slider("Time, s", 0.0, 1.0, 0.01, 0.0, disabled=True)
         self.button = gui.add_button(PLAY, disabled=True)
         self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1")
         self.player = Player(self.at, self.ended)
+        self.time.on_update(self.ask)
         self.time.on_update(by_hand(self.slide))
         self.button.on_click(by_hand(self.press))
         bench.watchers.append(self.take)
@@ -82,8 +86,8 @@ class Clock:
         self.time.max, self.time.value = length, 0.0
         self.time.disabled = self.button.disabled = False
         self.note.content = reading(
-            f"<p><b>{escape(trajectory.name)}</b>: {number(length)} s, {len(trajectory)} samples. "
-            f"{escape(remark(trajectory))}</p>"
+            f"<p><b>{escape(trajectory.name)}</b>: {number(length)} s, "
+            f"{counted(len(trajectory), 'sample')}. {escape(remark(trajectory))}</p>"
         )
         self.plot(0.0)
 
@@ -94,7 +98,12 @@ class Clock:
             return
         self.time.value = now
         q, dq, ddq = sample(trajectory, float(trajectory.t[0]) + now)
-        change(self.bench, q=q, dq=dq, ddq=ddq)
+
+        def moved(state: State) -> State:
+            same = state.robot is self.robot  # else another one took its place
+            return state.replace(q=q, dq=dq, ddq=ddq) if same else state
+
+        update(self.bench, moved)
         self.plot(now)
 
     def plot(self, now: float) -> None:
@@ -104,20 +113,29 @@ class Clock:
             at = float(trajectory.t[0]) + now
             self.bench.plots.content = plots_reading(self.bench.state.robot, trajectory, at)
 
+    async def ask(self, event: Any) -> None:
+        """Note at once where a hand moved the time: the player goes on until a thread is free."""
+        if event.client is not None:
+            self.asked = float(event.target.value)
+
     def slide(self, _: Any) -> None:
         """A hand moves the time."""
-        self.player.stop()
-        self.button.label = PLAY
-        if np.isfinite(self.time.value):
-            self.at(float(self.time.value))
+        with self.turn:
+            if self.bench.state.robot is not self.robot:  # the slider is gone
+                return
+            self.player.stop()
+            self.button.label = PLAY
+            if np.isfinite(self.asked):
+                self.at(self.asked)
 
     def press(self, _: Any) -> None:
         """Play or pause."""
-        if self.player.playing:
-            self.player.stop()
-            self.button.label = PLAY
-        else:
-            self.play()
+        with self.turn:
+            if self.player.playing:
+                self.player.stop()
+                self.button.label = PLAY
+            else:
+                self.play()
 
     def play(self) -> None:
         """Play on; from the beginning once the end is reached."""
@@ -144,13 +162,14 @@ def add_recorder(bench: Bench, button: Any, clock: Clock) -> None:
 
     def press(_: Any) -> None:
         clock.player.stop()
-        if button.label == RECORD:
-            kept.clear()
-            button.label = FINISH
-            keep(bench.state)
-            return
-        button.label = RECORD
-        kept.append((time.monotonic(), bench.state.q))
+        with bench.showing:  # what is kept stays in the order of its times
+            if button.label == RECORD:
+                kept.clear()
+                button.label = FINISH
+                keep(bench.state)
+                return
+            button.label = RECORD
+            kept.append((time.monotonic(), bench.state.q))
         take(bench, bench.state.robot, recorded(bench.state.robot, kept))
 
     button.on_click(by_hand(press))

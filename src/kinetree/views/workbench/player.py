@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 FRAMES = 20  # a second
+NAME = "kinetree player"  # of its thread
 
 
 class Player:
@@ -17,6 +18,7 @@ class Player:
         self._step, self._ended = step, ended
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._turn = threading.RLock()  # two who play at once leave one clock running
 
     @property
     def playing(self) -> bool:
@@ -25,18 +27,22 @@ class Player:
 
     def play(self, start: float, end: float, speed: float) -> None:
         """Run the clock from `start` to `end`."""
-        self.stop()
-        stop = self._stop = threading.Event()
-        run = threading.Thread(target=self._run, args=(stop, start, end, speed), daemon=True)
-        self._thread = run
-        run.start()
+        with self._turn:
+            self.stop()
+            stop = self._stop = threading.Event()
+            times = (stop, start, end, speed)
+            run = threading.Thread(target=self._run, args=times, name=NAME, daemon=True)
+            self._thread = run
+            run.start()
 
     def stop(self) -> None:
         """Stop the clock, and wait for the frame under way."""
-        self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
-        self._thread = None
+        self._stop.set()  # at once, also for a run that is waited for
+        with self._turn:
+            self._stop.set()
+            run, self._thread = self._thread, None
+            if run is not None and run is not threading.current_thread():
+                run.join(timeout=5)
 
     def _run(self, stop: threading.Event, start: float, end: float, speed: float) -> None:
         began = time.monotonic()

@@ -6,6 +6,7 @@ threads do later.
 
 import asyncio
 import inspect
+import threading
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ import pytest
 import kinetree as kt
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
-from kinetree.views.workbench.bench import change, in_turn, show
+from kinetree.views.workbench.bench import change, in_turn, show, take
+from kinetree.views.workbench.motions import simulated
+from kinetree.views.workbench.player import NAME, Player
 from kinetree.views.workbench.view import open_robot, view
 from kinetree.views.workbench.wrench import dropped_on, first_push, point_in_space
 
@@ -217,3 +220,41 @@ def test_the_frame_of_a_step_is_placed_before_it_is_seen(bench):
     finally:
         bench.server._websock_server.queue_message = queue
     np.testing.assert_allclose(seen, [bench.state.robot.link_poses(bench.state.q)[1, :3, 3]])
+
+
+def test_a_hand_on_the_time_of_a_motion_wins_over_the_player(bench):
+    take(bench, bench.state.robot, simulated(bench.state, "fall: no forces", 1.0))
+    slider = element(bench, "Time, s")
+    act = message(slider, 0.5)
+    slider._impl.value = 0.9  # the player's next frame, before a thread was free
+    act()
+    k = int(np.argmin(np.abs(bench.trajectory.t - 0.5)))
+    assert slider.value == 0.5
+    np.testing.assert_array_equal(bench.state.q, bench.trajectory.q[k])
+
+
+def test_a_frame_of_a_robot_that_is_gone_moves_nothing(bench):
+    take(bench, bench.state.robot, simulated(bench.state, "fall: no forces", 1.0))
+    act = message(element(bench, "Time, s"), 0.5)
+    old, scara = bench.trajectory, kt.robots.scara()
+    open_robot(bench, scara, None, [])
+    bench.trajectory = old  # as a thread sees it that read it just before
+    act()
+    assert bench.state.q.shape == (4,)
+
+
+def test_many_who_play_leave_one_clock_and_one_stop_ends_it():
+    player = Player(lambda now: None, lambda: None)
+    threads = [threading.Thread(target=player.play, args=(0.0, 1e6, 1.0)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert player.playing and len(clocks()) == 1
+    player.stop()
+    assert not player.playing and not clocks()
+
+
+def clocks():
+    """Threads of players."""
+    return [thread for thread in threading.enumerate() if thread.name == NAME]
