@@ -15,7 +15,7 @@ from kinetree.model import Model, build_model, model_of, reshape
 from kinetree.targets import Cpu, Cuda
 
 if TYPE_CHECKING:
-    from kinetree.algorithms.derivatives.linearize import Linearization
+    from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.backends.kernel import Kernel
     from kinetree.description import Friction
     from kinetree.explain import Explanation
@@ -127,6 +127,12 @@ class Robot:
     def task_space(self, q: Any, dq: Any = None, **options: Any) -> TaskSpace:
         """Lambda, eta and the rest at one state; see `kinetree.algorithms.task_space`."""
         return algorithms.task_space(self.model, q, dq, **options)
+
+    def task_space_derivatives(self, q: Any, dq: Any, **options: Any) -> "TaskSpaceDerivatives":
+        """Slopes of J, Lambda, eta, any leading axes; see `kinetree.task_kernels`."""
+        from kinetree.task_kernels import task_space_derivatives
+
+        return task_space_derivatives(self.model, q, dq, **options)
 
     def mass_ellipsoid(
         self, q: Any, frame: str | None = None, *, part: str = "linear"

@@ -21,7 +21,7 @@ STAGES = (
     ("compiler",),
     ("backends",),
     ("free", "traced", "compilable", "quantities"),
-    ("compile", "compiled", "cuda", "targets"),
+    ("compile", "compiled", "cuda", "targets", "task_kernels"),
     ("tensors",),
     ("convert", "symbols", "write", "explain"),
     ("controllers", "simulate", "motion"),

@@ -78,7 +78,7 @@ def task_space(
     """
     q = coordinates(model, q)
     jacobian, rate = _jacobians(expressed)
-    rows = _rows(rows)
+    rows = task_rows(rows)
     damping, tolerance = _not_negative(damping, "damping"), _not_negative(tolerance, "tolerance")
     J = np.asarray(jacobian(model, q, frame), float)[rows]
     k, n = J.shape
@@ -119,7 +119,7 @@ def _jacobians(expressed: str) -> Any:
     return JACOBIANS[expressed]
 
 
-def _rows(rows: Sequence[int] | None) -> list[int]:
+def task_rows(rows: Sequence[int] | None) -> list[int]:
     """The coordinates of the task, each of the six at most once."""
     if rows is None:
         return list(range(6))

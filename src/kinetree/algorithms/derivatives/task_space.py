@@ -17,17 +17,17 @@ import numpy as np
 
 from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
 from kinetree.algorithms.drives import frictionless
+from kinetree.algorithms.factor import factor, solve
+from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.forward_kinematics import forward_kinematics, pose
 from kinetree.algorithms.gravity_forces import bias_forces
-from kinetree.algorithms.inputs import coordinates, rates
+from kinetree.algorithms.inputs import coordinates, rates, zeros
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.algorithms.task_space import task_space
+from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
-from kinetree.spatial import Ad, ad, inverse
-
-BRACKET = np.array([ad(e) for e in np.eye(6)]).transpose(1, 0, 2)  # ad(x) y = BRACKET x y
+from kinetree.spatial import Ad, cross, inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,45 +60,72 @@ def task_space_derivatives(
             subspace that turns.
         SingularityError: J has lost rank.
     """
-    task = task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)
-    q, dq = np.asarray(coordinates(model, q), float), np.asarray(rates(model, dq, "dq"), float)
-    k, n = task.J.shape
-    if k > n:
+    task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)  # where J is regular
+    chosen = check_rows(model, rows)
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    return TaskSpaceDerivatives(*task_slopes(model, q, dq, frame, expressed, chosen))
+
+
+def check_rows(model: Model, rows: Sequence[int] | None) -> list[int]:
+    """The rows of a task that the robot can fulfil."""
+    chosen = task_rows(rows)
+    if len(chosen) > model.n:
         raise InputError(
-            f"the task has {k} rows but {model.name!r} only {n} degrees of freedom; choose "
-            f"{n} rows at most, such as rows=(3, 4, 5)."
+            f"the task has {len(chosen)} rows but {model.name!r} only {model.n} degrees of "
+            f"freedom; choose {model.n} rows at most, such as rows=(3, 4, 5)."
         )
-    chosen = list(range(6)) if rows is None else list(rows)
-    dJ, e, de_dq, de_dv = (x[chosen] for x in jacobian_slopes(model, q, dq, frame, expressed))
-    M, dM = np.asarray(mass_matrix(model, q), float), mass_matrix_slopes(model, q)
-    h = np.asarray(bias_forces(model, q, dq), float)
-    dh_dq, dh_dv = inverse_dynamics_derivatives(model, q, dq, np.zeros(n))
-    L, J_bar = task.Lambda, task.J_bar
-    half = np.einsum("ab,bij,ic->acj", L, dJ, J_bar)
-    dL = np.einsum("ia,ijk,jb->abk", J_bar, dM, J_bar) - half - half.swapaxes(0, 1)
-    right = np.einsum("bik,ba->iak", dJ, L) + np.einsum("bi,bak->iak", task.J, dL)
-    right = right - np.einsum("ijk,ja->iak", dM, J_bar)
-    dJ_bar = np.linalg.solve(M, right.reshape(n, -1)).reshape(n, k, n)
-    deta_dq = np.einsum("iak,i->ak", dJ_bar, h) + J_bar.T @ dh_dq
-    deta_dq = deta_dq - np.einsum("abk,b->ak", dL, e) - L @ de_dq
-    return TaskSpaceDerivatives(dJ, dL, deta_dq, J_bar.T @ dh_dv - L @ de_dv)
+    return chosen
+
+
+def task_slopes(
+    model: Model, q: Array, dq: Array, frame: str | None, expressed: str, rows: Sequence[int]
+) -> tuple[Array, Array, Array, Array]:
+    """dJ/dq, dLambda/dq, deta/dq and deta/d dq over any scalars, where J has full rank."""
+    n, k, chosen = model.n, len(rows), list(rows)
+    moving = screws(model, q, frame, expressed)
+    J = (moving[0] @ moving[2])[chosen]
+    dJ, e, de_dq, de_dv = (x[chosen] for x in jacobian_slopes(*moving, dq, expressed))
+    M, dM = factor_mass_matrix(model, mass_matrix(model, q)), mass_matrix_slopes(model, q)
+    Minv_Jt = solve(M, J.T)
+    names = [f"row {row} of the task" for row in chosen]
+    L = solve(factor(J @ Minv_Jt, names), np.eye(k, dtype=int))
+    J_bar, h = Minv_Jt @ L, bias_forces(model, q, dq)
+    dh_dq, dh_dv = inverse_dynamics_derivatives(model, q, dq, zeros(n))
+    half = [L @ dJ[:, :, j] @ J_bar for j in range(n)]
+    dL = [J_bar.T @ dM[:, :, j] @ J_bar - half[j] - half[j].T for j in range(n)]
+    right = [dJ[:, :, j].T @ L + J.T @ dL[j] - dM[:, :, j] @ J_bar for j in range(n)]
+    dJ_bar = solve(M, np.concatenate(right, -1))  # (n, n k)
+    through = (h @ dJ_bar).reshape(n, k).T
+    along = np.array([slope @ e for slope in dL]).T
+    deta_dq = through + J_bar.T @ dh_dq - along - L @ de_dq
+    return dJ, np.stack(dL, -1), deta_dq, J_bar.T @ dh_dv - L @ de_dv
 
 
 def jacobian_slopes(
-    model: Model, q: Array, dq: Array, frame: str | None, expressed: str
+    c: Array, order: Array, S: Array, dq: Array, expressed: str
 ) -> tuple[Array, Array, Array, Array]:
-    """dJ/dq, (6, n, n), e = dJ/dt dq, (6,), and its slopes by q and dq, each (6, n)."""
-    c, order, S = screws(model, q, frame, expressed)
-    beyond = order[None, :] > order[:, None]  # a, b: whether b lies beyond a
-    w = beyond.astype(float) if expressed == "body" else beyond - 1.0
-    G = w * np.einsum("ijk,ja,kb->iab", BRACKET, c, c)  # d c_a/d b
+    """dJ/dq, (6, n, n), e = dJ/dt dq, (6,), and its slopes by q and dq, each (6, n).
+
+    c, order, S: from `screws`.
+    """
+    beyond = (order[None, :] > order[:, None]).astype(int)  # a, b: whether b lies beyond a
+    w = beyond if expressed == "body" else beyond - 1
+    G = bracket(c[:, :, None], c[:, None, :]) * w  # d c_a/d b
     v = S @ dq
-    first = np.einsum("ijk,jac,kb->iabc", BRACKET, G, c)
-    second = np.einsum("ijk,ja,kbc->iabc", BRACKET, c, G)
-    turning = np.einsum("ab,iabc,a,b->ic", w, first + second, v, v)
-    dJ = np.einsum("iab,aj,bk->ijk", G, S, S)
-    e = np.einsum("iab,a,b->i", G, v, v)
-    return dJ, e, turning @ S, np.einsum("iab,b->ia", G + G.swapaxes(1, 2), v) @ S
+    dJ = (G @ S).swapaxes(1, 2) @ S
+    e = (G @ v) @ v
+    other = (c * v) @ w.T  # of each a: what is carried, w_ab v_b c_b
+    turned = ((G * v[:, None]).swapaxes(1, 2) @ w.T).swapaxes(1, 2)  # w_ab v_b d c_b
+    turning = bracket(G, other[:, :, None]) + bracket(c[:, :, None], turned)
+    by_q = np.array([v @ part for part in turning]) @ S
+    by_dq = (G @ v + v @ G) @ S
+    return dJ.swapaxes(1, 2), e, by_q, by_dq
+
+
+def bracket(x: Array, y: Array) -> Array:
+    """ad(x) y of twists along the first axis."""
+    turn, shift = cross(x[:3], y[:3]), cross(x[:3], y[3:]) + cross(x[3:], y[:3])
+    return np.concatenate([turn, shift])
 
 
 def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[Array, Array, Array]:
@@ -108,17 +135,18 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
     """
     place = model.frame(frame)
     poses, found, order, dofs = forward_kinematics(model, q), [], [], []
-    seen_from = inverse(pose(model, q, frame)) if expressed == "body" else np.eye(4)
+    seen_from = inverse(pose(model, q, frame)) if expressed == "body" else np.eye(4, dtype=int)
     for number, i in enumerate(model.path(place.link) if place.link != WORLD else ()):
         columns = Ad(seen_from @ poses[i]) @ model.A[i]
-        found += list(np.asarray(columns, float).T)
+        found += list(np.asarray(columns).T)
         order += [number] * columns.shape[1]
         dofs += list(model.joints[i].dofs)
-    return np.array(found).reshape(-1, 6).T, np.array(order), np.eye(model.n)[dofs]
+    return np.array(found).reshape(-1, 6).T, np.array(order, int), np.eye(model.n, dtype=int)[dofs]
 
 
 def mass_matrix_slopes(model: Model, q: Array) -> Array:
     """dM/dq, (n, n, n), the last axis counts q: M e_j is inverse dynamics at rest, weightless."""
-    still, rest = frictionless(model).with_gravity(np.zeros(3)), np.zeros(model.n)
-    columns = [inverse_dynamics_derivatives(still, q, rest, e)[0] for e in np.eye(model.n)]
-    return np.array(columns, float).transpose(1, 0, 2)
+    still, rest = frictionless(model).with_gravity(zeros(3)), zeros(model.n)
+    unit = np.eye(model.n, dtype=int)
+    columns = [inverse_dynamics_derivatives(still, q, rest, row)[0] for row in unit]
+    return np.array(columns).transpose(1, 0, 2)

@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model.samples import random_model
 
 H, CLOSE = 1e-5, 1e-7
@@ -61,3 +61,33 @@ def test_more_rows_than_joints_are_refused():
     robot = kt.robots.spatial_3r()
     with pytest.raises(InputError, match="3 rows at most"):
         algorithms.task_space_derivatives(robot.model, [0.1, 0.7, 0.9], [1, 2, 3])
+
+
+def test_kernels_are_the_algorithm_state_by_state():
+    robot, rng = kt.robots.panda(), np.random.default_rng(0)
+    q, dq = rng.normal(size=(2, 1, 7)), rng.normal(size=(3, 7))
+    elbow = {"rows": LINEAR, "expressed": "space", "frame": robot.model.link_names[4]}
+    for options in ({}, elbow):
+        found = robot.task_space_derivatives(q, dq, **options)
+        k = len(options.get("rows", range(6)))
+        assert found.dJ_dq.shape == (2, 3, k, 7, 7) and found.deta_dq.shape == (2, 3, k, 7)
+        assert found.dLambda_dq.shape == (2, 3, k, k, 7)
+        wanted = algorithms.task_space_derivatives(robot.model, q[1, 0], dq[2], **options)
+        for name in ("dJ_dq", "dLambda_dq", "deta_dq", "deta_dv"):
+            got, exact = getattr(found, name)[1, 2], getattr(wanted, name)
+            assert np.abs(got - exact).max() <= 1e-11 * np.abs(exact).max(), name
+        single = robot.task_space_derivatives(q.astype("f4"), dq.astype("f4"), **options)
+        assert single.deta_dq.dtype == np.float32
+
+
+def test_kernels_refuse_what_the_algorithm_refuses():
+    robot = kt.robots.spatial_3r()
+    q, dq = np.zeros(3), np.zeros(3)
+    for options, text in (
+        ({}, "3 rows at most"),
+        ({"rows": (3, 3)}, "each once"),
+        ({"rows": LINEAR, "expressed": "tool"}, "body or space"),
+        ({"rows": LINEAR, "frame": "nowhere"}, "nowhere"),
+    ):
+        with pytest.raises(KinetreeError, match=text):
+            robot.task_space_derivatives(q, dq, **options)

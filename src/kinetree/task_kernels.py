@@ -1,0 +1,85 @@
+"""Kernels of a task's dynamics: slopes of J, Lambda and eta, for some rows of a frame's twist."""
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree.algorithms.derivatives.task_space import (
+    TaskSpaceDerivatives,
+    check_rows,
+    task_slopes,
+)
+from kinetree.algorithms.task_space import JACOBIANS
+from kinetree.arrays import Array
+from kinetree.backends.kernel import Kernel
+from kinetree.compilable import check_model
+from kinetree.compile import kernel_type
+from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.traced import stored_graph
+
+RESULTS = (
+    ("dJ_dq", ("k", "n", "n")),
+    ("dLambda_dq", ("k", "k", "n")),
+    ("deta_dq", ("k", "n")),
+    ("deta_dv", ("k", "n")),
+)
+
+
+def compile_task_derivatives(
+    model: Model,
+    *,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+    target: str = "cpu",
+) -> Any:
+    """The kernel of dJ/dq, dLambda/dq, deta/dq and deta/d dq; see `task_space_derivatives`.
+
+    Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
+    """
+    check_model(model)
+    model.frame(frame)  # an unknown frame names the known ones
+    chosen = check_rows(model, rows)
+    if expressed not in JACOBIANS:
+        raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
+    letters = ("n",) if model.nq == model.n else ("nq",)
+    ports = [Port("q", (model.nq,), letters), Port("dq", (model.n,), ("n",))]
+    name = "task_space_derivatives"
+
+    def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
+        return task_slopes(model, q, dq, frame, expressed, chosen)
+
+    def make() -> Graph:
+        return optimise(trace(slopes, ports, RESULTS))
+
+    graph = stored_graph(model, (name, frame, expressed, tuple(chosen)), make)
+    doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
+    return kernel_type(target)(graph, name, doc)
+
+
+_ready: "weakref.WeakKeyDictionary[Model, dict[Any, Kernel]]" = weakref.WeakKeyDictionary()
+
+
+def task_space_derivatives(
+    model: Model,
+    q: Any,
+    dq: Any,
+    *,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+) -> TaskSpaceDerivatives:
+    """Partial derivatives of J, Lambda(q) and eta(q, dq), of any leading axes, from a kernel.
+
+    Arguments as in `algorithms.task_space_derivatives`, which looks at one state. Where J has lost
+    rank, the results are not finite, or large.
+    """
+    known, rows = _ready.setdefault(model, {}), check_rows(model, rows)
+    key = frame, expressed, tuple(rows)
+    if key not in known:
+        known[key] = compile_task_derivatives(model, frame=frame, expressed=expressed, rows=rows)
+    return TaskSpaceDerivatives(*known[key](q, dq))
