@@ -13,7 +13,15 @@ from kinetree.parallel.model_text import model_text
 from kinetree.parallel.plain import settings_text
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import results
-from kinetree.parallel.sinks import MemorySink, Sink, check_place, make_sink, row_dtype
+from kinetree.parallel.sinks import (
+    MemorySink,
+    Sink,
+    check_place,
+    check_same,
+    make_sink,
+    partial_of,
+    row_dtype,
+)
 from kinetree.parallel.work import Study, own_version, prepare, study_text
 from kinetree.robot import Robot
 from kinetree.simulate.progress import Progress
@@ -69,6 +77,8 @@ def run_study(
         former = read(path)
         if dict(former.meta) == meta:
             return former
+        if not partial_of(path).exists():  # nothing to go on with, and others' results to lose
+            check_same(path, former.meta, meta)
     engine = make_engine(options.get("executor"), options.get("workers"), text)
     try:
         chunk = _chunk(options.get("chunk"), study, samples, engine.workers)

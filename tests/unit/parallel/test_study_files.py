@@ -97,6 +97,14 @@ def test_a_complete_study_is_read(complete, monkeypatch):
     assert np.array_equal(again["q"], complete["q"])
 
 
+def test_a_complete_study_of_others_is_not_gone_on_with(complete):
+    before = digest(complete.path)
+    with pytest.raises(InputError, match=r"complete\.\w+ was begun with another seed"):
+        rollouts(ROBOT, 50, output=complete.path, resume=True, seed=1, **STUDY)
+    assert digest(complete.path) == before
+    assert rollouts(ROBOT, 50, output=complete.path, seed=1, **STUDY).meta["seed"] == "1"
+
+
 def test_names_of_any_kind_and_number(ending, tmp_path):
     builder = kt.Builder("odd").link("base")
     before = "base"
