@@ -24,6 +24,7 @@ def end_promptly() -> None:
     noticed = threading.Event()
     heard, told = socket.socketpair()
     told.setblocking(False)
+    words = sys.stderr.fileno()  # now: what shows progress puts something else in its place
 
     def handler(number: int, frame: FrameType | None) -> None:
         noticed.set()
@@ -36,8 +37,8 @@ def end_promptly() -> None:
                 pass
             time.sleep(PATIENCE)
             if not noticed.is_set():
-                clean = CLEAN if sys.stderr.isatty() else b""
-                os.write(sys.stderr.fileno(), clean + b"kinetree: interrupted\n")
+                clean = CLEAN if os.isatty(words) else b""
+                os.write(words, clean + b"kinetree: interrupted\n")
                 os._exit(INTERRUPTED)
             noticed.clear()  # Python took notice; it may have to once more
 
