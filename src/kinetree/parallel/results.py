@@ -64,7 +64,10 @@ class Results:
         Infinities count as what they are. NaN is left out; where it does not mean "never", a
         warning says in how many samples.
         """
-        share = np.asarray(p, float)
+        try:
+            share = np.asarray(p, float)
+        except (TypeError, ValueError):
+            share = np.array(np.nan)
         if not ((share >= 0) & (share <= 1)).all():
             raise InputError(f"p is {p!r}; expected shares between 0 and 1.")
         x = self[name]
@@ -78,22 +81,22 @@ class Results:
             )
         return column_quantiles(x, share)
 
-    def lost(self, names: Sequence[str] | None = None) -> Array:
+    def lost(self, names: str | Sequence[str] | None = None) -> Array:
         """Samples with NaN among their numbers, in any of the columns or groups `names`.
 
         Such as rollouts that ran away. Times that are NaN because something never happened do not
         count, and neither do infinities.
         """
-        chosen = self.columns if names is None else [x for n in names for x in self.group(n)]
+        chosen = self.columns if names is None else self._groups(names)
         found = np.zeros(self.samples, bool)
         for name in chosen:
             if name not in NEVER:
                 found |= np.isnan(self._read([name])[0]).reshape(self.samples, -1).any(axis=1)
         return np.flatnonzero(found)
 
-    def summary(self, names: Sequence[str] | None = None) -> str:
+    def summary(self, names: str | Sequence[str] | None = None) -> str:
         """Mean, standard deviation and quantiles of columns over all rows, as text."""
-        chosen = self.columns[1:] if names is None else [x for n in names for x in self.group(n)]
+        chosen = self.columns[1:] if names is None else self._groups(names)
         shown = chosen[:SHOWN]
         head = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
         lines = [head, *((name, *described(self._read([name])[0])) for name in shown)]
@@ -106,6 +109,9 @@ class Results:
         lost = len(self.lost(shown))
         said = [f"{lost} of {self.samples} samples lost a number: results.lost()"] if lost else []
         return "\n".join([self._headline(), *said, *text, *more])
+
+    def _groups(self, names: str | Sequence[str]) -> list[str]:
+        return [x for n in ([names] if isinstance(names, str) else names) for x in self.group(n)]
 
     def _headline(self) -> str:
         rows = f" of {self.rows} rows" if self.rows > 1 else ""

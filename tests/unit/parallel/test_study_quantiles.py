@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import KinetreeWarning
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel import Choice, Normal, rollouts
 from kinetree.parallel.quantiles import column_quantiles, quantiles
 from kinetree.parallel.results import Results
@@ -61,6 +61,15 @@ def test_what_is_left_out_is_counted_and_named():
     counts = {line.split()[0]: line.split()[-2:] for line in lines}
     assert counts == {"column": ["inf", "NaN"], "a": ["0", "1"], "b": ["1", "0"]}
     assert "lost" not in found.summary(["b"])
+
+
+def test_one_name_will_do_for_several():
+    found = rollouts(ROBOT, 3, q0=Normal(0, 0.5), duration=0.002)
+    assert found.summary("peak_tau") == found.summary(["peak_tau"])
+    assert found.lost("peak_tau").tolist() == []
+    for p in ("a", None, [0.5, 2]):
+        with pytest.raises(InputError, match="expected shares between 0 and 1"):
+            found.quantiles("q", p)
 
 
 def test_numbers_too_large_for_their_squares_are_described():
