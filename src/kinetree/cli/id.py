@@ -38,6 +38,7 @@ def inverse_dynamics(
     ```
     kinetree id planar_2r --q 0.1 -0.3 --dq 0.5 0 --ddq 1 -1e-3
     kinetree id panda --q panda_joint4=-90 --degrees --json
+    kinetree id panda --floating --q base.z=1.2 panda_joint4=-1
     echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
     ```
     """

@@ -22,6 +22,7 @@ def info(
     kinetree info panda
     kinetree info ur5e --degrees
     kinetree info scara --json
+    kinetree info hand --no-mimic
     ```
     """
     from kinetree.cli.choices import find_robot

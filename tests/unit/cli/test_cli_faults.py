@@ -111,3 +111,17 @@ def test_a_robot_without_joints_is_told_of_plainly(folder):
     found = folder("info arm.urdf --json")
     assert '"n": 0' in found.stdout
     assert "Traceback" not in folder("id arm.urdf", code=2).stderr
+
+
+@pytest.mark.parametrize("line", ["fd", "simulate", "export ghost.urdf forward_dynamics"])
+@pytest.mark.parametrize("mass", ["", '<inertial><mass value="1e-320"/></inertial>'])
+def test_a_robot_without_mass_is_told_which_link_needs_some(folder, line, mass):
+    joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/></joint>"
+    (folder.folder / "ghost.urdf").write_text(
+        f"<robot name='ghost'><link name='a'/><link name='b'>{mass}</link><link name='c'/>"
+        f"{joint.format('j', 'a', 'b')}{joint.format('k', 'b', 'c')}</robot>",
+        encoding="utf-8",
+    )
+    found = folder(line if "ghost" in line else f"{line} ghost.urdf", code=2)
+    assert "joint 'k', which moves link 'c'" in found.stderr
+    assert "Give the links that it moves mass, or the joint armature" in found.stderr
