@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.arrays import Array, array
 from kinetree.description.records import Friction
-from kinetree.errors import NameLookupError
+from kinetree.errors import InputError, NameLookupError
 from kinetree.model.drives import joint_friction
 from kinetree.model.joint import Joint, JointFriction
 from kinetree.model.model import WORLD, Frame, Model
@@ -27,11 +27,17 @@ def with_gravity(model: Model, gravity: Any) -> Model:
 
 def with_friction(model: Model, friction: Mapping[str, Friction]) -> Model:
     """See `Model.with_friction`."""
-    unknown = [name for name in friction if name not in model.joint_names]
+    if not isinstance(friction, Mapping):
+        raise InputError(
+            f"friction is {friction!r}; expected it by joint, {{name: Friction(...)}}. "
+            "For all alike: {name: friction for name in robot.model.joint_names}."
+        )
+    names = [joint.name for joint in model.joints]  # those that follow others rub too
+    unknown = [name for name in friction if name not in names]
     if unknown:
         raise NameLookupError(
             f"{model.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
-            f"{', '.join(model.joint_names)}."
+            f"{', '.join(names)}."
         )
     joints = [
         dataclasses.replace(joint, friction=joint_friction(friction[joint.name], joint.name))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import Friction, algorithms
+from kinetree import Friction, Mimic, algorithms
 from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
 from kinetree.model import WORLD, Builder
 from kinetree.model.samples import random_body, random_model
@@ -158,3 +158,17 @@ def test_friction_of_an_unknown_joint_or_no_record_is_refused():
         model.with_friction({"elbow": Friction(1.0)})
     with pytest.raises(InputError, match=r"is 0\.1; expected a record Friction"):
         model.with_friction({model.joint_names[0]: 0.1})
+
+
+def test_a_joint_that_follows_another_can_have_friction():
+    builder = Builder("fingers").link("base").link("a", 1).link("b", 1)
+    builder.joint("lead", "revolute", "base", "a")
+    builder.joint("follow", "revolute", "a", "b", mimic=Mimic("lead", 2.0))
+    model = builder.build().with_friction({"follow": Friction(3.0)})
+    # it turns at 2 dq and its force does twice the work on the one it follows
+    np.testing.assert_array_equal(algorithms.friction_forces(model, np.array([1.0])), [12.0])
+
+
+def test_one_friction_for_all_joints_is_refused_with_the_way_out():
+    with pytest.raises(InputError, match=r"expected it by joint, \{name: Friction"):
+        random_model(3, 2).with_friction(Friction(1.0))
