@@ -148,3 +148,19 @@ class Terms:
             size(spatial.Ad(spatial.inverse(T))) * size(G) * size(J @ dq) for T, G, J in links
         )
         return own + sum(abs(r.inertia * r.ratio * dq[r.dof]) for r in self.model.rotors)
+
+
+def check_kernel(
+    kernel: Any, precise: Model, terms: Terms, case: tuple[str, bool], frame: str | None = None
+) -> None:
+    """A kernel at one state against the algorithms, on floats and in fifty digits."""
+    from precise_robots import numbers  # needs mpmath, which other users of this module do not
+
+    name, wrenches = case
+    given = arguments(name, wrenches, terms.x)
+    found, expected = kernel(*given), textbook(terms.model, name, given, frame)
+    slack = tolerance(terms.model) * terms.of(name, wrenches, frame)
+    assert np.shape(found) == np.shape(expected)
+    assert size(found - expected) <= slack
+    reference = textbook(precise, name, [numbers(array) for array in given], frame)
+    assert size(numbers(found) - reference) <= slack

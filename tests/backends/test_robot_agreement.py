@@ -2,15 +2,13 @@
 
 from functools import cache
 
-import numpy as np
 import pytest
 
-from compiled_robots import CASES, Terms, arguments, case_name, textbook, tolerance
+from compiled_robots import CASES, Terms, arguments, case_name, check_kernel, textbook, tolerance
 from kinetree import robots
 from kinetree.compile import QUANTITIES, compile_kernel
 from kinetree.model import WORLD
 from kinetree.model.samples import ALL_TYPES, random_model
-from precise_robots import numbers
 from robot_states import size
 
 mpmath = pytest.importorskip("mpmath")
@@ -57,31 +55,18 @@ def terms_of(robot, seed):
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_kernels_agree_with_floats_and_with_fifty_digits(robot, case, fifty_digits):
-    name, wrenches = case
-    model = model_of(robot)
-    kernel = compile_kernel(model, name, wrenches=wrenches)
+    kernel = compile_kernel(model_of(robot), case[0], wrenches=case[1])
     for seed in range(STATES):
-        terms = terms_of(robot, seed)
-        given = arguments(name, wrenches, terms.x)
-        found, slack = kernel(*given), tolerance(model) * terms.of(name, wrenches)
-        assert np.shape(found) == np.shape(textbook(model, name, given))
-        assert size(found - textbook(model, name, given)) <= slack
-        reference = textbook(precise_model(robot), name, [numbers(array) for array in given])
-        assert size(numbers(found) - reference) <= slack
+        check_kernel(kernel, precise_model(robot), terms_of(robot, seed), case)
 
 
 @pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.framed])
 @pytest.mark.parametrize("robot", ["puma_560", "tree of all types"])
 def test_kernels_of_every_frame_agree(robot, name, fifty_digits):
     model, terms = model_of(robot), terms_of(robot, 0)
-    given = arguments(name, False, terms.x)
-    precisely = [numbers(array) for array in given]
     for frame in model.frames:
-        found = compile_kernel(model, name, frame=frame)(*given)
-        slack = tolerance(model) * terms.of(name, frame=frame)
-        assert size(found - textbook(model, name, given, frame)) <= slack
-        reference = textbook(precise_model(robot), name, precisely, frame)
-        assert size(numbers(found) - reference) <= slack
+        kernel = compile_kernel(model, name, frame=frame)
+        check_kernel(kernel, precise_model(robot), terms, (name, False), frame)
 
 
 def test_the_robots_have_everything_on_them():

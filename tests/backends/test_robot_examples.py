@@ -4,11 +4,9 @@ from functools import cache
 
 import pytest
 
-from compiled_robots import CASES, Terms, arguments, case_name, textbook, tolerance
+from compiled_robots import CASES, Terms, case_name, check_kernel
 from example_robots import example
 from kinetree.compile import compile_kernel
-from precise_robots import numbers
-from robot_states import size
 
 mpmath = pytest.importorskip("mpmath")
 
@@ -29,16 +27,9 @@ def terms_of(robot, seed):
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 @pytest.mark.parametrize("robot", JOINTS)
 def test_kernels_agree_with_floats_and_with_fifty_digits(robot, case, fifty_digits):
-    name, wrenches = case
-    model = example(robot)
-    kernel = compile_kernel(model, name, wrenches=wrenches)
+    kernel = compile_kernel(example(robot), case[0], wrenches=case[1])
     for seed in range(STATES[robot]):
-        terms = terms_of(robot, seed)
-        given = arguments(name, wrenches, terms.x)
-        found, slack = kernel(*given), tolerance(model) * terms.of(name, wrenches)
-        assert size(found - textbook(model, name, given)) <= slack
-        reference = textbook(precise_model(robot), name, [numbers(array) for array in given])
-        assert size(numbers(found) - reference) <= slack
+        check_kernel(kernel, precise_model(robot), terms_of(robot, seed), case)
 
 
 @pytest.mark.parametrize("robot", JOINTS)

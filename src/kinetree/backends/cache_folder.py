@@ -28,7 +28,9 @@ def folder() -> Path:
     try:
         return Path(chosen).expanduser() if chosen else _caches() / "kinetree"
     except RuntimeError as homeless:
-        raise FileNotFoundError(f"no folder for the cache: {homeless}") from homeless
+        raise FileNotFoundError(
+            f"no folder for the cache: {homeless} KINETREE_CACHE_DIR names one."
+        ) from homeless
 
 
 def _caches() -> Path:
