@@ -1,6 +1,6 @@
 """Where algorithms meet the compiler: a quantity of a robot becomes a kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -172,14 +172,15 @@ def compile_derivative(
     """
     kind = kernel_type(target)
     function, ports = _prepared(model, name, frame, wrenches, free)
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    several = isinstance(wrt, Iterable) and not isinstance(wrt, str)
+    names: tuple[Any, ...] = tuple(wrt) if several else (wrt,)
 
     def make() -> Graph:
         graph = trace(function, ports, find_quantity(name).outputs(name))
         return optimise(jacobian(graph, names, along=_tangents(model)))
 
     options = ("derivative", name, names, frame, wrenches, tuple(free))
-    doc = f"d {name}/d {', '.join(names)} of {model.name}"
+    doc = f"d {name}/d {', '.join(map(str, names))} of {model.name}"
     return kind(stored_graph(model, options, make), f"derivative_of_{name}", doc)
 
 

@@ -1,8 +1,10 @@
 """kt.derivative: kernels of the derivatives of anything that can be traced."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.derivatives import jacobian
@@ -10,7 +12,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import gradient, hessian, hessian_vector, jvp, vjp
 from kinetree.compiler.trace import trace
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError
 
 KINDS: dict[str, Callable[..., Graph]] = {
     "jacobian": jacobian,
@@ -53,7 +55,7 @@ def derivative(
     if mode != "auto" and kind != "jacobian":
         raise InputError(f"mode={mode!r} was given for kind={kind!r}; only a Jacobian has a mode.")
     graph, name = graph_of(function, shapes)
-    names = [wrt] if isinstance(wrt, str) else wrt
+    names: Any = wrt if wrt is None or is_several(wrt) else [wrt]
     make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
     found = optimise(make(graph, names))
     return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}")
@@ -70,15 +72,42 @@ def graph_of(
             )
         return function.graph, function.name
     name = getattr(function, "__name__", "function").strip("<>")
-    if shapes is None:
+    if not callable(function):
+        raise InputError(
+            f"there is nothing to differentiate in {function!r}; expected a kernel, such as "
+            "robot.inverse_dynamics, or a function of arrays."
+        )
+    if not isinstance(shapes, Mapping):
         raise InputError(
             f"{name!r} is a function, whose arguments have no shapes yet: give them in order, "
             "such as shapes={'q': 7, 'x': (3, 3), 't': ()}."
         )
-    ports = [Port(k, (v,) if isinstance(v, int) else tuple(v)) for k, v in shapes.items()]
-    for port in ports:
-        if any(length < 1 for length in port.shape):
+    ports = [Port(key, read_shape(key, shape)) for key, shape in shapes.items()]
+    try:
+        return trace(function, ports), name
+    except KinetreeError:
+        raise
+    except Exception as problem:  # the user's code, and whatever it calls
+        raise InputError(
+            f"{name!r} cannot be differentiated, because it cannot be traced with the arguments "
+            f"{', '.join(shapes)}: {type(problem).__name__}: {problem}. Take sin, cos and sqrt "
+            "from kinetree.scalars; kernels, such as robot.compile('pose'), are given as they are."
+        ) from problem
+
+
+def read_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape of an argument, from a length or a list of lengths."""
+    lengths = tuple(shape) if is_several(shape) else (shape,)
+    for length in lengths:
+        whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
+        if not whole or length < 1:
             raise InputError(
-                f"the shape of {port.name!r} is {port.shape}; expected lengths of 1 or more."
+                f"the shape of {name!r} is {shape!r}; expected whole numbers of 1 or more, () for "
+                "a number."
             )
-    return trace(function, ports), name
+    return tuple(int(length) for length in lengths)
+
+
+def is_several(value: Any) -> bool:
+    """Whether it is a list of things, and not one."""
+    return isinstance(value, Iterable) and not isinstance(value, str)

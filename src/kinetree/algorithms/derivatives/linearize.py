@@ -79,7 +79,7 @@ def discretize(A: Any, B: Any, dt: float) -> tuple[Array, Array]:
     Both are blocks of the exponential of [[A, B], [0, 0]] dt.
     """
     A, B = np.asarray(A, float), np.asarray(B, float)
-    if not (np.isfinite(dt) and dt > 0):
+    if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
         raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
     n, m = B.shape[-2:]
     zero = np.zeros((*A.shape[:-2], m, n + m))
