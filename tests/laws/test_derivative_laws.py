@@ -16,6 +16,7 @@ from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.derivatives.tree import lean_tree
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean.model import lean_model
+from kinetree.compile import compile_derivative
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
@@ -150,3 +151,17 @@ def test_gravity_forces_have_a_symmetric_slope_at_rest_without_free_turns(seed):
     x, rest = random_state(model, seed), np.zeros(model.n)
     by_q, _ = kt.inverse_dynamics_derivatives(model, x.q, rest, rest)
     assert agree(by_q, by_q.T)
+
+
+@pytest.mark.parametrize("seed", [3, 5, 7, 8, 13])
+def test_second_derivatives_are_differences_of_the_recursion(seed, fifty_digits):
+    """Joints of all types; d/dq d/dq is along tangent vectors twice, and so not symmetric."""
+    model = any_robot(seed, 3)
+    x, v = random_state(model, seed), np.random.default_rng(seed).normal(size=model.n)
+    second = compile_derivative(
+        model, "inverse_dynamics_derivatives", ("q", "dq"), wrenches=True
+    )  # of d tau/d q by q and dq, then of d tau/d dq
+    found = [part @ v for part in second(x.q, x.dq, x.ddq, x.F_ext)]
+    by_q, by_dq = along(model, x, lambda *y: np.array(kt.inverse_dynamics_derivatives(*y)), v)
+    for got, wanted in zip(found, (by_q[0], by_dq[0], by_q[1], by_dq[1]), strict=True):
+        assert agree(got, wanted)

@@ -100,3 +100,20 @@ def test_steps_must_be_positive_and_taken_once():
         system.discrete(0.1).discrete(0.1)
     with pytest.raises(InputError, match="not finite"):
         exponential(np.full((2, 2), np.inf))
+
+
+@pytest.mark.parametrize("seed", [5, 7])
+def test_exact_steps_of_free_and_rubbing_robots_are_those_of_fifty_digits(seed, fifty_digits):
+    """exp and its integral, by Taylor's series; scaling and squaring rounds a few dozen times."""
+    mpmath = pytest.importorskip("mpmath")
+    robot, dt = kt.Robot(any_robot(seed, 3)), 0.05
+    state = random_state(robot.model, seed)
+    system = robot.linearize(state.q, state.dq, state.ddq)
+    found = robot.linearize(state.q, state.dq, state.ddq, dt=dt)
+    rows, columns = system.B.shape
+    whole = np.zeros((rows + columns, rows + columns))
+    whole[:rows, :rows], whole[:rows, rows:] = system.A, system.B
+    exact = mpmath.expm(mpmath.matrix(whole.tolist()) * mpmath.mpf(dt), method="taylor")
+    exact = np.array(exact.tolist(), float)
+    assert np.abs(found.A - exact[:rows, :rows]).max() < 1e-13 * np.abs(exact).max()
+    assert np.abs(found.B - exact[:rows, rows:]).max() < 1e-13 * np.abs(exact[:, rows:]).max()
