@@ -92,13 +92,26 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
 
 def rail(model: Model, i: int, axis: Array, extent: float, radius: float) -> Shape:
     """The way of a slide, fixed in the parent: between its limits, or a stretch of it."""
-    limits, M = model.joints[i].limits, np.asarray(model.M_pi[i], float)
-    low = limits.lower if isfinite(limits.lower) else -extent / 2
-    high = limits.upper if isfinite(limits.upper) else extent / 2
+    M = np.asarray(model.M_pi[i], float)
+    low, high = travel(model, i)
+    low = low if isfinite(low) else -extent / 2
+    high = high if isfinite(high) else extent / 2
     start, end = (M[:3, :3] @ (axis * x) + M[:3, 3] for x in (low, max(high, low + 1e-6)))
     length = float(np.linalg.norm(end - start))
     size, name = (radius, length), model.joints[i].name
     return Shape("cylinder", "joint", model.parent[i], along(start, end), size, JOINT, name)
+
+
+def travel(model: Model, i: int) -> tuple[float, float]:
+    """How far joint i goes, rad or m; one that follows another goes where that one lets it."""
+    joint = model.joints[i]
+    low, high = float(joint.limits.lower), float(joint.limits.upper)
+    if joint.follows is None:
+        return low, high
+    leader = next(x for x in model.joints if x.follows is None and x.coords == joint.coords)
+    scale, offset = float(joint.scale), float(joint.offset)
+    ends = [scale * float(x) + offset for x in (leader.limits.lower, leader.limits.upper)]
+    return max(low, min(ends)), min(high, max(ends))
 
 
 def along(start: Array, end: Array, middle: float = 0.5) -> Array:

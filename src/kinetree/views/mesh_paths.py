@@ -8,6 +8,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.views.mesh_readers import READERS, read_mesh
 from kinetree.views.shapes import TriangleMesh
 
+MISSING = "is not there, or not inside the chosen folder"
 MAX_MESH = 32 * 2**20  # bytes of one mesh file
 MAX_TOTAL = 256 * 2**20  # bytes of all mesh files of a robot
 
@@ -50,7 +51,7 @@ class MeshFolder:
                     return real
             except (OSError, RuntimeError):  # a loop of links, a name too long
                 continue
-        raise InputError("is not there, or not inside the chosen folder")
+        raise InputError(MISSING)
 
     def _candidates(self, path: str) -> Iterator[Path]:
         scheme, separator, rest = path.partition("://")

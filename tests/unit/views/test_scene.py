@@ -110,6 +110,17 @@ def test_a_slide_has_a_rail_between_its_limits():
     assert rail.size[1] == pytest.approx(joint.limits.upper - joint.limits.lower)
 
 
+def test_the_rail_of_a_follower_ends_where_its_leader_does():
+    b = kt.Builder("gripper").link("base").link("left", 0.1, (0, 0, 0.05))
+    b.link("right", 0.1, (0, 0, 0.05))
+    limits = kt.Limits(0.0, 0.04)
+    b.joint("finger", "prismatic", "base", "left", axis=(1, 0, 0), limits=limits)
+    mimic = kt.Mimic("finger", -0.5, 0.01)
+    b.joint("other", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
+    rails = [s for s in scene(b.build()).of("joint") if s.kind == "cylinder"]
+    assert {s.label: round(s.size[1], 12) for s in rails} == {"finger": 0.04, "other": 0.02}
+
+
 def test_frames_are_the_space_and_the_tool():
     model = kt.robots.panda().model
     space, tool = scene(model).of("frame")

@@ -5,6 +5,7 @@ from typing import Any
 
 from kinetree import robots
 from kinetree.robot import Robot
+from kinetree.views.mesh_paths import MISSING
 from kinetree.views.shapes import GROUPS, Scene
 from kinetree.views.workbench.bench import Bench, by_hand, change, in_turn
 from kinetree.views.workbench.files import read_robot_file
@@ -14,6 +15,7 @@ from kinetree.views.workbench.text import escape, number, table
 BUILT_IN = tuple(robots.__all__)
 CHOOSE = "built-in ..."
 BLUE = (46, 110, 170)
+MOST_NOTES = 6
 LONGEST_NAME = 28  # characters beside the name of the program
 LABELS = {
     "body": "links",
@@ -86,6 +88,19 @@ def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:
     in_turn(box.on_update, switch)
 
 
+def grouped(notes: list[str]) -> list[str]:
+    """The remarks, those about meshes that are not there as one, with the way out."""
+    missing = [note for note in notes if note.startswith("mesh ") and MISSING in note]
+    if len(missing) < 2:
+        return notes
+    return [
+        *(note for note in notes if note not in missing),
+        f"{len(missing)} meshes are not there, or not inside the chosen folder, the first is "
+        f"{missing[0].removeprefix('mesh ').partition(' is not')[0]}. Bodies are drawn in their "
+        "place; kinetree view FILE --folder says where meshes lie.",
+    ]
+
+
 def robot_reading(robot: Robot, notes: list[str]) -> str:
     """Name, size and mass of the robot, and what its reader had to say."""
     model = robot.model
@@ -95,5 +110,8 @@ def robot_reading(robot: Robot, notes: list[str]) -> str:
         ["mass, kg", number(sum(float(m) for m in model.m))],
         ["tool", escape(model.tool)],
     ]
-    remarks = "".join(f"<p>⚠ {escape(note[:400])}</p>" for note in notes[:6])
+    notes = grouped(notes)
+    remarks = "".join(f"<p>⚠ {escape(note[:400])}</p>" for note in notes[:MOST_NOTES])
+    if len(notes) > MOST_NOTES:
+        remarks += f"<p>and {len(notes) - MOST_NOTES} more</p>"
     return reading(f"<h4>{escape(robot.name)}</h4>{table(['', ''], rows)}{remarks}")

@@ -172,5 +172,5 @@ def look_at(bench: Bench) -> None:
     distance = max(bench.scene.extent, float(np.linalg.norm(np.ptp(points, axis=0))))
     clients = bench.server.get_clients().values()
     for camera in (bench.server.initial_camera, *(client.camera for client in clients)):
-        camera.position = tuple((middle + distance * np.array([0.85, -0.85, 0.45])).tolist())
+        camera.position = tuple((middle + distance * np.array([0.92, -0.92, 0.48])).tolist())
         camera.look_at = tuple(middle.tolist())

@@ -13,6 +13,7 @@ from kinetree.views.workbench.mass_matrix import mass_reading, mass_unit
 from kinetree.views.workbench.motions import MOTIONS, sample, simulated
 from kinetree.views.workbench.plot_panel import plots_reading
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
+from kinetree.views.workbench.robot_panel import robot_reading
 from kinetree.views.workbench.state import Push, at_rest, external_wrenches, home
 from kinetree.views.workbench.text import number
 from kinetree.views.workbench.torques import torque_reading, torques
@@ -224,6 +225,15 @@ def test_an_ellipsoid_of_nothing_is_still_drawn():
 def test_small_robots_show_closed_forms_and_all_the_recursion():
     assert equations_reading(ROBOTS["planar_2r"]).count("<math") == 3 + 4
     assert equations_reading(ROBOTS["panda"]).count("<math") == 4
+
+
+def test_meshes_that_are_not_there_are_one_remark_and_no_remark_is_dropped_in_silence():
+    robot = ROBOTS["planar_2r"]
+    missing = [f"mesh 'm{k}.stl' is not there, or not inside the chosen folder" for k in range(9)]
+    text = robot_reading(robot, ["a warning", *missing])
+    assert text.count("⚠") == 2 and "9 meshes" in text and "m0.stl" in text and "--folder" in text
+    assert robot_reading(robot, missing[:1]).count("m0.stl") == 1
+    assert "and 3 more" in robot_reading(robot, [f"warning {k}" for k in range(9)])
 
 
 def test_home_is_within_the_limits():
