@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.description.joints import FREE
 from kinetree.identify.suspicions import listing
 from kinetree.motion.bounds import bounds_of
 
@@ -68,6 +69,11 @@ def _others(model: Any, data: Any) -> Iterator[tuple[str, tuple[Array, ...]]]:
     if plain:
         factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
         yield "q in degrees", (*(x * factor for x in motion), tau)
+    for joint in model.joints:
+        if joint.type == FREE and joint.follows is None:
+            order = np.arange(model.n)
+            order[list(joint.dofs)] = [*joint.dofs[3:], *joint.dofs[:3]]
+            yield f"tau of {joint.name!r} as (force, moment)", (*motion, tau[:, order])
     for a, b in combinations(range(model.n), 2):
         order = np.arange(model.n)
         order[[a, b]] = b, a

@@ -12,7 +12,8 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
-from kinetree.identify.suspicions import check_given_rates, check_times, check_units, gaps, remarks
+from kinetree.identify.rates import check_given_rates
+from kinetree.identify.suspicions import check_times, check_units, gaps, remarks
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
@@ -156,10 +157,9 @@ def _with_rates(
     model: Any, t: Array, q: Array, dq: Any, ddq: Any, tau: Array, cutoff: float | None
 ) -> Recording:
     """What of dq and ddq is missing, from the filtered positions or rates of one stretch."""
-    if dq is not None and model.n == model.nq:
-        check_given_rates(model, t, q, dq, "dq", "q")
+    if dq is not None:
+        check_given_rates(model, t, q, dq, ddq)
     if ddq is not None and dq is not None:
-        check_given_rates(model, t, dq, ddq, "ddq", "dq")
         return Recording(t, q, dq, ddq, tau)
     if model.n != model.nq and dq is None:
         raise InputError(

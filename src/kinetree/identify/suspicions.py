@@ -64,30 +64,6 @@ def gaps(t: Array) -> Array:
     return np.flatnonzero(steps > 5 * steps.mean())
 
 
-def check_given_rates(model: Model, t: Array, x: Array, rate: Array, what: str, of: str) -> None:
-    """Refuse rates that are a multiple of the derivative of what they belong to.
-
-    Slopes over a twentieth of the record have little noise; the factor that fits them to the mean
-    rates in between is 1, unless units or times are wrong.
-    """
-    steps = max(1, round(0.05 * (t[-1] - t[0]) / np.diff(t).mean()))
-    slope = (x[steps:] - x[:-steps]) / (t[steps:] - t[:-steps])[:, None]
-    area = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(
-        (rate[1:] + rate[:-1]) / 2 * np.diff(t)[:, None], axis=0)])  # fmt: skip
-    mean = (area[steps:] - area[:-steps]) / (t[steps:] - t[:-steps])[:, None]
-    for k, name in enumerate(model.dof_names):
-        moved = float(slope[:, k] @ slope[:, k])
-        if moved == 0 or not np.any(mean[:, k]):
-            continue
-        common, told = float(slope[:, k] @ mean[:, k]), float(mean[:, k] @ mean[:, k])
-        factor = common / moved
-        if common**2 < 0.5 * moved * told or not 0.5 < factor < 2:
-            raise InputError(
-                f"{what} of {name!r} is not the rate of its {of}: it is {factor:.3g} times the "
-                f"slope of {of} over t{_hint(factor)}. Leave {what} out to have it computed."
-            )
-
-
 def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
     """What looks odd about a recording and does not forbid its use; motion is q and dq."""
     bounds, found = bounds_of(model), []
@@ -127,16 +103,3 @@ def listing(names: Iterable[str], most: int = 8) -> str:
     quoted = [f"'{name}'" for name in names]
     more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
     return ", ".join(quoted[:most]) + more
-
-
-def _hint(factor: float) -> str:
-    size = abs(factor)
-    for value, text in (
-        (DEGREE, "degrees are suspected"),
-        (1 / DEGREE, "degrees are suspected"),
-        (1000, "milliseconds or millimetres are suspected"),
-        (1e-3, "milliseconds or millimetres are suspected"),
-    ):
-        if 0.7 < size / value < 1.4:
-            return f"; {text}"
-    return "; the sign is turned over" if factor < 0 else ""

@@ -147,3 +147,10 @@ def test_single_wild_positions_are_told_and_noise_is_not():
 def test_speeds_beyond_the_limits_are_told():
     data = make_recording(DESCRIBED, MOTION.t / 10, MOTION.q, TAU)
     assert any(x.startswith("dq of 'turn', 'lift', 'bend' is far beyond") for x in data.notes)
+
+
+def test_noise_of_a_joint_that_stands_still_is_no_wrong_rate():
+    q, tau, dq, ddq = with_still([1])
+    noisy = (q, 2e-5), (dq, 1e-3), (ddq, 1e-2)
+    q, dq, ddq = (x + size * RNG.normal(size=x.shape) for x, size in noisy)
+    assert note(found(q, tau, dq, ddq), "'lift' hardly moves")

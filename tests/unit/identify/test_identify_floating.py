@@ -77,6 +77,27 @@ def test_few_digits_of_a_quaternion_are_forgiven_and_no_rotation_is_refused(moti
         measured(motion, q=q)
 
 
+def test_orders_of_other_programs_are_refused(motion):
+    """Quaternions with w last, twists with the linear part first, rates in {s}."""
+    last = motion.q[:, [1, 2, 3, 0, *range(4, 9)]]
+    with pytest.raises(
+        InputError, match=r"dq of 'base.\w+' is not the rate of its q.*\(w, x, y, z"
+    ):
+        measured(motion, q=last)
+    first = [3, 4, 5, 0, 1, 2, 6, 7]
+    with pytest.raises(InputError, match=r"\(omega, v\) in the base's own axes"):
+        measured(motion, dq=motion.dq[:, first], ddq=motion.ddq[:, first])
+    with pytest.raises(InputError, match="dq of 'a' is not the rate of its q"):
+        measured(motion, dq=motion.dq * [1, 1, 1, 1, 1, 1, 57.3, 1])
+
+
+def test_wrenches_with_the_force_first_are_told(motion):
+    tau = motion.tau[:, [3, 4, 5, 0, 1, 2, 6, 7]]
+    data = make_recording(satellite(), motion.t, motion.q, tau, motion.dq, motion.ddq)
+    notes = identify(satellite(), data, folds=2).notes
+    assert any("tau of 'base' as (force, moment) would explain" in note for note in notes)
+
+
 def test_what_cannot_be_filtered_is_refused(motion):
     with pytest.raises(InputError, match="expected dq with the recording"):
         measured(motion, dq=None, ddq=None)
