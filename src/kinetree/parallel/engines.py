@@ -81,7 +81,7 @@ class ProcessEngine:
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
         """See `Engine`; processes are started when there is work for them."""
-        with _without_main():
+        with _starting():
             return self._pool.submit(run_chunk, self.text, first, count)
 
     def lost(self, error: BaseException) -> bool:
@@ -156,14 +156,20 @@ def _whole(x: Any) -> bool:
 
 
 @contextmanager
-def _without_main() -> Iterator[None]:
-    """A process that is started meanwhile finds no script to run: all it needs is in kinetree."""
-    script = sys.modules["__main__"]
+def _starting() -> Iterator[None]:
+    """A process that is started meanwhile finds no script to run: all it needs is in kinetree.
+
+    Nor does it hear Ctrl-C before `follow_the_leader`, where signals can be held back.
+    """
+    script, hold = sys.modules["__main__"], getattr(signal, "pthread_sigmask", None)
     sys.modules["__main__"] = ModuleType("__main__")
+    held = hold(signal.SIG_BLOCK, {signal.SIGINT}) if hold else None
     try:
         yield
     finally:
         sys.modules["__main__"] = script
+        if hold:
+            hold(signal.SIG_SETMASK, held)
 
 
 def follow_the_leader() -> None:

@@ -1,6 +1,7 @@
 """Threads, processes and any executor: the same bytes, also when a process is killed half-way."""
 
 import pickle
+import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -79,6 +80,17 @@ def test_processes_do_not_outlive_a_leader_that_was_killed():
     )
     command = [sys.executable, "-W", "error", "-c", script]
     assert subprocess.run(command, stdout=subprocess.PIPE, timeout=120).returncode == 9
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held back")
+def test_a_worker_hears_no_interrupt_from_its_first_moment():
+    engine, ask = engines.ProcessEngine("", 1), (signal.pthread_sigmask, signal.SIG_BLOCK, ())
+    try:
+        with engines._starting():
+            found = engine._pool.submit(*ask).result()
+    finally:
+        engine.close()
+    assert signal.SIGINT in found and signal.SIGINT not in ask[0](*ask[1:])
 
 
 def test_an_error_in_a_worker_comes_back_as_what_it_is():
