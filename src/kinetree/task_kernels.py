@@ -4,12 +4,16 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from kinetree.algorithms.configuration import random
 from kinetree.algorithms.derivatives.task_space import (
     TaskSpaceDerivatives,
     check_rows,
+    lean_terms,
     task_slopes,
 )
-from kinetree.algorithms.task_space import JACOBIANS
+from kinetree.algorithms.task_space import task_space
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compilable import check_model
@@ -17,7 +21,6 @@ from kinetree.compile import kernel_type
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.traced import stored_graph
 
@@ -42,16 +45,16 @@ def compile_task_derivatives(
     Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
     """
     check_model(model)
-    model.frame(frame)  # an unknown frame names the known ones
     chosen = check_rows(model, rows)
-    if expressed not in JACOBIANS:
-        raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
+    somewhere = random(model, np.random.default_rng(0))
+    # refuses frames and axes that are unknown, and tasks that are singular wherever one looks
+    task_space(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
     letters = ("n",) if model.nq == model.n else ("nq",)
     ports = [Port("q", (model.nq,), letters), Port("dq", (model.n,), ("n",))]
     name = "task_space_derivatives"
 
     def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
-        return task_slopes(model, q, dq, frame, expressed, chosen)
+        return task_slopes(model, lean_terms(model, q, dq), q, dq, frame, expressed, chosen)
 
     def make() -> Graph:
         return optimise(trace(slopes, ports, RESULTS))

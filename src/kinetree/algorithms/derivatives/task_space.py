@@ -6,22 +6,29 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 
     d Lambda = J_bar^T dM J_bar - Lambda dJ J_bar - (Lambda dJ J_bar)^T
     d J_bar  = M^-1 (dJ^T Lambda + J^T d Lambda - dM J_bar)
-    d eta    = d(J_bar^T h) - d(Lambda e)
+    d eta    = d J_bar^T h + J_bar^T dh - d Lambda e - Lambda de
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.algorithms.derivatives.inverse_dynamics import (
+    inverse_dynamics_derivatives,
+    tree_derivatives,
+)
+from kinetree.algorithms.derivatives.tree import Tree, book_tree, lean_tree
 from kinetree.algorithms.drives import frictionless
 from kinetree.algorithms.factor import factor, solve
 from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.forward_kinematics import forward_kinematics, pose
 from kinetree.algorithms.gravity_forces import bias_forces
 from kinetree.algorithms.inputs import coordinates, rates, zeros
+from kinetree.algorithms.lean.inverse_dynamics import bias_forces as lean_bias_forces
+from kinetree.algorithms.lean.mass_matrix import mass_matrix as lean_mass_matrix
+from kinetree.algorithms.lean.model import lean_model
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.arrays import Array
@@ -63,7 +70,8 @@ def task_space_derivatives(
     task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)  # where J is regular
     chosen = check_rows(model, rows)
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    return TaskSpaceDerivatives(*task_slopes(model, q, dq, frame, expressed, chosen))
+    terms = book_terms(model, q, dq)
+    return TaskSpaceDerivatives(*task_slopes(model, terms, q, dq, frame, expressed, chosen))
 
 
 def check_rows(model: Model, rows: Sequence[int] | None) -> list[int]:
@@ -77,27 +85,61 @@ def check_rows(model: Model, rows: Sequence[int] | None) -> list[int]:
     return chosen
 
 
+class Terms(NamedTuple):
+    """M, h = c + g + friction, and their slopes: dM/dq (n, n, n), dh/dq and dh/d dq (n, n)."""
+
+    M: Array
+    h: Array
+    dM_dq: Array
+    dh_dq: Array
+    dh_dv: Array
+
+
+def book_terms(model: Model, q: Array, dq: Array) -> Terms:
+    """The terms from the textbook's recursions, over any scalars."""
+    dh = inverse_dynamics_derivatives(model, q, dq, zeros(model.n))
+    tree = book_tree(weightless(model), q)
+    return Terms(mass_matrix(model, q), bias_forces(model, q, dq), mass_matrix_slopes(tree), *dh)
+
+
+def lean_terms(model: Model, q: Array, dq: Array) -> Terms:
+    """The same in lean frames, from which kernels are traced."""
+    lean, still = lean_model(model), lean_model(weightless(model))
+    dh = tree_derivatives(lean_tree(lean, q), dq, zeros(model.n))
+    M, h = lean_mass_matrix(lean, q), lean_bias_forces(lean, q, dq)
+    return Terms(M, h, mass_matrix_slopes(lean_tree(still, q)), *dh)
+
+
+def weightless(model: Model) -> Model:
+    """The robot whose joint forces at rest are M ddq."""
+    return frictionless(model).with_gravity(zeros(3))
+
+
 def task_slopes(
-    model: Model, q: Array, dq: Array, frame: str | None, expressed: str, rows: Sequence[int]
+    model: Model,
+    terms: Terms,
+    q: Array,
+    dq: Array,
+    frame: str | None,
+    expressed: str,
+    rows: Sequence[int],
 ) -> tuple[Array, Array, Array, Array]:
     """dJ/dq, dLambda/dq, deta/dq and deta/d dq over any scalars, where J has full rank."""
     n, k, chosen = model.n, len(rows), list(rows)
     moving = screws(model, q, frame, expressed)
     J = (moving[0] @ moving[2])[chosen]
     dJ, e, de_dq, de_dv = (x[chosen] for x in jacobian_slopes(*moving, dq, expressed))
-    M, dM = factor_mass_matrix(model, mass_matrix(model, q)), mass_matrix_slopes(model, q)
+    M, h, dM, dh_dq, dh_dv = factor_mass_matrix(model, terms.M), *terms[1:]
     Minv_Jt = solve(M, J.T)
     names = [f"row {row} of the task" for row in chosen]
     L = solve(factor(J @ Minv_Jt, names), np.eye(k, dtype=int))
-    J_bar, h = Minv_Jt @ L, bias_forces(model, q, dq)
-    dh_dq, dh_dv = inverse_dynamics_derivatives(model, q, dq, zeros(n))
-    half = [L @ dJ[:, :, j] @ J_bar for j in range(n)]
-    dL = [J_bar.T @ dM[:, :, j] @ J_bar - half[j] - half[j].T for j in range(n)]
-    right = [dJ[:, :, j].T @ L + J.T @ dL[j] - dM[:, :, j] @ J_bar for j in range(n)]
-    dJ_bar = solve(M, np.concatenate(right, -1))  # (n, n k)
-    through = (h @ dJ_bar).reshape(n, k).T
-    along = np.array([slope @ e for slope in dL]).T
-    deta_dq = through + J_bar.T @ dh_dq - along - L @ de_dq
+    J_bar = Minv_Jt @ L
+    half = [L @ (dJ[:, :, j] @ J_bar) for j in range(n)]
+    dL = [J_bar.T @ (dM[:, :, j] @ J_bar) - half[j] - half[j].T for j in range(n)]
+    a = solve(M, h)  # h^T d J_bar is a^T (dJ^T Lambda + J^T d Lambda - dM J_bar)
+    moved = [L @ (dJ[:, :, j] @ a) - J_bar.T @ (dM[:, :, j] @ a) for j in range(n)]
+    turned = [moved[j] + dL[j] @ (J @ a - e) for j in range(n)]
+    deta_dq = np.array(turned).T + J_bar.T @ dh_dq - L @ de_dq
     return dJ, np.stack(dL, -1), deta_dq, J_bar.T @ dh_dv - L @ de_dv
 
 
@@ -144,9 +186,8 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
     return np.array(found).reshape(-1, 6).T, np.array(order, int), np.eye(model.n, dtype=int)[dofs]
 
 
-def mass_matrix_slopes(model: Model, q: Array) -> Array:
+def mass_matrix_slopes(tree: Tree) -> Array:
     """dM/dq, (n, n, n), the last axis counts q: M e_j is inverse dynamics at rest, weightless."""
-    still, rest = frictionless(model).with_gravity(zeros(3)), zeros(model.n)
-    unit = np.eye(model.n, dtype=int)
-    columns = [inverse_dynamics_derivatives(still, q, rest, row)[0] for row in unit]
+    n = tree.model.n
+    columns = [tree_derivatives(tree, zeros(n), row)[0] for row in np.eye(n, dtype=int)]
     return np.array(columns).transpose(1, 0, 2)

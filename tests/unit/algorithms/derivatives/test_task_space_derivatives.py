@@ -88,6 +88,8 @@ def test_kernels_refuse_what_the_algorithm_refuses():
         ({"rows": (3, 3)}, "each once"),
         ({"rows": LINEAR, "expressed": "tool"}, "body or space"),
         ({"rows": LINEAR, "frame": "nowhere"}, "nowhere"),
+        ({"rows": LINEAR, "frame": "link1"}, "cannot move in every direction"),
+        ({"rows": 5}, "each once"),
     ):
         with pytest.raises(KinetreeError, match=text):
             robot.task_space_derivatives(q, dq, **options)
