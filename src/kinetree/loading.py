@@ -72,7 +72,10 @@ def read(
 
 
 def float_base(description: RobotDescription) -> RobotDescription:
-    """The same robot on a free joint "base" between a link "world" and its root."""
+    """The same robot on a free joint "base" between a link "world" and its root.
+
+    Where the robot has such names itself, the new ones begin with "kinetree_".
+    """
     root = check_tree(description)
     own = [joint for joint in description.joints if joint.parent == root]
     if own and all(joint.type == FREE for joint in own):
@@ -80,15 +83,25 @@ def float_base(description: RobotDescription) -> RobotDescription:
             f"{description.name!r} floats already: its root {root!r} carries the free joint "
             f"{own[0].name!r}; expected a robot that stands. Leave floating=True (--floating) out."
         )
-    world = "world" if all(x.name != "world" for x in description.links) else "kinetree_world"
+    world = _unused("world", description.links)
     base = JointDescription(
-        name="base", type=FREE, parent=world, child=root, M_pc=np.eye(4, dtype=int)
+        name=_unused("base", description.joints),
+        type=FREE,
+        parent=world,
+        child=root,
+        M_pc=np.eye(4, dtype=int),
     )
     return dataclasses.replace(
         description,
         links=(LinkDescription(world), *description.links),
         joints=(base, *description.joints),
     )
+
+
+def _unused(name: str, taken: Sequence[LinkDescription | JointDescription]) -> str:
+    while any(x.name == name for x in taken):
+        name = f"kinetree_{name}"
+    return name
 
 
 def announce(model: Model, source: str, strict: bool) -> None:

@@ -57,6 +57,19 @@ def test_a_floating_robot_hangs_on_a_free_joint_called_base(gripper):
     assert robot.mass_matrix(robot.neutral())[3, 3] == pytest.approx(1.2)
 
 
+def test_a_floating_robot_keeps_its_own_names(tmp_path):
+    body = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        f'<robot name="x"><link name="world">{body}</inertial></link><link name="b">{body}'
+        '</inertial></link><joint name="base" type="continuous"><parent link="world"/>'
+        '<child link="b"/></joint></robot>'
+    )
+    robot = kt.load(path, floating=True)
+    assert robot.model.joint_names == ("kinetree_base", "base")
+    assert robot.model.base_name == "kinetree_world" and robot.n == 7
+
+
 def test_the_report_counts_names_and_places_what_was_merged(gripper):
     report = kt.load(gripper).report
     text = str(report)

@@ -52,7 +52,8 @@ def run(words: list[str]) -> None:
     except CycloptsError as error:
         known = not (words[0].startswith("-") or isinstance(error, UnknownCommandError))
         page = f"kinetree {words[0]} --help" if known else "kinetree --help"
-        if isinstance(error, MissingArgumentError) and any(x.startswith("--") for x in words):
+        missing = isinstance(error, MissingArgumentError) and "parameter --" not in str(error)
+        if missing and any(x.startswith("--") for x in words):
             page += "; --q and other lists take all words up to the next option"
         end(FAULT, f"{error} See {page}.")
 
