@@ -104,8 +104,16 @@ def by_hand(function: Callable[..., None]) -> Callable[[Any], None]:
             function(event)
         except KinetreeError as error:
             tell(event.client, "That did not work", str(error))
+        except RuntimeError:
+            if not removed(event.target):  # else its robot went meanwhile, and the panel with it
+                raise
 
     return callback
+
+
+def removed(element: Any) -> bool:
+    """Whether an element is no longer on the page; the viewer refuses to change such a one."""
+    return bool(getattr(getattr(element, "_impl", None), "removed", False))
 
 
 def in_turn(register: Callable[[Any], Any], function: Callable[[Any], None]) -> None:

@@ -14,7 +14,8 @@ import pytest
 import kinetree as kt
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
-from kinetree.views.workbench.bench import change, in_turn, show, take
+from kinetree.views.workbench import motion_panel
+from kinetree.views.workbench.bench import by_hand, change, in_turn, show, take
 from kinetree.views.workbench.motions import simulated
 from kinetree.views.workbench.player import NAME, Player
 from kinetree.views.workbench.view import open_robot, view
@@ -258,3 +259,23 @@ def test_many_who_play_leave_one_clock_and_one_stop_ends_it():
 def clocks():
     """Threads of players."""
     return [thread for thread in threading.enumerate() if thread.name == NAME]
+
+
+def test_a_robot_that_goes_while_it_is_simulated_is_no_fault(bench, monkeypatch):
+    trajectory = simulated(bench.state, "fall: no forces", 0.2)
+
+    def slow(*_):
+        open_robot(bench, kt.robots.scara(), None, [])
+        return trajectory
+
+    monkeypatch.setattr(motion_panel, "simulated", slow)
+    message(element(bench, "Simulate from here"), True)()
+    assert bench.state.robot.n == 4 and bench.trajectory is None
+
+
+def test_other_faults_of_callbacks_are_not_hidden(bench):
+    def fail(_):
+        raise RuntimeError("a fault of ours")
+
+    with pytest.raises(RuntimeError, match="of ours"):
+        by_hand(fail)(Event(element(bench, "joint1")))
