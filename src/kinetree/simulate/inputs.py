@@ -56,6 +56,10 @@ def read_setup(
     feed = make_feed(model, actors, parameters or {})
     z0 = np.zeros(0) if acting is None else np.asarray(acting.start(model), float)
     batch = common_batch(q0, dq0, feed)
+    if 0 in batch:
+        raise ShapeError(
+            f"the leading axes of the rollouts are {batch}, none at all; give at least one state."
+        )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
     return Setup(x0, batch, actors, feed, len(z0))
@@ -127,12 +131,15 @@ def rates(model: Model, dq0: Any) -> Array:
 
 def positive(value: Any, name: str, unit: str) -> float:
     """A finite number above zero."""
+    of = f" of {unit}" if unit else ""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number of {unit}.") from None
+        raise InputError(f"{name} is {value!r}; expected a number{of}.") from None
     if not (number > 0 and math.isfinite(number)):
-        raise InputError(f"{name} is {number:g} {unit}; expected a finite number above 0.")
+        raise InputError(
+            f"{name} is {number:g}{unit and ' '}{unit}; expected a finite number above 0."
+        )
     return number
 
 

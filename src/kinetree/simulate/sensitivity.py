@@ -162,7 +162,7 @@ def of_adaptive_steps(asked: Asked, tolerances: tuple[float, float], events: Any
     if dry is not None:
         check_smooth(model, taken, dry)
     check_size(int(taken.number.max()) + 1 + len(motion), count, N, C - N)
-    A, B, inside, weights = run.all(taken, setup, asked.given, motion.t)
+    A, B, inside, weights = run.all(taken, setup, asked.given, motion.t, inputs)
     inputs = tuple(replace(x, weights=weights.get(x.name)) for x in inputs)
     return Sensitivities(motion, model, inputs, A, B, inside)
 

@@ -45,7 +45,7 @@ class AdaptiveRun:
         return Trip(self.steps.system, setup.actors, feed, setup.batch, count, self.steps.dry)
 
     def all(
-        self, steps: Steps, setup: Setup, given: Given, times: Array
+        self, steps: Steps, setup: Setup, given: Given, times: Array, inputs: Sequence[Input]
     ) -> tuple[Array, dict[str, Array], Inside, dict[str, Weights]]:
         """A, (K, *batch, N, N), B by name, the results inside the steps, and samples by name.
 
@@ -53,8 +53,9 @@ class AdaptiveRun:
         """
         count, N, C = len(setup.x0), self.space.rates, self.flow.columns
         trip, K = self.trip(setup), int(steps.number.max()) + 1
-        numbers = [sample_numbers(getattr(given, x.name)) for x in self.flow.samples]
-        pairs = zip(self.flow.samples, numbers, strict=True)
+        samples = [x for x in inputs if x.weights is not None]
+        numbers = [sample_numbers(getattr(given, x.name)) for x in samples]
+        pairs = zip(samples, numbers, strict=True)
         first = [first_sample(x, at, steps) for x, at in pairs]
         found, inside = np.zeros((K, count, C, N)), np.zeros((len(times), count, C, N))
         found[..., :N, :] = inside[0, :, :N] = np.eye(N)
@@ -72,8 +73,7 @@ class AdaptiveRun:
         P, Q = self.split(inside)
         shaped = {name: x.reshape(K, *setup.batch, N, *self.shape(name)) for name, x in B.items()}
         weights = {
-            x.name: sides(x, own, steps, (K, count))
-            for x, own in zip(self.flow.samples, first, strict=True)
+            x.name: sides(x, own, steps, (K, count)) for x, own in zip(samples, first, strict=True)
         }
         return A.reshape(K, *setup.batch, N, N), shaped, Inside(step, P, Q), weights
 

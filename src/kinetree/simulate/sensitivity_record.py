@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.simulate.sensitivity_chain import Chain, Inside
@@ -139,6 +140,6 @@ class Sensitivities:
     def __repr__(self) -> str:
         batch = f", batch {self.motion.batch_shape}" if self.motion.batch_shape else ""
         return (
-            f"Sensitivities({self.model.name!r}, {len(self.A)} steps, "
+            f"Sensitivities({self.model.name!r}, {counted(len(self.A), 'step')}, "
             f"{self.motion.duration:g} s{batch}, by {self._names()})"
         )

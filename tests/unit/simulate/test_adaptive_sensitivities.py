@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError
 from kinetree.scalars import sin
 from kinetree.simulate import signal
 from kinetree.simulate.events import event
@@ -101,6 +101,16 @@ def test_one_sample_is_a_constant():
         assert np.abs(single[:, :, 0] - constant).max() < 1e-12 * np.abs(constant).max()
 
 
+def test_signals_of_other_lengths_follow_one_another():
+    """What was compiled for one signal serves the next, whose samples are its own."""
+    for times in ([0.0, 0.01, 0.02, 0.03], [0.0, 0.02], [0.1]):
+        held = signal(times, np.ones((len(times), 6)))
+        by = ARM.sensitivities(Q0, DQ0, tau=held, wrt="tau", **SHORT).by("tau")
+        assert by.shape == (4, 12, len(times), 6)
+        constant = ARM.sensitivities(Q0, DQ0, tau=np.ones(6), wrt="tau", **SHORT).by("tau")
+        assert agrees(by.sum(-2), constant)
+
+
 def test_coulomb_friction_that_slides_is_differentiated():
     robot = kt.robots.puma_560()
     dq0 = np.array([1.0, -1.0, 2.0, 3.0, -3.0, 4.0])
@@ -178,6 +188,13 @@ def test_rollouts_that_ran_away_are_named():
 def test_what_has_no_derivative_is_refused(options, text):
     with pytest.raises(InputError, match=text):
         ARM.sensitivities(Q0, DQ0, **{**SHORT, **options})
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_a_batch_of_nothing_is_refused(method):
+    for run in (ARM.simulate, ARM.sensitivities):
+        with pytest.raises(KinetreeError, match="give at least one state"):
+            run(np.zeros((0, 6)), duration=0.1, method=method)
 
 
 def test_a_loop_leaves_its_first_state_as_it_was():
