@@ -18,6 +18,7 @@ from kinetree.identify.unknowns import Unknowns
 ROUNDS = 200
 LOOSE = 2.0  # of the logarithms of a body's size: e^2 is common
 ENOUGH = 1e-6  # of the squares, in units of the noise: a thousandth of a standard deviation
+NOTHING = 1e-9  # friction or armature, of its spread, that is what a descent leaves of zero
 FINEST = 1e-6  # noise at least, relative to joint forces: rounding must not outweigh the prior
 
 
@@ -73,7 +74,10 @@ def consistent(
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
-    return Estimate(unknowns_at(theta, len(bodies))[0], deviation, learned, rounds)
+    x = unknowns_at(theta, len(bodies))[0]
+    drives = x[10 * len(bodies) :]
+    drives[drives < NOTHING * spread] = 0
+    return Estimate(x, deviation, learned, rounds)
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:

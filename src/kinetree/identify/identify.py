@@ -187,6 +187,7 @@ def _equations(sought: Unknowns, data: Recording, cutoff: float | None) -> tuple
     """
     state = data.q, data.dq, data.ddq
     Y, tau = sought.regressor(*state), data.tau - sought.known(*state)
+    Y[..., sought.at_rest(data.q)] = 0
     if cutoff is None:
         return Y, tau, 1
     check_cutoff(cutoff, data.dt)

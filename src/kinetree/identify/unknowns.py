@@ -9,7 +9,9 @@ from kinetree.algorithms.parameters import with_parameters
 from kinetree.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
+from kinetree.identify.suspicions import STILL
 from kinetree.model import Joint, JointFriction, Model
+from kinetree.motion.bounds import bounds_of, positions
 from kinetree.robot import Robot
 
 FRICTION = ("symmetric", "directional", "known")
@@ -39,6 +41,21 @@ class Unknowns:
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Y, (T, n, p): joint forces are Y x + `known`."""
         return self.robot.regressor(q, dq, ddq) @ self.S
+
+    def at_rest(self, q: Array) -> Array:
+        """Places of the friction and armature of joints that stand still in q, (T, nq).
+
+        Their rates are noise, and the sign of noise is no direction that friction opposes.
+        """
+        model, bounds = self.robot.model, bounds_of(self.robot.model)
+        still = (bounds.coords >= 0) & (np.ptp(positions(bounds, q), axis=0) < STILL)
+        rows = [
+            10 * self.links + 5 * i + k
+            for i, joint in enumerate(model.joints)
+            if joint.type in SCREW_TYPES and still[joint.dofs[0]]
+            for k in range(5)
+        ]
+        return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Joint forces that no unknown has a part in, (T, n)."""

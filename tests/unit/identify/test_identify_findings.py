@@ -153,4 +153,22 @@ def test_noise_of_a_joint_that_stands_still_is_no_wrong_rate():
     q, tau, dq, ddq = with_still([1])
     noisy = (q, 2e-5), (dq, 1e-3), (ddq, 1e-2)
     q, dq, ddq = (x + size * RNG.normal(size=x.shape) for x, size in noisy)
-    assert note(found(q, tau, dq, ddq), "'lift' hardly moves")
+    part = found(q, tau, dq, ddq)
+    assert note(part, "'lift' hardly moves")
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
+    # filtered noise has rates as well, and no joint gets friction or inertia from it
+    for robot in (
+        part.robot,
+        identify(DESCRIBED, make_recording(DESCRIBED, MOTION.t, q, tau)).robot,
+    ):
+        own, described = robot.model.joint("lift"), DESCRIBED.model.joint("lift")
+        assert own.friction.coulomb == pytest.approx(described.friction.coulomb, rel=1e-6)
+        assert own.friction.viscous == pytest.approx(described.friction.viscous, rel=1e-6)
+        assert own.armature == pytest.approx(described.armature, rel=1e-6)
+
+
+def test_a_drive_without_armature_that_stands_still_has_none_afterwards():
+    bare = misjudged(spatial_arm())
+    q, tau, dq, ddq = with_still([1])
+    robot = identify(bare, make_recording(bare, MOTION.t, q, tau, dq, ddq)).robot
+    assert robot.model.joint("lift").armature == 0
