@@ -99,4 +99,5 @@ def remark(trajectory: Trajectory) -> str:
     if not violations:
         return ""
     joints = sorted({str(x.joint) for x in violations})
-    return f"Limits are passed by {', '.join(joints[:4])}{' ...' if len(joints) > 4 else ''}."
+    more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
+    return f"Limits are passed by {', '.join(joints[:4])}{more}."

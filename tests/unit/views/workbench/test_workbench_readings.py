@@ -10,7 +10,7 @@ from kinetree.explain.torque import dof_units
 from kinetree.views.workbench.formulas import equations_reading
 from kinetree.views.workbench.hand import drawn, hand_ellipsoids, hand_reading
 from kinetree.views.workbench.mass_matrix import mass_reading, mass_unit
-from kinetree.views.workbench.motions import MOTIONS, sample, simulated
+from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
 from kinetree.views.workbench.plot_panel import plots_reading
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
 from kinetree.views.workbench.robot_panel import robot_reading
@@ -190,6 +190,13 @@ def test_motions_end_as_they_say(motion):
 def test_durations_are_bounded(duration):
     with pytest.raises(kt.KinetreeError, match="duration"):
         simulated(at_rest(ROBOTS["planar_2r"]), "fall: no forces", duration)
+
+
+def test_joints_that_pass_their_limits_are_named_or_counted():
+    fall = simulated(at_rest(ROBOTS["panda"]), "fall: no forces", 2.0)
+    passed = {x.joint for x in fall.meta["violations"]}
+    assert len(passed) > 4 and remark(fall).endswith(f"and {len(passed) - 4} more.")
+    assert remark(simulated(at_rest(ROBOTS["planar_2r"]), "fall: no forces", 0.2)) == ""
 
 
 def test_plots_mark_the_present():
