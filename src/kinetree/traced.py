@@ -29,6 +29,7 @@ SOURCES = (
     "scalars.py",
     "compile.py",
     "quantities.py",
+    "task_kernels.py",
     "free.py",
 )
 
