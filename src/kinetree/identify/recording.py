@@ -13,7 +13,8 @@ from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
 from kinetree.identify.rates import check_given_rates
-from kinetree.identify.suspicions import check_times, check_units, gaps, remarks
+from kinetree.identify.suspicions import STILL, check_times, check_units, gaps, remarks
+from kinetree.motion.bounds import bounds_of, positions
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
 from kinetree.simulate.trajectory import Trajectory
@@ -185,6 +186,8 @@ def _with_rates(
     if dq is None:
         notes += leaps(model, t, q)
         q, dq, bend = smooth(q, dt, cutoff)
+        still = np.ptp(positions(bounds_of(model), q), axis=0) < STILL
+        dq[:, still] = bend[:, still] = 0  # noise, whose sign would be friction
         ddq = bend if ddq is None else ddq
     else:
         dq, ddq, _ = smooth(dq, dt, cutoff)

@@ -172,3 +172,11 @@ def test_a_drive_without_armature_that_stands_still_has_none_afterwards():
     q, tau, dq, ddq = with_still([1])
     robot = identify(bare, make_recording(bare, MOTION.t, q, tau, dq, ddq)).robot
     assert robot.model.joint("lift").armature == 0
+
+
+def test_a_joint_at_rest_has_no_rates_from_its_noise():
+    q, tau, _, _ = with_still([1])
+    data = make_recording(DESCRIBED, MOTION.t, q + 2e-5 * RNG.normal(size=q.shape), tau)
+    assert not data.dq[:, 1].any() and not data.ddq[:, 1].any() and data.dq[:, 0].any()
+    part = identify(DESCRIBED, data)
+    assert part.error()[1] < 0.3  # the noise of 0.2, and no friction that turns about with it
