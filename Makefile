@@ -48,6 +48,8 @@ $(VENV)/.view: $(BIN)/python pyproject.toml
 view: $(VENV)/.view
 	@$(BIN)/kinetree view
 
+# as many tests at once as there are cores: linear algebra within one of them has a core to itself
+test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
 
