@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.suspicions import listing
@@ -74,6 +75,6 @@ def leaps(model: Any, t: Array, q: Array) -> list[str]:
     names = [name for name, x in zip(model.coordinate_names, wild.T, strict=True) if x.any()]
     rows = np.flatnonzero(wild.any(axis=1))
     return [
-        f"q of {listing(names)} leaps in {len(rows)} samples, the first at t = {t[rows[0]]:.6g} s: "
-        "if that is no motion, take them out of the recording"
+        f"q of {listing(names)} leaps in {counted(len(rows), 'sample')}, the first at "
+        f"t = {t[rows[0]]:.6g} s: if that is no motion, take them out of the recording"
     ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.counting import counted
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
@@ -146,7 +147,8 @@ def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) ->
         found.append(part)
     found.sort(key=lambda part: part.t[0])
     notes = list(dict.fromkeys(note for part in found for note in part.notes))
-    notes += [f"{lost} samples in short stretches between gaps are left out"] if lost else []
+    if lost:
+        notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
     joined = {
         key: np.concatenate([getattr(part, key) for part in found])
         for key in ("t", "q", "dq", "ddq", "tau")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.arrays import Array, is_numeric
+from kinetree.counting import counted
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
     Friction,
@@ -200,8 +201,8 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
     dust = (R != nearest) & (np.abs(R - nearest) < 4 * np.finfo(float).eps)
     if not dust.any():
         return M
-    text = f"rotation of joint {joint.name!r}: {int(dust.sum())} entries snapped to 0 or 1"
-    notes.append(Note(text, joint.where))
+    cleared = counted(int(dust.sum()), "entry", "snapped to 0 or 1")
+    notes.append(Note(f"rotation of joint {joint.name!r}: {cleared}", joint.where))
     return np.block([[np.where(dust, nearest, R), M[:3, 3:]], [M[3:]]])
 
 
