@@ -58,7 +58,7 @@ class Dry:
 def dry_of(
     model: Model,
     varied: Sequence[str],
-    changes: list[Mapping[str, Any]],
+    changes: Sequence[Mapping[str, Any]],
     change: Callable[..., Model],
 ) -> Dry:
     """The numbers of every rollout; `changes` is what each was given, or one for all.
