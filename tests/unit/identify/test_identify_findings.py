@@ -139,7 +139,7 @@ def test_single_wild_positions_are_told_and_noise_is_not():
     assert not any("leaps" in x for x in exact.notes)
     q[100, 1] += 0.2
     notes = make_recording(DESCRIBED, MOTION.t, q, TAU).notes
-    assert any("'lift' leaps in 1 samples, the first at t = 2 s" in x for x in notes)
+    assert any("'lift' leaps in 1 sample, the first at t = 2 s" in x for x in notes)
     coarse = np.round(MOTION.q / 2e-3) * 2e-3
     assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, coarse, TAU).notes)
 

@@ -67,9 +67,9 @@ def task_space_derivatives(
             subspace that turns.
         SingularityError: J has lost rank.
     """
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
     task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)  # where J is regular
     chosen = check_rows(model, rows)
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
     terms = book_terms(model, q, dq)
     return TaskSpaceDerivatives(*task_slopes(model, terms, q, dq, frame, expressed, chosen))
 
