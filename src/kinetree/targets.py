@@ -5,9 +5,9 @@ They stand here, and not in robot.py, because each has a signature for every tar
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from kinetree.model import Model
+from kinetree.model import HasModel
 
 if TYPE_CHECKING:
     from kinetree.backends.cuda import CudaKernel
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
 Wrt = str | Sequence[str]
-
-
-class HasModel(Protocol):
-    """A Robot."""
-
-    model: Model
 
 
 class Options(TypedDict, total=False):

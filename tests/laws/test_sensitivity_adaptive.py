@@ -13,7 +13,6 @@ from kinetree import algorithms
 from kinetree.algorithms.drives import frictionless
 from kinetree.compiler.interpret import interpret
 from kinetree.free import free_values
-from kinetree.simulate import signal
 from kinetree.simulate.dop853 import dense, take
 from kinetree.simulate.inputs import grid, read_setup
 from kinetree.simulate.progress import Progress
@@ -21,7 +20,7 @@ from kinetree.simulate.sensitivity_log import StepLog
 from kinetree.simulate.simulate import adaptive_steps
 from kinetree.simulate.stiction import without_dry_friction
 from precise_robots import derivative, numbers
-from robot_states import any_robot, random_state, relative, size
+from robot_states import any_robot, random_state, size
 
 ACCURACY = 1e-12
 SPAN = {"duration": 0.2, "dt": 0.12}
@@ -112,23 +111,6 @@ def test_they_are_differences_of_the_steps_in_fifty_digits(seed, fifty_digits):
         for k in range(len(wanted)):
             largest = max(size(wanted[k]), size(got[k]))
             assert size(got[k] - wanted[k]) <= accuracy * largest, (list(directions), k)
-
-
-@pytest.mark.parametrize("kind", ["hold", "linear"])
-def test_backward_is_forward(kind):
-    """Both sum the same products in different orders: a few hundred roundings."""
-    robot, rng = kt.robots.ur5e(), np.random.default_rng(3)
-    forces = signal([0, 0.013, 0.04, 0.06], rng.normal(size=(4, 2, 6)) * 3, kind)
-    found = robot.sensitivities(
-        rng.normal(size=(2, 6)), rng.normal(size=6), tau=forces, duration=0.05, dt=0.004,
-        method="dop853", limits="ignore", wrt=("q0", "dq0", "tau", "F_ext", "gravity", "com"),
-    )  # fmt: skip
-    slopes = rng.normal(size=(len(found.motion), 2, 12))
-    for name, got in found.gradient(slopes).items():
-        by = found.by(name)
-        wanted = np.einsum("tbi,tbi...->b...", slopes, by)
-        assert got.shape == wanted.shape == (2, *by.shape[3:])
-        assert relative(got, wanted) < ACCURACY, name
 
 
 def test_small_fixed_steps_come_to_the_same():

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model import Model, model_of
+from kinetree.model import HasModel, Model, model_of
 from kinetree.quantities import find_quantity
 from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.write.code.driver import write_driver
@@ -34,15 +33,6 @@ LANGUAGES = {
     "casadi": Language(casadi_code.write_casadi, casadi_code.LAYOUT),
 }
 ALIASES = {"c99": "c", "c++": "cpp", "python": "numpy", "octave": "matlab"}
-
-
-class HasModel(Protocol):
-    """A Robot, seen from above its file."""
-
-    @property
-    def model(self) -> Model:
-        """The robot's data."""
-        ...
 
 
 def export(
