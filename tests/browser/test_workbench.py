@@ -176,7 +176,7 @@ def test_a_free_base_is_recorded_as_well(page, screenshots):
 def test_ellipsoids_are_drawn_at_the_hand(page, screenshots):
     page.tab("Hand")
     page.page.get_by_role("checkbox", name="draw mass").click()
-    node = page.bench.server.scene.get_handle_by_name("/hand/mass")
+    node = page.bench.server.scene.get_handle_by_name(page.bench.node("hand/mass"))
     assert page.until(lambda: node.visible)  # placed before it is seen
     tool = page.bench.state.robot.pose(page.bench.state.q)[:3, 3]
     np.testing.assert_allclose(node.position, tool, atol=1e-12)

@@ -105,6 +105,19 @@ def test_other_robots_fit_on_the_page(opened, screenshots, name):
     page.shot(screenshots / f"workbench_{name}_equations.png")
 
 
+def test_a_robot_is_drawn_as_if_it_were_the_first(opened, chromium, tmp_path):
+    """What a page knows of the robot before it, such as where a link was, is forgotten."""
+    opened(kt.robots.panda())
+    page = opened(kt.robots.quadruped())
+    after = page.drawn(tmp_path / "after.png")
+    fresh = WorkbenchPage(chromium, page.workbench)
+    first = fresh.drawn(tmp_path / "first.png")
+    fresh.close()
+    assert np.abs(after - first).max() < 0.2
+    opened(kt.robots.panda())
+    assert np.abs(page.drawn(tmp_path / "other.png") - first).max() > 0.4
+
+
 def test_degrees_are_degrees(opened):
     page = opened(kt.robots.planar_2r(), degrees=True)
     page.page.get_by_role("tab", name="q, deg", exact=True).wait_for()

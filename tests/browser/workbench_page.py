@@ -12,7 +12,7 @@ class WorkbenchPage:
     """The page of a running workbench."""
 
     def __init__(self, browser, workbench):
-        self.bench = workbench.bench
+        self.workbench, self.bench = workbench, workbench.bench
         self.faults = []
         self.context = browser.new_context(viewport={"width": 1280, "height": 800})
         self.page = self.context.new_page()
@@ -89,6 +89,16 @@ class WorkbenchPage:
             if picture == before:
                 return
             before = picture
+
+    def drawn(self, path):
+        """Colours of the scene at rest, between the panels; each is the mean of 8 x 8 pixels.
+
+        Single pixels depend on how edges were smoothed.
+        """
+        from matplotlib.image import imread
+
+        self.shot(path)
+        return imread(path)[:, 420:900, :3].reshape(100, 8, 60, 8, 3).mean(axis=(1, 3))
 
     def put(self, robot, **options):
         """Another robot on the bench, at home and at rest."""

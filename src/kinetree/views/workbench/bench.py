@@ -25,7 +25,8 @@ class Bench:
     folder that meshes of the robot's own file are read from; that of the file when None. notes:
     remarks about its file. trajectory: the motion that was simulated, read or recorded last.
     plots: the place of its curves. tabs: whose content belongs to this robot. refreshers,
-    watchers: told of every new state and trajectory. closers: end what runs by itself.
+    watchers: told of every new state and trajectory. closers: end what runs by itself. opened: the
+    number of the robot that is shown.
     Callbacks run in many threads: opening, showing, changing are held in that order, while a
     robot is put on the bench, while panels are drawn, and for the moment of a new state.
     """
@@ -44,9 +45,14 @@ class Bench:
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
     closers: list[Callable[[], None]] = field(default_factory=list)
     version: int = 0
+    opened: int = 0
     opening: threading.RLock = field(default_factory=threading.RLock)
     changing: threading.RLock = field(default_factory=threading.RLock)
     showing: threading.RLock = field(default_factory=threading.RLock)
+
+    def node(self, name: str) -> str:
+        """The name of a node of this robot; pages keep the pose of one whose name returns."""
+        return f"/{self.opened}/{name}"
 
 
 def change(bench: Bench, **changes: Any) -> None:

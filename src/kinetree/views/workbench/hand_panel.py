@@ -21,7 +21,7 @@ def add_hand(bench: Bench) -> None:
     text = gui.add_html("")
     nodes: dict[str, Any] = {
         kind: bench.server.scene.add_icosphere(
-            f"/hand/{kind}", radius=1.0, color=COLOURS[kind], opacity=0.4, visible=False
+            bench.node(f"hand/{kind}"), radius=1.0, color=COLOURS[kind], opacity=0.4, visible=False
         )
         for kind in KINDS
     }

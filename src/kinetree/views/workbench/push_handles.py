@@ -31,7 +31,7 @@ class Handles:
         self.foot, self.tip = (self._handle(name, size) for name in ("foot", "tip"))
         radius = 0.008 * bench.scene.extent
         self.arrow = bench.server.scene.add_arrows(
-            "/push/arrow", np.zeros((1, 2, 3)), RED, shaft_radius=radius,
+            bench.node("push/arrow"), np.zeros((1, 2, 3)), RED, shaft_radius=radius,
             head_radius=2.5 * radius, head_length=5 * radius, visible=False,
         )  # fmt: skip
         for name, node, drag in (
@@ -43,7 +43,11 @@ class Handles:
 
     def _handle(self, name: str, size: float) -> Any:
         return self.bench.server.scene.add_transform_controls(
-            f"/push/{name}", scale=size, disable_rotations=True, depth_test=False, visible=False
+            self.bench.node(f"push/{name}"),
+            scale=size,
+            disable_rotations=True,
+            depth_test=False,
+            visible=False,
         )
 
     def _hold(self, name: str) -> Callable[[Any], Awaitable[None]]:

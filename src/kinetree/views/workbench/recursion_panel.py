@@ -34,7 +34,10 @@ def add_recursion(bench: Bench, bodies: list[Any]) -> None:
     slider = gui.add_slider("Step", 0, max(len(plan), 1), 1, 0)
     text = gui.add_html(HELP)
     frame = scene.add_frame(
-        "/recursion/link", axes_length=0.12 * extent, axes_radius=0.006 * extent, visible=False
+        bench.node("recursion/link"),
+        axes_length=0.12 * extent,
+        axes_radius=0.006 * extent,
+        visible=False,
     )
     arrows = Arrows(bench)
     found: list[tuple[State, Explanation]] = []  # of the state drawn last
@@ -100,6 +103,6 @@ class Arrows:
             if own:
                 size = radius * self.bench.scene.extent
                 self.nodes[name] = self.bench.server.scene.add_arrows(
-                    f"/recursion/{name}", points, np.array(colours, np.uint8), shaft_radius=size,
-                    head_radius=2.6 * size, head_length=5 * size,
+                    self.bench.node(f"recursion/{name}"), points, np.array(colours, np.uint8),
+                    shaft_radius=size, head_radius=2.6 * size, head_length=5 * size,
                 )  # fmt: skip

@@ -19,7 +19,7 @@ OPACITY = {"inertia": 0.35}
 def add_robot(bench: Bench) -> dict[str, list[Any]]:
     """Draw the robot; returns the nodes of each group, to show or hide."""
     scene, server = bench.scene, bench.server
-    links = {i: add_link(server, i) for i in (WORLD, *bench.state.robot.model.links)}
+    links = {i: add_link(bench, i) for i in (WORLD, *bench.state.robot.model.links)}
     groups: dict[str, list[Any]] = {}
     for k, shape in enumerate(scene.shapes):
         name = f"{links[shape.link].name}/{k}"
@@ -28,7 +28,7 @@ def add_robot(bench: Bench) -> dict[str, list[Any]]:
         groups.setdefault(shape.group, []).append(node)
     size = ground_size(scene)
     server.scene.add_grid(
-        "/ground", width=size, height=size, cell_size=size / 20, section_size=size / 4,
+        bench.node("ground"), width=size, height=size, cell_size=size / 20, section_size=size / 4,
         cell_color=(225, 228, 232), section_color=(190, 196, 204),
     )  # fmt: skip
     bench.refreshers.append(mover(links))
@@ -40,9 +40,10 @@ def ground_size(scene: Scene) -> float:
     return 4 * scene.extent
 
 
-def add_link(server: Any, i: int) -> Any:
+def add_link(bench: Bench, i: int) -> Any:
     """The node of a link. Its name is its number: names of a file could hold slashes."""
-    return server.scene.add_frame(f"/robot/{'base' if i == WORLD else i}", show_axes=False)
+    name = bench.node(f"robot/{'base' if i == WORLD else i}")
+    return bench.server.scene.add_frame(name, show_axes=False)
 
 
 def mover(links: dict[int, Any]) -> Callable[[State], None]:

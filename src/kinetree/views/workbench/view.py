@@ -155,6 +155,7 @@ def clear(bench: Bench) -> None:
     bench.refreshers.clear()
     bench.watchers.clear()
     bench.server.scene.reset()
+    bench.opened += 1
 
 
 def close(bench: Bench) -> None:

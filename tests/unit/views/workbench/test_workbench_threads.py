@@ -183,7 +183,7 @@ def test_a_link_that_was_chosen_before_the_push_is_corrected_by_it(bench):
 def test_a_drag_that_has_ended_stays_ended(bench):
     """The thread of its last movement may run after that of its end."""
     change(bench, push=first_push(bench.state))
-    foot = bench.server.scene.get_handle_by_name("/push/foot")
+    foot = bench.server.scene.get_handle_by_name(bench.node("push/foot"))
     callbacks = foot._impl_aux.update_cb
     start = later(callbacks, Event(foot, "start"))
     start()
@@ -205,7 +205,7 @@ def point(bench):
 
 
 def test_the_frame_of_a_step_is_placed_before_it_is_seen(bench):
-    frame = bench.server.scene.get_handle_by_name("/recursion/link")
+    frame = bench.server.scene.get_handle_by_name(bench.node("recursion/link"))
     change(bench, q=np.array([0.7, -0.4]))
     seen = []
     queue = bench.server._websock_server.queue_message
