@@ -91,14 +91,14 @@ class WorkbenchPage:
             before = picture
 
     def drawn(self, path):
-        """Colours of the scene at rest, between the panels; each is the mean of 8 x 8 pixels.
+        """Colours of the scene at rest, between the panels and below notes; means of 8 x 8 pixels.
 
         Single pixels depend on how edges were smoothed.
         """
         from matplotlib.image import imread
 
         self.shot(path)
-        return imread(path)[:, 420:900, :3].reshape(100, 8, 60, 8, 3).mean(axis=(1, 3))
+        return imread(path)[200:, 420:900, :3].reshape(75, 8, 60, 8, 3).mean(axis=(1, 3))
 
     def put(self, robot, **options):
         """Another robot on the bench, at home and at rest."""
