@@ -34,7 +34,10 @@ def signal(t: Any, values: Any, kind: str = "hold") -> Signal:
             On a GPU they stay there, for `target="cuda"`.
         kind: "hold" keeps each value until the next time, "linear" joins them by lines.
     """
-    t, values = np.array(on_cpu(t), float), own(values)
+    try:
+        t, values = np.array(on_cpu(t), float), own(values)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the signal needs numbers, rows of one length: {problem}") from None
     if values.dtype.kind not in "fiub":
         raise InputError(f"values of the signal hold {values.dtype}; expected real numbers.")
     if kind not in KINDS:

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from kinetree.arrays import Array
+from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.report import (
     ALL,
@@ -32,6 +33,10 @@ def identification_page(found: Identification) -> str:
 
     The page holds all it needs; it can be mailed, printed and opened without a network.
     """
+    if not isinstance(found, Identification):
+        raise InputError(
+            f"found is a {type(found).__name__}; expected what kinetree.identify.identify gives."
+        )
     notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
     opened = "".join(f"<li>{escape(line)}</li>" for line in unidentifiable(found))
     base, unknown = base_rows(found), unknown_rows(found)

@@ -1,6 +1,7 @@
 """Model -> URDF text."""
 
 import math
+from numbers import Real
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def to_urdf(model: Model, *, losses: str = "warn", infinity: float = NO_LIMIT) -
             1e30 and beyond reads back as infinite here. Give less where a program objects.
     """
     check_policy(losses)
-    if not 0 < infinity < math.inf:
+    if not isinstance(infinity, Real) or not 0 < infinity < math.inf:
         raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
     model, told = in_floats(model, "URDF"), Losses("URDF")
     check_names([model.name], "robot", "URDF")

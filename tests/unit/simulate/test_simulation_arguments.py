@@ -70,6 +70,9 @@ def test_signals_over_time():
         signal([0, 0.1], np.zeros((2, 2)), kind="cubic")
     with pytest.raises(InputError, match="time 1 of the signal is not finite"):
         signal([0, np.nan], np.zeros((2, 2)))
+    for text in (["a", "b"], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(InputError, match="the signal needs numbers"):
+            signal([0, 1], text)
     short = signal([0, 1], np.zeros((2, 3)))
     refused(ShapeError, r"tau over time has values of shape \(2, 3\)", tau=short)
 

@@ -20,6 +20,11 @@ def found():
     return identify(kt.robots.rp(), data)
 
 
+def test_a_page_of_something_else_is_refused():
+    with pytest.raises(kt.KinetreeError, match="found is a str"):
+        identification_page("report.html")
+
+
 def test_the_page_names_every_joint_parameter_and_note(found):
     page = identification_page(dataclasses.replace(found, notes=("one <note> & more",)))
     for name in (*found.sought.names, *found.robot.model.joint_names):

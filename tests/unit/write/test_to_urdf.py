@@ -183,7 +183,7 @@ def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
     found = limits_by_name(reread(to_urdf(model, infinity=1e9)))
     assert found["slide"] == Limits(-1e9, 1e9, 1e9, 1e9)
     assert found["turn"] == Limits() and found["half"] == Limits(0, 1, 1e9, 1e9)
-    for wrong in (math.inf, math.nan, 0, -1e9):
+    for wrong in (math.inf, math.nan, 0, -1e9, None):
         with pytest.raises(InputError, match=f"infinity is {wrong}"):
             to_urdf(model, infinity=wrong)
 
