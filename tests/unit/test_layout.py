@@ -40,7 +40,7 @@ STAGES = (
 STAGE = {name: k for k, names in enumerate(STAGES) for name in names}
 ROBOT_KNOWLEDGE = {"spatial", "description", "model", "algorithms"}
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
-MOST_LINES = 300
+MOST_LINES = 600
 
 
 def name_of(path: Path) -> str:
