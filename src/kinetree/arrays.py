@@ -38,6 +38,18 @@ def frozen(x: Any) -> Array:
     return x
 
 
+def read_only(x: Any) -> Any:
+    """A copy of `x` that cannot be written into; a scalar as it is.
+
+    Functions of the caller get this instead of an array that the work goes on with.
+    """
+    if not isinstance(x, np.ndarray):
+        return x
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
 def length(x: Array) -> Any:
     """Euclidean length of a vector; floats neither overflow nor vanish when squared."""
     return math.hypot(*x) if is_numeric(x) else sqrt(x @ x)
