@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo view test lint docs bench fuzz clean
+.PHONY: help demo view test lint docs bench fuzz attack clean
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
@@ -18,6 +18,7 @@ help:
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
+	@echo "make attack [SEED= MINUTES=30 JOBS=2 LAWS=pattern RECORD=file]  run random cases of all laws"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +72,12 @@ bench: $(VENV)/.bench
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tools/fuzz_urdf.py --count 100000 --seed 1 $(wildcard ../shared)
+
+# laws on random cases against independent oracles: a fresh seed where none is given
+attack: export OPENBLAS_NUM_THREADS ?= 1
+attack: $(VENV)/.test
+	$(BIN)/python tests/attacks/run_attacks.py --minutes $(or $(MINUTES),30) --jobs $(or $(JOBS),2) \
+	  --laws '$(or $(LAWS),*)' $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record $(RECORD))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
