@@ -89,7 +89,7 @@ def rollout_case(
     given = [acting.get(name) for name in ("tau", "F_ext", "controller")]
     setup = read_setup(model, q0, dq0, *given, None)
     own = METHODS[method]
-    made = fixed_steps(model, setup, given, own, tuple(bounds(model)) if limits else ())
+    made = fixed_steps(model, setup, own, tuple(bounds(model)) if limits else ())
     times = np.arange(steps + 1) * dt
     h = np.append(np.diff(times), 0.0)
     stages = times[:, None] + h[:, None] * np.array(own.times)

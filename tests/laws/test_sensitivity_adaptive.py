@@ -31,9 +31,9 @@ def taken(model, state, parameters):
     """The system's graph, its constants and the steps of the same run."""
     acting = (state.ddq, None, None)
     setup = read_setup(model, state.q, state.dq, *acting, parameters)
-    steps, log = adaptive_steps(model, setup, acting, ()), StepLog()
+    steps, log = adaptive_steps(model, setup, ()), StepLog()
     with Progress("", 1.0, False) as bar:
-        steps.run(setup, grid(**SPAN), TOLERANCES, (), bar, False, log)
+        steps.run(setup, grid(**SPAN), TOLERANCES, (), bar, None, log)
     assert steps.system.graph is not None
     return steps.system.graph, setup.feed.params(())[0], log.steps(1)
 

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.simulate.purity import call, label
 
 Given = Mapping[str, tuple[Array, ...]]
 
@@ -77,7 +78,8 @@ class Law(Stateless):
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
     ) -> tuple[Array, Array]:
         """What the function returns, checked."""
-        found = np.asarray(self.function(t, q, dq, *given.get("reference", ())))
+        law = self.function
+        found = np.array(call(label(law), law, t, q, dq, *given.get("reference", ())))
         if found.shape != (model.n,):
             name = getattr(self.function, "__name__", "the control law")
             raise ShapeError(

@@ -18,6 +18,7 @@ from kinetree.simulate.gpu_inputs import Given, over_time, read_given, stacked, 
 from kinetree.simulate.gpu_trajectory import GpuTrajectory, finish
 from kinetree.simulate.inputs import Setup, known_controller
 from kinetree.simulate.integrators import Method
+from kinetree.simulate.laws import check_steady, python_note
 from kinetree.simulate.loop import Outcome, fields_of, make_stepping, with_stop
 from kinetree.simulate.progress import Progress
 from kinetree.simulate.simulate import record_rows, remembered
@@ -46,13 +47,14 @@ def simulate_on_gpu(
     """See `simulate`, whose checks were made; `acting` are tau, F_ext and the controller."""
     with device_of(require_device(), (q0, dq0, *acting, *(parameters or {}).values())):
         given = read_given(model, q0, dq0, *acting, parameters)
-        steps = gpu_steps(model, given.setup, acting, method, bound)
+        steps = gpu_steps(model, given.setup, method, bound)
         rows, kept = record_rows(len(times), every)
         with Progress("simulating", float(times[-1]), progress) as bar:
             outcome = steps.run(given, times, rows, bar, limits == "stop")
         controller = known_controller(given.setup.actors.controller)
         meta = {"method": method.name, "controller": controller, "steps": len(times) - 1}
-        meta |= {"note": None, "compiled": True}
+        note = python_note(given.setup.actors.verdict)
+        meta |= {"note": note, "compiled": note is None}
         return finish(steps.space, given, outcome, times, kept, bound, limits, meta)
 
 
@@ -124,10 +126,8 @@ class GpuSteps:
         return max(1, min(WORK // work, TABLE // (stages * table)))
 
 
-def gpu_steps(
-    model: Model, setup: Setup, acting: Any, method: Method, bound: tuple[Bound, ...]
-) -> GpuSteps:
-    """The loop for a robot with all that acts on it, made once."""
+def gpu_steps(model: Model, setup: Setup, method: Method, bound: tuple[Bound, ...]) -> GpuSteps:
+    """The loop for a robot with all that acts on it, made once for equal laws."""
 
     def make() -> GpuSteps:
         space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
@@ -136,4 +136,5 @@ def gpu_steps(
         constant = idle and (forces is None or forces.constant is not None)
         return GpuSteps(space, setup, method, bound, constant)
 
-    return remembered(model, setup, acting, ("cuda", method.name, bool(bound)), make)
+    check_steady(setup.actors.verdict, method.name, len(method.stages))
+    return remembered(setup, ("cuda", method.name, bool(bound)), make)

@@ -14,7 +14,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.gpu_values import is_on_gpu
-from kinetree.simulate.inputs import Setup, common_batch, positions, read_setup
+from kinetree.simulate.inputs import Setup, common_batch, first_state, positions, read_setup
 from kinetree.simulate.sources import constant
 
 UNIT = {4: 1e-6, 8: 1e-9}  # how far the length of a quaternion may be from 1, by bytes of a number
@@ -64,9 +64,8 @@ def read_given(
         name: (moved.get(name, x), shape) for name, (x, shape) in setup.feed.constants.items()
     }
     feed = replace(setup.feed, constants=constants)
-    batch = common_batch(q, dq, feed)
-    acting = setup.actors.controller
-    z = np.zeros(0) if acting is None else np.asarray(acting.start(model), float)
+    z = first_state(model, setup.actors.controller)
+    batch = common_batch(q, dq, feed, z)
     x0 = [cp.broadcast_to(cp.asarray(x, dtype), (*batch, x.shape[-1])) for x in (q, dq, z)]
     state = cp.concatenate(x0, -1).reshape(math.prod(batch), -1)
     return Given(setup, cp.ascontiguousarray(state), feed, batch)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from kinetree.free import free_ports
 from kinetree.model import Model
 from kinetree.simulate.controller import Controller, as_controller
 from kinetree.simulate.feed import Feed, Sampled
+from kinetree.simulate.laws import Actors, judge
 from kinetree.simulate.sources import Source, constant, force_source, time_source
-from kinetree.simulate.system import Actors
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +54,31 @@ def read_setup(
         parameters=tuple(parameters or ()),
     )
     feed = make_feed(model, actors, parameters or {})
-    z0 = np.zeros(0) if acting is None else np.asarray(acting.start(model), float)
-    batch = common_batch(q0, dq0, feed)
+    z0 = first_state(model, acting)
+    batch = common_batch(q0, dq0, feed, z0)
     if 0 in batch:
         raise ShapeError(
             f"the leading axes of the rollouts are {batch}, none at all; give at least one state."
         )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
-    return Setup(x0, batch, actors, feed, len(z0))
+    sizes = (model.nq, model.nq + model.n)
+    q, dq, z = np.split(x0[0], sizes)
+    actors = replace(actors, verdict=judge(model, actors, feed, (q, dq, z)))
+    return Setup(x0, batch, actors, feed, z0.shape[-1])
+
+
+def first_state(model: Model, controller: Controller | None) -> Array:
+    """The controller's state at the beginning, (..., m)."""
+    if controller is None:
+        return np.zeros(0)
+    z0 = np.array(controller.start(model), float)
+    if z0.ndim == 0 or not np.isfinite(z0).all():
+        raise ShapeError(
+            f"the state of {type(controller).__name__} at the start is {z0.tolist()}; expected "
+            "finite numbers (..., m)."
+        )
+    return z0
 
 
 def make_feed(model: Model, actors: Actors, parameters: Mapping[str, Any]) -> Feed:
@@ -88,10 +104,10 @@ def make_feed(model: Model, actors: Actors, parameters: Mapping[str, Any]) -> Fe
     return Feed(constants, sampled)
 
 
-def common_batch(q0: Array, dq0: Array, feed: Feed) -> tuple[int, ...]:
+def common_batch(q0: Array, dq0: Array, feed: Feed, z0: Array) -> tuple[int, ...]:
     """Leading axes of all arguments together."""
-    names = ["q0", "dq0", *feed.constants, *feed.sampled]
-    shapes = [q0.shape[:-1], dq0.shape[:-1], *feed.batches]
+    names = ["q0", "dq0", "the controller's state", *feed.constants, *feed.sampled]
+    shapes = [q0.shape[:-1], dq0.shape[:-1], z0.shape[:-1], *feed.batches]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -58,13 +58,14 @@ def sensitivities(
     events: Any = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    max_step: float | None = None,
 ) -> Sensitivities:
     """The motion from q0 and dq0, with its derivatives.
 
     Args:
         model: the robot.
-        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol: as in
-            `simulate`; leading axes are a batch of rollouts.
+        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol,
+            max_step: as in `simulate`; leading axes are a batch of rollouts.
         method: "rk4", "semi_implicit_euler", "euler", or "dop853", whose steps keep the lengths
             that they were taken with.
         wrt: what to differentiate by, some of
@@ -91,14 +92,15 @@ def sensitivities(
     if way is not None and events:
         raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method!r}.")
     given = complete(model, names, tau, F_ext, parameters)
-    forces = given.tau, given.F_ext, controller
-    setup = read_setup(model, q0, dq0, *forces, given.parameters)
+    setup = read_setup(model, q0, dq0, given.tau, given.F_ext, controller, given.parameters)
+    check_pure(model, setup)
     watched = () if limits == "ignore" else tuple(bounds(model))
-    asked = Asked(model, setup, given, forces, names, times, limits, watched)
+    asked = Asked(model, setup, given, names, times, limits, watched)
     if way is not None:
         return of_fixed_steps(asked, way)
     tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
-    return of_adaptive_steps(asked, tolerances, events)
+    longest = None if max_step is None else positive(max_step, "max_step", "s")
+    return of_adaptive_steps(asked, tolerances, events, longest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,6 @@ class Asked:
     model: Model
     setup: Setup
     given: Given
-    forces: tuple[Any, Any, Any]  # tau, F_ext and the controller as they were given
     names: tuple[str, ...]
     times: Array
     limits: str
@@ -127,10 +128,20 @@ class Asked:
         )
 
 
+def check_pure(model: Model, setup: Setup) -> None:
+    """Refuse laws that are no functions of t, q and dq: they have no derivatives."""
+    verdict = setup.actors.verdict
+    if verdict is not None and verdict.doubt is not None:
+        raise InputError(
+            f"the forces on {model.name!r} cannot be differentiated: {verdict.doubt}. Declare what "
+            "it remembers as the state of kinetree.controllers.Stateful."
+        )
+
+
 def of_fixed_steps(asked: Asked, way: Method) -> Sensitivities:
     """Every result is a state, from which one step leads to the next."""
     setup, times = asked.setup, asked.times
-    steps = fixed_steps(asked.model, setup, asked.forces, way, asked.watched)
+    steps = fixed_steps(asked.model, setup, way, asked.watched)
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(way.times)
     inputs = asked.inputs(stages, np.array(way.times) == 1)
     columns = sum(x.size * (len(way.stages) if x.weights is not None else 1) for x in inputs)
@@ -144,21 +155,22 @@ def of_fixed_steps(asked: Asked, way: Method) -> Sensitivities:
     return Sensitivities(motion, asked.model, inputs, A, B)
 
 
-def of_adaptive_steps(asked: Asked, tolerances: tuple[float, float], events: Any) -> Sensitivities:
+def of_adaptive_steps(
+    asked: Asked, tolerances: tuple[float, float], events: Any, max_step: float | None
+) -> Sensitivities:
     """Results lie inside steps, which every rollout has of its own."""
     model, setup, log = asked.model, asked.setup, StepLog()
-    steps = adaptive_steps(model, setup, asked.forces, asked.watched)
+    steps = adaptive_steps(model, setup, asked.watched)
     inputs = asked.inputs(np.zeros((0, 1)), np.zeros(1, bool))  # samples follow with the steps
     run = ready(steps, inputs, lambda: AdaptiveRun(steps, setup, inputs))
     count, N, C = len(setup.x0), steps.space.rates, run.flow.columns
     check_size(len(asked.times), count, N, C - N)
     with Progress("simulating", float(asked.times[-1]), None) as bar:
-        stop = asked.limits == "stop"
-        outcome, extra = steps.run(setup, asked.times, tolerances, events, bar, stop, log)
+        outcome, extra = steps.run(setup, asked.times, tolerances, events, bar, max_step, log)
     motion = asked.motion(outcome, ADAPTIVE, steps.system.note, extra)
     taken = log.steps(count)
     check_complete(taken, setup.batch, count, len(motion))
-    dry = run.trip(setup).dry
+    dry = run.rollouts(setup).dry
     if dry is not None:
         check_smooth(model, taken, dry)
     check_size(int(taken.number.max()) + 1 + len(motion), count, N, C - N)

@@ -14,6 +14,7 @@ from kinetree.simulate.adaptive import AdaptiveSteps
 from kinetree.simulate.ending import conclude, hold_lost, recorded
 from kinetree.simulate.inputs import Setup, grid, known_controller, positive, read_setup
 from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
+from kinetree.simulate.laws import check_steady, python_note
 from kinetree.simulate.loop import FixedSteps, Outcome, with_stop
 from kinetree.simulate.progress import Progress
 from kinetree.simulate.space import Space
@@ -47,6 +48,7 @@ def simulate(
     events: Any = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    max_step: float | None = None,
     progress: bool | None = None,
     target: str = "cpu",
 ) -> Any:
@@ -70,6 +72,9 @@ def simulate(
             and lists the violations in `meta["violations"]`, "ignore" does not look.
         events: functions g(t, q, dq) whose zeros are found ("dop853" alone); see `events.py`.
         rtol, atol: relative and absolute error allowed in a step of "dop853".
+        max_step: s, the longest step of "dop853"; a 25th of the duration where left out, a 100th
+            where forces come from Python. Steps also end where `where(t > c, ...)`, a signal or a
+            planned motion switches.
         progress: a bar on the error stream; None shows it on a terminal where the run takes long.
         target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU: arrays may be CuPy's, numbers
             are of the type of q0, and the result is a `GpuTrajectory`.
@@ -90,6 +95,11 @@ def simulate(
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
     if way is not None and events:
         raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method!r}.")
+    if way is not None and max_step is not None:
+        raise InputError(
+            f"max_step is for {ADAPTIVE!r}, which chooses its steps; method {method!r} takes steps "
+            "of dt."
+        )
     bound = () if limits == "ignore" else tuple(bounds(model))
     if target != "cpu":
         from kinetree.simulate.gpu import simulate_on_gpu
@@ -103,11 +113,14 @@ def simulate(
     with Progress("simulating", float(times[-1]), progress) as bar:
         if way is None:
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
-            adaptive = adaptive_steps(model, setup, (tau, F_ext, controller), bound)
-            outcome, extra = adaptive.run(setup, times, tolerances, events, bar, limits == "stop")
-            kept, note = np.arange(len(outcome.records["q"])), adaptive.system.note
+            adaptive = adaptive_steps(model, setup, bound)
+            longest = None if max_step is None else positive(max_step, "max_step", "s")
+            outcome, extra = adaptive.run(setup, times, tolerances, events, bar, longest)
+            _, kept = record_rows(len(outcome.records["q"]), int(every))
+            outcome = outcome.thinned(kept)
+            note = adaptive.system.note
         else:
-            steps = fixed_steps(model, setup, (tau, F_ext, controller), way, bound)
+            steps = fixed_steps(model, setup, way, bound)
             rows, kept = record_rows(len(times), int(every))
             stop = limits == "stop"
             outcome = steps.run(setup.x0, setup.feed, setup.batch, times, rows, bar, stop)
@@ -125,6 +138,7 @@ def check_limits(limits: Any) -> None:
 def described(method: str, setup: Setup, note: str | None, extra: dict[str, Any]) -> dict[str, Any]:
     """How a motion was found, for its `meta`."""
     meta = {"method": method, "controller": known_controller(setup.actors.controller), **extra}
+    note = note or python_note(setup.actors.verdict)
     return meta | {"note": note, "compiled": note is None}
 
 
@@ -179,10 +193,8 @@ def finish(
     return conclude(outcome, noted, times[kept], batch, limits, meta, hold, record)
 
 
-def fixed_steps(
-    model: Model, setup: Setup, given: Any, method: Method, bound: Sequence[Bound]
-) -> FixedSteps:
-    """The compiled loop; given: tau, F_ext and controller as the user gave them."""
+def fixed_steps(model: Model, setup: Setup, method: Method, bound: Sequence[Bound]) -> FixedSteps:
+    """The compiled loop for a robot with all that acts on it."""
 
     def make() -> FixedSteps:
         space = Space(model, setup.extra, rubbing(model, setup.actors.parameters))
@@ -191,41 +203,38 @@ def fixed_steps(
 
     forces = setup.actors.tau
     constant = setup.actors.controller is None and (forces is None or forces.constant is not None)
-    return _once(_key(model, setup, given, (method.name, bool(bound))), make)
+    check_steady(setup.actors.verdict, method.name, len(method.stages))
+    return remembered(setup, (method.name, bool(bound)), make)
 
 
-def adaptive_steps(model: Model, setup: Setup, given: Any, bound: Sequence[Bound]) -> AdaptiveSteps:
-    """The adaptive method's system, ready to run; arguments as in `fixed_steps`."""
+def adaptive_steps(model: Model, setup: Setup, bound: Sequence[Bound]) -> AdaptiveSteps:
+    """The adaptive method's system, ready to run."""
 
     def make() -> AdaptiveSteps:
         return AdaptiveSteps(Space(model, setup.extra), setup.actors, setup.feed, bound)
 
-    return _once(_key(model, setup, given, (ADAPTIVE, bool(bound))), make)
+    check_steady(setup.actors.verdict, ADAPTIVE, None)
+    return remembered(setup, (ADAPTIVE, bool(bound)), make)
 
 
-def _key(model: Model, setup: Setup, given: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What decides the code: the robot, functions by identity, arrays by shape alone."""
+def remembered(setup: Setup, rest: tuple[Any, ...], make: Any) -> Any:
+    """The loop that was made before for the same robot, laws and shapes, or is made now.
+
+    Laws count by what they compute (laws.py). A loop that calls Python is not kept: it has the
+    user's functions in it.
+    """
+    verdict = setup.actors.verdict
+    if verdict is None or verdict.key is None:
+        return make()
     shapes = [(name, shape) for name, (_, shape) in setup.feed.constants.items()]
     shapes += [(name, source.shapes) for name, source in setup.feed.sampled.items()]
-    tau, F_ext, controller = (x if callable(x) else type(x) for x in given)
-    own = given[2] if setup.actors.controller is not None else controller
-    return model, tau, F_ext, own, tuple(shapes), setup.actors.parameters, rest
-
-
-def remembered(model: Model, setup: Setup, given: Any, rest: tuple[Any, ...], make: Any) -> Any:
-    """What was made before for the same robot, code and shapes, or is made now."""
-    return _once(_key(model, setup, given, rest), make)
-
-
-def _once(key: tuple[Any, ...], make: Any) -> Any:
-    """What was made for this key before, or is made now."""
-    try:
-        hash(key)
-    except TypeError:  # a user's callable that cannot be a key
-        return make()
+    key = verdict.key, setup.extra, tuple(shapes), setup.actors.parameters, rest
     found = _ready.get(key)
     if found is None:
         found = make()
+        system = getattr(found, "system", None)
+        if system is not None and system.graph is None:
+            return found
     _ready[key] = found
     _ready.move_to_end(key)
     while len(_ready) > KEPT:

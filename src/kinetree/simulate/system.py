@@ -3,11 +3,13 @@
 x = (q, dq, z), p what stays, s what changes with time. For fixed steps k = (dq, ddq, dz) and y is
 tau; joints with dry friction brake with the "stop" that p ends with (stiction.py). The adaptive
 method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
-"mode" that p ends with (sliding.py). The function is traced once; where a user's law cannot be
-traced, only the robot is, and the law is run by Python, rollout by rollout.
+"mode" that p ends with (sliding.py). The function is traced; where a user's law cannot be traced,
+or is no function of t, q and dq (purity.py), only the robot is, and the law is run by Python,
+rollout by rollout.
 """
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,57 +24,20 @@ from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.free import with_free
 from kinetree.model import Model
 from kinetree.quantities import check_inertia
-from kinetree.simulate.controller import Controller
 from kinetree.simulate.feed import Feed
+from kinetree.simulate.laws import Actors
 from kinetree.simulate.sliding import accelerations_in_mode
-from kinetree.simulate.sources import Source
 from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import accelerations
 from kinetree.simulate.velocity import coordinate_rates
 
 log = logging.getLogger(__name__)
+KEPT = 16  # kernels of robots whose forces come from Python
+_robots: OrderedDict[Any, Kernel] = OrderedDict()
 
 Rate = Callable[[Any, Array, Array, Array], tuple[Array, Array]]
-
-
-@dataclass(frozen=True, eq=False)
-class Actors:
-    """Everything that moves the robot: its controller, further forces, wrenches, changed data."""
-
-    controller: Controller | None
-    signals: Mapping[str, Source]
-    tau: Source | None
-    F_ext: Source | None
-    parameters: tuple[str, ...] = ()
-
-    def forces(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Mapping[str, Any]
-    ) -> tuple[Array, Array]:
-        """tau and dz."""
-        tau, dz = np.zeros(model.n, int), z
-        if self.controller is not None:
-            values = {
-                name: source.evaluate(t, q, dq, given.get(f"signal {name}"))
-                for name, source in self.signals.items()
-            }
-            tau, dz = self.controller.act(model, t, q, dq, z, values)
-        if self.tau is not None:
-            tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
-        return tau, dz
-
-    def wrenches(self, t: Any, q: Array, dq: Array, given: Mapping[str, Any]) -> Array | None:
-        """F_ext, (links, 6), or None."""
-        if self.F_ext is None:
-            return None
-        return self.F_ext.evaluate(t, q, dq, given.get("F_ext"))[0]
-
-    def changed(self, model: Model, given: Mapping[str, Any]) -> Model:
-        """The robot with its changed data."""
-        values = [given[f"parameter {name}"][0] for name in self.parameters]
-        return with_free(model, self.parameters, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +73,24 @@ def make_system(space: Space, actors: Actors, feed: Feed, *, adaptive: bool = Fa
         moving, ddq, friction = robot(own, q, dq, tau, F_ext, given)
         return np.concatenate([moving, ddq, dz]), np.concatenate([tau, friction])
 
+    verdict = actors.verdict
+    if verdict is not None and verdict.key is None:
+        return _by_python(space, actors, feed, adaptive, str(verdict.note))
     ports = [Port("t", ()), *_ports(x=space.size, p=feed.params_size, s=feed.table_size)]
     try:
         graph = optimise(trace(rate, ports, [("k", ()), ("y", ())]))
     except Exception as problem:
-        by_python = python_rate(space, actors, feed, adaptive)  # raises what is wrong anyway
         reason = str(problem).splitlines()[0] if str(problem) else "no reason given"
-        note = (
-            f"forces come from Python, not from compiled code: {type(problem).__name__}: {reason}"
-        )
-        log.warning("kinetree simulates %s slowly: %s", space.model.name, note)
-        return System(space, None, by_python, note)
+        return _by_python(space, actors, feed, adaptive, f"{type(problem).__name__}: {reason}")
     return System(space, graph)
+
+
+def _by_python(space: Space, actors: Actors, feed: Feed, adaptive: bool, reason: str) -> System:
+    """The system whose forces come from Python, and why."""
+    rate = python_rate(space, actors, feed, adaptive)  # raises what is wrong anyway
+    note = f"forces come from Python, not from compiled code: {reason}"
+    log.warning("kinetree simulates %s slowly: %s", space.model.name, note)
+    return System(space, None, rate, note)
 
 
 def robot_rates(
@@ -159,10 +130,10 @@ def python_rate(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Rat
             own = actors.changed(model, given) if free else model
             q, dq, z = space.split(x[b])
             tau, dz = actors.forces(own, float(t[b]), q, dq, z, given)
-            taus.append(np.asarray(tau, float))
-            rates.append(np.asarray(dz, float))
+            taus.append(np.array(tau, float))
+            rates.append(np.array(dz, float))
             if actors.F_ext is not None:
-                loads.append(np.asarray(actors.wrenches(float(t[b]), q, dq, given), float))
+                loads.append(np.array(actors.wrenches(float(t[b]), q, dq, given), float))
         q, dq, _ = space.split(x)
         tau = np.array(taus)
         extra = [np.array(loads)] if loads else []
@@ -175,7 +146,15 @@ def python_rate(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Rat
 
 def robot_kernel(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Kernel:
     """The robot alone: q, dq, tau, p (and F_ext) to (motion of q, ddq) and (0, dry friction)."""
-    model = space.model
+    model, verdict = space.model, actors.verdict
+    shapes = tuple((name, shape) for name, (_, shape) in feed.constants.items())
+    key = None
+    if verdict is not None:
+        own = space.extra, space.rubbing, adaptive, actors.parameters, actors.F_ext is None
+        key = (verdict.robot, shapes, own)
+        found = _robots.get(key)
+        if found is not None:
+            return found
 
     def robot(q: Array, dq: Array, tau: Array, p: Array, *F_ext: Array) -> tuple[Array, Array]:
         given = feed.given(p, np.zeros(feed.table_size))
@@ -187,7 +166,12 @@ def robot_kernel(space: Space, actors: Actors, feed: Feed, adaptive: bool) -> Ke
     if actors.F_ext is not None:
         ports.append(Port("F_ext", (len(model.links), 6)))
     graph = optimise(trace(robot, ports, [("motion", ()), ("friction", ())]))
-    return Kernel(graph, "robot", dtypes=("float64",))
+    kernel = Kernel(graph, "robot", dtypes=("float64",))
+    if key is not None:
+        _robots[key] = kernel
+        while len(_robots) > KEPT:
+            _robots.popitem(last=False)
+    return kernel
 
 
 def _ports(**sizes: int) -> list[Port]:

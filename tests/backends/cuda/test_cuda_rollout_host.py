@@ -200,6 +200,6 @@ def test_wrong_input_is_named_as_on_the_cpu(cp):
 def test_nvcc_accepts_a_loop_without_a_warning(dtype, method, tmp_path):
     model = kt.robots.quadruped().model
     setup = read_setup(model, kt.algorithms.neutral(model), None, None, None, None, None)
-    steps = gpu_steps(model, setup, (None, None, None), METHODS[method], ())
+    steps = gpu_steps(model, setup, METHODS[method], ())
     assert isinstance(steps.rollout, CudaRollout)
     compile_for_gpu(emit_rollout(steps.rollout.stepping, dtype), tmp_path)

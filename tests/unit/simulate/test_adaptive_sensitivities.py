@@ -199,7 +199,7 @@ def test_a_batch_of_nothing_is_refused(method):
 
 def test_a_loop_leaves_its_first_state_as_it_was():
     setup = read_setup(ARM.model, Q0, DQ0, None, None, None, None)
-    steps = fixed_steps(ARM.model, setup, (None, None, None), METHODS["rk4"], ())
+    steps = fixed_steps(ARM.model, setup, METHODS["rk4"], ())
     before, times = setup.x0.copy(), np.array([0, 0.01, 0.02])
     with Progress("", 1.0, False) as bar:
         steps.run(setup.x0, setup.feed, (), times, np.arange(3), bar, False)
