@@ -5,12 +5,13 @@ the origins of their frames; ours may pass elsewhere, so its frames are ours mov
 Its joints must be numbered depth first (its mass matrix is wrong otherwise), ours need not be.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from kinetree.algorithms.drives import frictionless
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, screw_parts, swap_order, translation
 
@@ -54,6 +55,19 @@ class Twin:
         """Wrenches onto the links, in their frames and order."""
         own = [pin.Force(swap_order(Ad(self.T[i]).T @ F_ext[i])) for i in self.links]
         return [pin.Force.Zero(), *own]
+
+
+def without_what_it_leaves_out(model: Model) -> Model:
+    """The robot without friction, rotors, and armature of free and planar joints.
+
+    Pinocchio takes such armature as I_a ddq in the axes of the link and leaves out I_a w x v, which
+    the equations of motion need; MuJoCo, whose rates are in the axes of the world, has it.
+    """
+    joints = tuple(
+        replace(joint, armature=0) if joint.type in ("free", "planar") else joint
+        for joint in frictionless(model).joints
+    )
+    return model.replace(joints=joints, rotors=())
 
 
 def twin(model: Model) -> Twin:

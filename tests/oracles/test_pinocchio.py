@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms as kt
-from kinetree.algorithms.drives import frictionless
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.spatial import swap_order
 from robot_states import random_state, relative, size
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")
-from pinocchio_model import twin  # noqa: E402  (needs pinocchio)
+from pinocchio_model import twin, without_what_it_leaves_out  # noqa: E402  (needs pinocchio)
 
 AGREEMENT = 1e-11  # as the project specifies for other libraries
 SEEDS = range(60)
@@ -23,7 +22,7 @@ def case(request):
     """A robot with armature, but without what Pinocchio leaves out: friction and rotors."""
     seed = request.param
     model = random_model(seed, 1 + seed % 30, types=ALL_TYPES, chain=seed % 2 == 0)
-    model = frictionless(model).replace(rotors=())
+    model = without_what_it_leaves_out(model)
     pair = twin(model)
     x = random_state(model, seed)
     return model, pair, x, pair.theirs.createData()

@@ -12,12 +12,11 @@ from shared_models import ROOT, Entry, entries
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.drives import frictionless
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import random_state, size
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")
-from pinocchio_model import twin  # noqa: E402  (needs pinocchio)
+from pinocchio_model import twin, without_what_it_leaves_out  # noqa: E402  (needs pinocchio)
 
 AGREEMENT = 1e-10
 CASES = [
@@ -30,15 +29,12 @@ CASES = [
 IDS = [f"{entry.name}-{mode}" for entry, mode in CASES]
 
 
-def bare(model):
-    """Without what Pinocchio leaves out."""
-    return frictionless(model).replace(rotors=())
-
-
 def load(entry: Entry, mode: str):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.KinetreeWarning)
-        return bare(kt.load(entry.path, floating=mode == "floating", mimic=False).model)
+        return without_what_it_leaves_out(
+            kt.load(entry.path, floating=mode == "floating", mimic=False).model
+        )
 
 
 def offsets(model):
@@ -86,4 +82,9 @@ def test_derivatives_of_real_robots_agree(entry, mode):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_derivatives_of_random_trees_agree(seed):
-    compare(bare(random_model(seed, 1 + seed % 12, types=ALL_TYPES, chain=seed % 2 == 0)), seed)
+    compare(
+        without_what_it_leaves_out(
+            random_model(seed, 1 + seed % 12, types=ALL_TYPES, chain=seed % 2 == 0)
+        ),
+        seed,
+    )

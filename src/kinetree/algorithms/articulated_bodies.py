@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, friction_forces, rotor_moments
+from kinetree.algorithms.drives import armature, armature_bias, friction_forces, rotor_moments
 from kinetree.algorithms.factor import Factor, factor, solve
 from kinetree.algorithms.forward_dynamics import inertia_names
 from kinetree.algorithms.inputs import (
@@ -46,6 +46,7 @@ def forward_dynamics_by_articulated_bodies(
         )
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     tau = rates(model, tau, "tau") - friction_forces(model, dq)
+    tau = tau - armature_bias(model, dq)
     far = distant_rotors(model)
     Ad_ip = link_adjoints(model, q)
     tree = eliminate(model, Ad_ip, [rotor for rotor in model.rotors if rotor not in far])

@@ -132,7 +132,7 @@ def closed_recursion(
         V,
         dV,
         F,
-        rotor_forces(model, x.ddq, alpha),
+        rotor_forces(model, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import rates
+from kinetree.algorithms.drives import armature, armature_coriolis, turns_armature
+from kinetree.algorithms.inputs import columns, rates
 from kinetree.algorithms.jacobian import link_jacobian_rates
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model
@@ -15,8 +16,8 @@ from kinetree.spatial.twist import block
 def coriolis_matrix(model: Model, q: Any, dq: Any) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
 
-    C = sum over links of J^T (G dJ + B J), with B from `body_coriolis`, and for each rotor the
-    terms of `_rotor_coriolis`.
+    C = sum over links of J^T (G dJ + B J), with B from `body_coriolis`, for each rotor the terms of
+    `_rotor_coriolis`, and for armature of free and planar joints those of `armature_coriolis`.
     """
     J, dJ = link_jacobian_rates(model, q, dq)
     dq = rates(model, dq, "dq")
@@ -27,6 +28,10 @@ def coriolis_matrix(model: Model, q: Any, dq: Any) -> Array:
     for rotor in model.rotors:
         if rotor.link != WORLD:
             C = C + _rotor_coriolis(model, rotor, J[rotor.link], dJ[rotor.link], dq)
+    for i, joint in enumerate(model.joints):
+        if turns_armature(joint):
+            pick = columns(model, i)
+            C = C + pick.T @ armature_coriolis(joint, pick @ dq) @ pick * armature(model, i)
     return C
 
 

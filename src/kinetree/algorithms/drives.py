@@ -5,6 +5,15 @@ carrier's own rotation. Beyond what the carrier's locked inertia accounts for, i
 
     on the carrier:  the moment  I_m r (ddq_i s + dq_i omega_k x s)
     at the joint:    the torque  I_m r (s . alpha_k + r ddq_i)
+
+Armature I_a of a joint adds I_a |dq|^2 / 2 to the kinetic energy, with the joint's own rates, and
+no weight. The rates of free and planar joints have a linear part v in the axes of the link, which
+turn with w; the equations of motion of that energy are those of a point in the parent's axes,
+
+    at the joint:    the moment  I_a dw,    the force  I_a (dv + w x v)
+
+as in MuJoCo, whose rates of a free joint are in the axes of the world. On all other joints armature
+needs I_a ddq.
 """
 
 import dataclasses
@@ -13,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import per_dof, per_link, rates
+from kinetree.algorithms.inputs import per_dof, per_link, rates, zeros
 from kinetree.arrays import Array
-from kinetree.model import WORLD, JointFriction, Model
+from kinetree.description.joints import FREE, PLANAR
+from kinetree.model import WORLD, Joint, JointFriction, Model
 from kinetree.scalars import sign
-from kinetree.spatial import cross
+from kinetree.spatial import cross, skew
 
 
 def friction_force(friction: JointFriction, dq: Any) -> Any:
@@ -72,10 +82,11 @@ def rotor_moments(
     return moments
 
 
-def rotor_forces(model: Model, ddq: Array, alpha: Mapping[int, Array]) -> Array:
+def rotor_forces(model: Model, dq: Array, ddq: Array, alpha: Mapping[int, Array]) -> Array:
     """Joint forces that accelerate armature and rotors, (n,); alpha as omega, WORLD included."""
     own = per_link(model, ddq)
-    tau = list(per_dof(model, [own[i] * armature(model, i) for i in model.links]))
+    needed = per_dof(model, [own[i] * armature(model, i) for i in model.links])
+    tau = list(needed + armature_bias(model, dq))
     for rotor in model.rotors:
         d, r = rotor.dof, rotor.ratio
         tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
@@ -86,6 +97,41 @@ def armature(model: Model, i: int) -> Any:
     """Armature of joint i as its degree of freedom sees it (through a mimic joint's scale)."""
     joint = model.joints[i]
     return joint.armature * (joint.scale * joint.scale)
+
+
+def armature_bias(model: Model, dq: Array) -> Array:
+    """Joint forces that armature needs at ddq = 0, (n,); 0 except at free and planar ones."""
+    parts = []
+    for i, joint in enumerate(model.joints):
+        own = dq[list(joint.dofs)]
+        turning = turns_armature(joint)
+        force = armature_turning(joint, own) * armature(model, i) if turning else zeros(len(own))
+        parts.append(force)
+    return per_dof(model, parts)
+
+
+def turns_armature(joint: Joint) -> bool:
+    """Return True if armature of the joint needs forces of velocity: w x v of its linear rates."""
+    known = isinstance(joint.armature, int | float) and joint.armature == 0
+    return joint.type in (FREE, PLANAR) and not known
+
+
+def armature_turning(joint: Joint, dq: Array) -> Array:
+    """(0, w x v) of the joint's own rates, (k,): what armature needs at ddq = 0, over armature."""
+    A = joint.A
+    return A[3:].T @ cross(A[:3] @ dq, A[3:] @ dq)
+
+
+def armature_coriolis(joint: Joint, dq: Array) -> Array:
+    """The skew-symmetric matrix (0, [w]) that times dq gives `armature_turning`, (k, k)."""
+    A = joint.A
+    return A[3:].T @ skew(A[:3] @ dq) @ A[3:]
+
+
+def armature_turning_slope(joint: Joint, dq: Array) -> Array:
+    """Derivative of `armature_turning` by the joint's rates, (k, k)."""
+    A = joint.A
+    return armature_coriolis(joint, dq) - A[3:].T @ skew(A[3:] @ dq) @ A[:3]
 
 
 def _absent(pair: tuple[Any, Any]) -> bool:

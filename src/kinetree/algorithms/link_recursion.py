@@ -84,6 +84,6 @@ def link_recursion(
         stack(T_si, model, 4, 4),
         {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
         tau,
-        rotor_forces(model, x.ddq, alpha),
+        rotor_forces(model, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.drives import armature_turning
 from kinetree.algorithms.forward_kinematics import forward_kinematics
 from kinetree.algorithms.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix
 from kinetree.arrays import Array
+from kinetree.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Model
 from kinetree.scalars import sign
 from kinetree.spatial import cross
@@ -76,7 +78,10 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     for i, joint in enumerate(model.joints):
         scale = joint.scale
         rows = []
-        for x, ddx in zip(own[i] * scale, accelerations[i] * scale, strict=True):
+        change = accelerations[i]
+        if joint.type in (FREE, PLANAR):
+            change = change + armature_turning(joint, own[i])
+        for x, ddx in zip(own[i] * scale, change * scale, strict=True):
             s = sign(x)
             friction = [(x + x * s) / 2, (x - x * s) / 2, (s + s * s) / 2, (s - s * s) / 2]
             rows.append([*(part * scale for part in friction), ddx * scale])

@@ -61,6 +61,6 @@ def screw_recursion(
         stack(V, model, 6),
         stack(dV, model, 6),
         stack(F, model, 6),
-        rotor_forces(model, x.ddq, alpha),
+        rotor_forces(model, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )

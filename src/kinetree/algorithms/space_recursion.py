@@ -85,6 +85,6 @@ def space_recursion(
         T_si,
         {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
         tau,
-        rotor_forces(model, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
+        rotor_forces(model, x.dq, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
         friction_forces(model, x.dq),
     )

@@ -44,7 +44,7 @@ def joint_drives(model: Any, names: list[str], where: dict[int, str]) -> list[Dr
             Drive(
                 offset=-float(model.qpos0[int(model.jnt_qposadr[j])]) if type > BALL else 0,
                 friction=Friction(values["damping"], values["frictionloss"]),
-                armature=0 if type == FREE else values["armature"],
+                armature=values["armature"],
                 limits=_limits(model, j, efforts[j]),
             )
         )

@@ -110,16 +110,6 @@ def _curved_damping(c: Compiled) -> Found:
     return names, "of joint damping only the part linear in the speed is kept"
 
 
-def _free_armature(c: Compiled) -> Found:
-    m = c.model
-    names = [
-        n
-        for j, n in enumerate(joint_names(m))
-        if int(m.jnt_type[j]) == FREE and m.dof_armature[int(m.jnt_dofadr[j])]
-    ]
-    return names, "armature of free joints is taken as 0"
-
-
 def _fluid(c: Compiled) -> Found:
     option = c.model.opt
     names = [key for key in ("density", "viscosity") if getattr(option, key)]
@@ -168,7 +158,6 @@ FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_gravcomp, "bodies"),
     (_springs, "joints"),
     (_curved_damping, "joints"),
-    (_free_armature, "joints"),
     (_fluid, ""),
     (_flags, ""),
     (_actuators, "actuators"),

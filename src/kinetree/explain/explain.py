@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.drives import turns_armature
 from kinetree.algorithms.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector
 from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.algorithms.recursion import Recursion
@@ -16,7 +17,7 @@ from kinetree.explain.screw import screw_parts
 from kinetree.explain.torque import torque_shares
 from kinetree.explain.vectors import link_frames, space_frames, vector_parts
 from kinetree.explain.words import equation
-from kinetree.model import WORLD, Model
+from kinetree.model import WORLD, Joint, Model
 from kinetree.model.joint import rate_names
 
 Split = Callable[[Model, Motion, Array], tuple[Parts, list[dict[str, Array]]]]
@@ -67,7 +68,7 @@ def explain(
             else model.link_names[model.parent[i]],
             rates=tuple(rate_names(joint)),
             terms={
-                symbol: term(formulation, symbol, parts[symbol][i], values[symbol][i])
+                symbol: term(formulation, symbol, parts[symbol][i], values[symbol][i], joint)
                 for symbol in parts
             },
         )
@@ -101,9 +102,11 @@ def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, Any]
     return {"T": record.T_si} | values | {"tau": tau}
 
 
-def term(formulation: str, symbol: str, parts: dict[str, Array], value: Any) -> Term:
+def term(formulation: str, symbol: str, parts: dict[str, Array], value: Any, joint: Joint) -> Term:
     """The record of one quantity of one link."""
+    turning = turns_armature(joint)
     found = tuple(
-        Part(name, *equation(formulation, symbol, name), np.asarray(x)) for name, x in parts.items()
+        Part(name, *equation(formulation, symbol, name, turning), np.asarray(x))
+        for name, x in parts.items()
     )
     return Term(symbol, found, np.asarray(value), product=symbol == "T")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, friction_force
+from kinetree.algorithms.drives import armature, armature_turning, friction_force, turns_armature
 from kinetree.algorithms.inputs import Motion
 from kinetree.arrays import Array
 from kinetree.model import WORLD, Model, joint_pose
@@ -45,7 +45,10 @@ def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> 
     alpha: angular acceleration of every link in its own frame, and of WORLD.
     """
     joint = model.joints[i]
-    spinning = x.ddq_i[i] * armature(model, i)
+    change = x.ddq_i[i]
+    if turns_armature(joint):
+        change = change + armature_turning(joint, x.dq_i[i])
+    spinning = change * armature(model, i)
     for rotor in model.rotors:
         if rotor.joint == i:
             ddq = rotor.s @ alpha[rotor.link] + rotor.ratio * x.ddq[rotor.dof]

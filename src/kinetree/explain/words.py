@@ -146,15 +146,21 @@ DRIVE = {
                            r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)"),
     "friction": ("b(dq)", r"b(\dot q)"),
 }  # fmt: skip
+TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
 
 
-def equation(formulation: str, symbol: str, name: str) -> Equation:
-    """The equation of a part; all children have the same."""
+def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:
+    """The equation of a part; all children have the same.
+
+    turning: the joint is free or planar and has armature.
+    """
     kind = "child" if name.startswith("child ") else name
     if symbol == "T":
         return POSE[kind]
     if symbol != "tau":
         return EQUATIONS[formulation][symbol][kind]
+    if turning and kind == "rotor and armature":
+        return TURNING_ARMATURE
     if kind in DRIVE:
         return DRIVE[kind]
     wrench = EQUATIONS[formulation].get("F")

@@ -23,10 +23,10 @@ def to_mjcf(model: Model, *, losses: str = "warn") -> str:
     What MJCF has no words for stands in comments and is told in one warning: velocity limits,
     limits of ball and free joints, rotors (the armature ratio^2 * inertia is written, exact for a
     rotor on the base), friction that differs by direction or is a function (the mean is written),
-    armature of free joints, an order of joints that is not depth first, a tool other than the last
-    frame. Mimic joints are written as equality constraints, which MuJoCo keeps softly and
-    `read_mjcf` leaves out. Refused are helical and planar joints, free joints that do not start at
-    the origin of the world, and moving links without mass or moments, which MuJoCo refuses itself.
+    an order of joints that is not depth first, a tool other than the last frame. Mimic joints are
+    written as equality constraints, which MuJoCo keeps softly and `read_mjcf` leaves out. Refused
+    are helical and planar joints, free joints that do not start at the origin of the world, and
+    moving links without mass or moments, which MuJoCo refuses itself.
 
     Args:
         model: the robot, in numbers.

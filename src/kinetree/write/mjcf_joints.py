@@ -103,6 +103,4 @@ def _armature(model: Model, i: int, losses: Losses) -> tuple[float, list[Tag]]:
             text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r} about "
             text += f"{numbers(rotor.s)}: {values} (written as armature, without its gyroscope)"
             comments.append(losses.add(text))
-    if joint.type == FREE and armature:
-        return 0.0, [losses.add(f"armature {number(armature)} of free joint {joint.name!r}")]
     return armature, comments

@@ -72,7 +72,7 @@ def test_joints_are_those_of_the_table(folder):
     for joint, row in zip(moving, meta["joints"], strict=True):
         assert joint.type == TYPES[row["type"]]
         assert joint.child == row["body"] or joint.child == f"{row['body']}/{row['name']}"
-        close(joint.armature, 0 if joint.type == FREE else row["armature"])
+        close(joint.armature, row["armature"])
         close([joint.friction.viscous, joint.friction.coulomb],
               [row["damping"], row["frictionloss"]])  # fmt: skip
         if joint.A is None:

@@ -131,6 +131,19 @@ def test_every_part_has_an_equation():
                     assert part.latex.count("{") == part.latex.count("}")
 
 
+def test_armature_of_a_free_joint_resists_the_turning_of_its_axes_as_well():
+    builder = kt.Builder("ship").link("world").link("hull", 2, (0, 0, 0), np.eye(3))
+    model = builder.joint("float", "free", "world", "hull", armature=0.5).build()
+    dq, ddq = np.arange(1.0, 7), np.arange(6.0)
+    explanation = explain(model, [1, 0, 0, 0, 0, 0, 0], dq, ddq)
+    part = next(p for p in explanation.links[0]["tau"].parts if p.name == "rotor and armature")
+    turning = np.concatenate([np.zeros(3), np.cross(dq[:3], dq[3:])])
+    assert part.value == pytest.approx(0.5 * (ddq + turning))
+    assert "w x v" in part.equation
+    assert explanation.torque["rotor"] == pytest.approx(part.value)
+    assert explanation.torque.total == pytest.approx(explanation.torque.tau)
+
+
 def test_unknown_names_are_answered_with_the_known_ones():
     explanation = kt.robots.planar_2r().explain([0, 0], [0, 0], [0, 0])
     for bad, match in (

@@ -90,6 +90,12 @@ def test_numbers_without_rotation_come_back_bit_by_bit(reread):
     assert found.base[0] == 3 and list(found.base[1]) == [1, 2, 3]
 
 
+def test_armature_of_a_free_joint_is_written_and_comes_back(reread):
+    builder = Builder("ship").link("world").link("hull", 2, (0, 0.1, 0), np.eye(3))
+    model = builder.joint("float", "free", "world", "hull", armature=0.25).build()
+    assert reread(to_mjcf(model, losses="error")).joints[0].armature == 0.25
+
+
 def test_a_free_base_comes_back_under_the_world(reread):
     builder = Builder("drone").link("world").link("hull", 1, (0, 0, 0.1), np.eye(3))
     builder.link("arm", 1, (0.1, 0, 0), np.eye(3)).joint("base", "free", "world", "hull")

@@ -22,6 +22,7 @@ from kinetree.algorithms.derivatives.changes import (
 from kinetree.algorithms.derivatives.friction import friction_slopes
 from kinetree.algorithms.derivatives.motion import LinkMotion, joint_wrenches, link_motions
 from kinetree.algorithms.derivatives.tree import Tree, book_tree
+from kinetree.algorithms.drives import armature, armature_turning_slope, turns_armature
 from kinetree.algorithms.inputs import Wrenches, coordinates, link_wrenches, rates
 from kinetree.algorithms.lean.coriolis_matrix import Spread, carried, rigid
 from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
@@ -70,6 +71,7 @@ def tree_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
             spreads[p] = spreads[p] + carried(spreads[i], bodies[i], branch.to, 2 * motions[i].u)
             bodies[p] = bodies[p] + moved(bodies[i], branch.to)
     _rotors(tree, state, changes, by_q, by_dq)
+    _armature(tree.model, dq, by_dq)
     for d, slope in enumerate(friction_slopes(tree.model, dq)):
         by_dq[d][d] = by_dq[d][d] + slope
     return np.array(by_q).reshape(n, n), np.array(by_dq).reshape(n, n)
@@ -137,6 +139,16 @@ def _joint(
             by_dq[other][own] = by_dq[other][own] + w @ turns.n + l @ turns.f
             by_q[own][other] = by_q[own][other] + moved_a.meets(f, n, Q)
             by_dq[own][other] = by_dq[own][other] + turned_a.meets(f, n, Q)
+
+
+def _armature(model: Model, dq: Array, by_dq: Matrix) -> None:
+    """The force I_a w x v of armature on free and planar joints, which no position changes."""
+    for i, joint in enumerate(model.joints):
+        if turns_armature(joint):
+            slope = armature_turning_slope(joint, dq[list(joint.dofs)]) * armature(model, i)
+            for a, row in enumerate(joint.dofs):
+                for b, column in enumerate(joint.dofs):
+                    by_dq[row][column] = by_dq[row][column] + slope[a, b]
 
 
 def _rotors(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.drives import armature, armature_coriolis, turns_armature
 from kinetree.algorithms.inputs import per_link, zeros
 from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
 from kinetree.algorithms.lean.model import LeanModel, Moments
@@ -51,7 +52,7 @@ def coriolis_matrix(lean: LeanModel, q: Array, dq: Array) -> Array:
         if p != WORLD:
             spreads[p] = spreads[p] + carried(spreads[i], bodies[i], steps[i], u[i])
             bodies[p] = bodies[p] + moved(bodies[i], steps[i])
-    return np.array(add_rotors(lean, steps, omega, dq, C))
+    return np.array(_add_armature(lean, dq, add_rotors(lean, steps, omega, dq, C)))
 
 
 def mass_matrix_rate(lean: LeanModel, q: Array, dq: Array) -> Array:
@@ -92,6 +93,17 @@ def _turned(K: Array, to: Step) -> Array:
         half = np.array([to.turn.inward(row) for row in K]).T
         return np.array([to.turn.inward(row) for row in half]).T
     return to.turn.R @ K @ to.turn.R.T
+
+
+def _add_armature(lean: LeanModel, dq: Array, C: list[list[Any]]) -> list[list[Any]]:
+    """C with the terms of armature on free and planar joints."""
+    for i, joint in enumerate(lean.model.joints):
+        if turns_armature(joint):
+            own = armature_coriolis(joint, dq[list(joint.dofs)]) * armature(lean.model, i)
+            for a, row in enumerate(joint.dofs):
+                for b, column in enumerate(joint.dofs):
+                    C[row][column] = C[row][column] + own[a, b]
+    return C
 
 
 def _column(

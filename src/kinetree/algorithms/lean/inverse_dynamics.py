@@ -68,7 +68,7 @@ def recursion(
 
     links = enumerate(lean.links)
     tau = per_dof(model, [subspace(x).T @ np.concatenate([n[i], f[i]]) for i, x in links])
-    drives = rotor_forces(model.replace(rotors=lean.rotors), ddq, alpha)
+    drives = rotor_forces(model.replace(rotors=lean.rotors), dq, ddq, alpha)
     return tau + drives + friction_forces(model, dq)
 
 
