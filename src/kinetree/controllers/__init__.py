@@ -2,6 +2,7 @@
 
 from kinetree.controllers.adaptive import Adaptive
 from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCompensation
+from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
 from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
 from kinetree.simulate.controller import Controller, Law
@@ -17,6 +18,7 @@ __all__ = [
     "Law",
     "OperationalSpace",
     "Posture",
+    "Stateful",
     "Stepwise",
     "step_by_step",
 ]

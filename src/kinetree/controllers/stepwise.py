@@ -1,10 +1,11 @@
 """Controllers step by step, for a loop of one's own: hardware, another simulator, a lesson."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms import neutral
 from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
 from kinetree.compilable import check_model
@@ -15,17 +16,19 @@ from kinetree.controllers.dynamics import model_of
 from kinetree.model import Model
 from kinetree.simulate.controller import as_controller
 from kinetree.simulate.feed import Feed
-from kinetree.simulate.inputs import make_feed
+from kinetree.simulate.inputs import first_state, make_feed
+from kinetree.simulate.laws import Actors, first_row, judge
 from kinetree.simulate.sources import time_source
-from kinetree.simulate.system import Actors
 
 
 @dataclass(frozen=True, eq=False)
 class Stepwise:
     """A controller, compiled for one robot: tau, dz = law(t, q, dq, z), over leading axes.
 
-    It holds no state: z begins as `start` and is carried on by the caller, z = z + dz * dt. `note`
-    says why it could not be compiled, where it could not.
+    It has no state: z begins as `start` and is carried on by the caller, z = z + dz * dt. Gains and
+    all else that the law reads are those of the moment at which it was compiled. `note`: why it
+    could not be compiled; then the law itself is called, state by state, with the values of the
+    day.
     """
 
     start: Array
@@ -43,12 +46,21 @@ class Stepwise:
         s = self._feed.table(times, np.array([False]), ())[0, 0]
         p = self._feed.params(())[0]
         if self._kernel is None:
-            given = self._feed.given(p, s)
-            tau, dz = self._actors.forces(self._model, float(t), q, dq, z, given)
-            return np.asarray(tau, float), np.asarray(dz, float)
+            return self._by_python(float(t), q, dq, z, self._feed.given(p, s))
         padded = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], -1)
         tau, dz = self._kernel(float(t), q, dq, padded, p, s)
         return tau, dz[..., : self.start.shape[-1]]
+
+    def _by_python(
+        self, t: float, q: Array, dq: Array, z: Array, given: Any
+    ) -> tuple[Array, Array]:
+        """The law called for every state of the leading axes."""
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in (q, dq, z)))
+        q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
+        tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
+        for at in np.ndindex(lead):
+            tau[at], dz[at] = self._actors.forces(self._model, t, q[at], dq[at], z[at], given)
+        return tau, dz
 
 
 def step_by_step(controller: Any, robot: Any) -> Stepwise:
@@ -65,15 +77,20 @@ def step_by_step(controller: Any, robot: Any) -> Stepwise:
     signals = {name: time_source(value, name) for name, value in acting.signals.items()}
     actors = Actors(acting, signals, None, None)
     feed = make_feed(model, actors, {})
-    start = np.asarray(acting.start(model), float)
+    start = first_state(model, acting)
+    state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
+    actors = replace(actors, verdict=judge(model, actors, feed, state))
 
     def law(t: Any, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = actors.forces(model, t, q, dq, z[:-1], feed.given(p, s))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
-    sizes = {"q": model.nq, "dq": model.n, "z": len(start) + 1}
+    sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": feed.params_size, "s": feed.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
+    if actors.verdict is not None and actors.verdict.key is None:
+        note = f"runs in Python: {actors.verdict.note}"
+        return Stepwise(start, note, model, actors, feed, None)
     try:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
     except Exception as problem:

@@ -23,6 +23,10 @@ from kinetree.simulate.sources import Parts, Source
 
 OWN = "kinetree.controllers."  # modules whose controllers are what their fields are
 FOLLOWED = "reference"  # the field that is a signal, and is examined as such
+REMEDY = (
+    "Declare what it remembers as the state of kinetree.controllers.Stateful, and give noise as "
+    "kinetree.simulate.signal(t, values)."
+)
 Key = tuple[Any, ...]
 
 
@@ -235,25 +239,22 @@ def python_note(verdict: Verdict | None) -> str | None:
 
 
 def check_steady(verdict: Verdict | None, method: str, calls: int | None) -> None:
-    """Warn of laws that are no functions of the state; refuse them for adaptive steps.
+    """Warn of laws that are no functions of t, q and dq; refuse them for adaptive steps.
 
     calls: of a law in a step; None for the adaptive method, whose error control would shorten its
-    steps without end.
+    steps without end where a repeated call gives other numbers.
     """
-    if verdict is None or not verdict.unsteady:
+    if verdict is None or verdict.doubt is None:
         return
-    remedy = (
-        "Declare what it remembers as the state of kinetree.controllers.Stateful, and give noise "
-        "as kinetree.simulate.signal(t, values)."
-    )
-    if calls is None:
+    if calls is None and verdict.unsteady:
         raise InputError(
             f"{verdict.doubt}: it is no function of t, q and dq, so {method!r} can neither repeat "
-            f"a step nor estimate its error. {remedy} Fixed steps such as method='euler' run it as "
+            f"a step nor estimate its error. {REMEDY} Fixed steps such as method='euler' run it as "
             "it is."
         )
-    times = "once" if calls == 1 else f"{calls} times"
+    times = {None: "also at trial states", 1: "once a step"}.get(calls, f"{calls} times a step")
+    depends = "" if verdict.unsteady else "where its values depend on it, "
     warn(
-        f"{verdict.doubt}. It is run as it is, in Python; {method!r} calls it {times} in a step of "
-        f"each rollout, and the motion depends on that. {remedy}"
+        f"{verdict.doubt}. It is run as it is, in Python, and {depends}the motion depends on how "
+        f"often it is called: {method!r} calls it {times}, for each rollout of a batch. {REMEDY}"
     )

@@ -1,0 +1,94 @@
+"""Stateful: a law that remembers, with its memory declared, so that it is simulated and compiled.
+
+A law that keeps an integral in an attribute is no function of the state: an integrator calls it at
+trial states, several times a step, and for every rollout of a batch. Declared as z, with the rate
+
+    dz/dt = law(t, q, dq, z)[1]
+
+the memory is integrated together with the robot, for each rollout by itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
+from kinetree.simulate.controller import Given
+from kinetree.simulate.purity import call, label
+
+
+@dataclass(frozen=True, eq=False)
+class Stateful:
+    """A function tau, dz = law(t, q, dq, z) as a controller; the state z is simulated.
+
+    function: returns tau, (n,), and the rate of z, (m,); with a reference it is called as
+    law(t, q, dq, z, *values). initial: z at the beginning, (..., m), leading axes being a batch of
+    rollouts. reference: a function of t that returns an array or a tuple of arrays, or a
+    Trajectory. The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given
+    as `initial`, goes on where a run has ended.
+    """
+
+    function: Callable[..., Any]
+    initial: Any
+    reference: Any = None
+    signals: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"the law of Stateful is {self.function!r}; expected a function law(t, q, dq, z) "
+                "that returns tau and dz."
+            )
+        object.__setattr__(self, "initial", read_state(self.initial))
+        found = {} if self.reference is None else {"reference": self.reference}
+        object.__setattr__(self, "signals", found)
+
+    def start(self, model: Model) -> Array:
+        """The state at the beginning, (..., m)."""
+        return self.initial
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """What the function returns, checked."""
+        law, name = self.function, label(self.function)
+        found = call(name, law, t, q, dq, z, *given.get("reference", ()))
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise InputError(
+                f"{name} returned {type(found).__name__}; expected a pair: tau, one force for each "
+                f"of {', '.join(model.dof_names)}, and dz, the rate of its state."
+            )
+        tau, dz = (np.array(x) for x in found)
+        for what, x, size in (("tau", tau, model.n), ("dz", dz, self.initial.shape[-1])):
+            if x.shape != (size,):
+                raise ShapeError(
+                    f"{name} returned {what} of shape {x.shape}; expected ({size},): "
+                    + (", ".join(model.dof_names) if what == "tau" else "the rate of its state z.")
+                )
+        return tau, dz
+
+
+def read_state(value: Any) -> Array:
+    """Numbers (..., m), finite, copied and read-only."""
+    try:
+        x = np.array(value, float)
+    except (TypeError, ValueError) as problem:
+        raise InputError(
+            f"the initial state of a Stateful law is {value!r}; expected numbers (..., m): "
+            f"{problem}."
+        ) from None
+    if x.ndim == 0:
+        raise ShapeError(
+            f"the initial state of a Stateful law is {float(x):g}; expected an array (..., m), "
+            f"such as [{float(x):g}] for a single number."
+        )
+    if not np.isfinite(x).all():
+        raise InputError(
+            f"the initial state of a Stateful law is {x.tolist()}; expected finite numbers."
+        )
+    x.flags.writeable = False
+    return x

@@ -1,0 +1,257 @@
+"""Compiled simulations are remembered by what laws compute, not by which objects they are."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import controllers
+from kinetree.description import Friction
+from kinetree.errors import InputError
+from kinetree.scalars import sin
+
+ROBOT = kt.robots.planar_2r()
+Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
+GOAL = np.array([0.1, 0.2])
+METHODS = ("dop853", "rk4")
+SOFT, STIFF = 5.0, 60.0
+gain_of_module = SOFT
+
+
+def run(method, robot=ROBOT, **acting):
+    dt = 0.05 if method == "dop853" else 0.005
+    return robot.simulate(Q0, DQ0, duration=0.2, dt=dt, method=method, limits="ignore", **acting)
+
+
+def force(kp, q, dq):
+    return kp * (GOAL - q) - 2.0 * dq
+
+
+def expected(method, kp):
+    """The same law with its gain written into it, each time a new function."""
+    return run(method, tau=lambda t, q, dq: force(kp, q, dq))
+
+
+def closure():
+    kp = SOFT
+
+    def law(t, q, dq):
+        return force(kp, q, dq)
+
+    def change():
+        nonlocal kp
+        kp = STIFF
+
+    return {"tau": law}, change
+
+
+def module_global():
+    globals()["gain_of_module"] = SOFT
+
+    def law(t, q, dq):
+        return force(gain_of_module, q, dq)
+
+    return {"tau": law}, lambda: globals().__setitem__("gain_of_module", STIFF)
+
+
+def attribute():
+    gains = SimpleNamespace(kp=SOFT)
+    return {"tau": lambda t, q, dq: force(gains.kp, q, dq)}, lambda: setattr(gains, "kp", STIFF)
+
+
+def array_in_place():
+    kp = np.full(2, SOFT)
+    return {"controller": lambda t, q, dq: force(kp, q, dq)}, lambda: kp.fill(STIFF)
+
+
+def attribute_of_a_callable():
+    class Held:
+        def __init__(self):
+            self.kp = SOFT
+
+        def __call__(self, t, q, dq):
+            return force(self.kp, q, dq)
+
+    law = Held()
+    return {"controller": law}, lambda: setattr(law, "kp", STIFF)
+
+
+def own_controller():
+    @dataclass
+    class Own(controllers.Controller):
+        kp: float = SOFT
+
+        @property
+        def signals(self):
+            return {}
+
+        def start(self, model):
+            return np.zeros(0)
+
+        def act(self, model, t, q, dq, z, given):
+            return force(self.kp, q, dq), z
+
+    law = Own()
+    return {"controller": law}, lambda: setattr(law, "kp", STIFF)
+
+
+def gains_of_a_record_in_place():
+    kp = np.full(2, SOFT)
+    return {"controller": controllers.PD(GOAL, kp, 2.0)}, lambda: kp.fill(STIFF)
+
+
+def declared_state():
+    gains = {"kp": SOFT}
+    law = controllers.Stateful(lambda t, q, dq, z: (force(gains["kp"], q, dq), -z), [1.0])
+    return {"controller": law}, lambda: gains.update(kp=STIFF)
+
+
+def helper_that_is_replaced():
+    helpers = [lambda q, dq: force(SOFT, q, dq)]
+    replaced = lambda q, dq: force(STIFF, q, dq)  # noqa: E731
+    return {"tau": lambda t, q, dq: helpers[0](q, dq)}, lambda: helpers.insert(0, replaced)
+
+
+WAYS: dict[str, Any] = {
+    x.__name__: x
+    for x in (
+        closure,
+        module_global,
+        attribute,
+        array_in_place,
+        attribute_of_a_callable,
+        own_controller,
+        gains_of_a_record_in_place,
+        declared_state,
+        helper_that_is_replaced,
+    )
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_gain_that_was_changed_counts(way, method):
+    acting, change = WAYS[way]()
+    for kp in (SOFT, STIFF):
+        motion = run(method, **acting)
+        assert motion.meta["compiled"]
+        wanted = expected(method, kp)
+        assert np.allclose(motion.q, wanted.q, rtol=0, atol=1e-12), f"{way} {method} {kp}"
+        assert np.allclose(motion.tau, wanted.tau, rtol=0, atol=1e-10)
+        change()
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_derivatives_are_those_of_the_law_as_it_is(method):
+    gains = {"kp": SOFT}
+
+    def law(t, q, dq):
+        return force(gains["kp"], q, dq)
+
+    options = {"duration": 0.1, "dt": 0.01, "method": method, "limits": "ignore"}
+    ROBOT.sensitivities(Q0, DQ0, controller=law, **options)
+    gains["kp"] = STIFF
+    found = ROBOT.sensitivities(Q0, DQ0, controller=law, **options).by("q0")
+    e, fine = 1e-6, {} if method == "rk4" else {"rtol": 1e-12, "atol": 1e-13}
+    ends = [
+        ROBOT.simulate(Q0 + step, DQ0, tau=lambda t, q, dq: force(STIFF, q, dq), **options, **fine)
+        for step in (np.array([e, 0]), np.array([-e, 0]))
+    ]
+    slope = (ends[0].q[-1] - ends[1].q[-1]) / (2 * e)
+    assert np.allclose(found[-1][:2, 0], slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_references_and_wrenches_count_by_value_too(method):
+    goal, load = np.array([0.1, 0.2]), np.zeros((2, 6))
+    law = controllers.PD(lambda t: goal * (1 + t), 20.0, 2.0)
+    pushed = {"controller": law, "F_ext": lambda t, q, dq: load * dq[0]}
+    before = run(method, **pushed)
+    goal[:], load[1, 4] = [-0.5, 0.7], 3.0
+    after = run(method, **pushed)
+    fresh_goal, fresh_load = goal.copy(), load.copy()
+    fresh = run(
+        method,
+        controller=controllers.PD(lambda t: fresh_goal * (1 + t), 20.0, 2.0),
+        F_ext=lambda t, q, dq: fresh_load * dq[0],
+    )
+    assert abs(after.q - before.q).max() > 1e-2
+    assert np.allclose(after.q, fresh.q, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_a_friction_function_counts_by_value(method):
+    b = [0.5]
+    names = ROBOT.model.joint_names
+    rubbing = ROBOT.with_friction({names[0]: Friction(function=lambda dq: b[0] * dq)})
+    run(method, rubbing)
+    b[0] = 5.0
+    same = ROBOT.with_friction({names[0]: Friction(viscous=5.0)})
+    assert np.allclose(run(method, rubbing).q, run(method, same).q, rtol=0, atol=1e-12)
+
+
+def test_a_friction_function_that_remembers_is_refused():
+    seen = []
+
+    def rub(dq):
+        seen.append(1)
+        return len(seen) * dq
+
+    rubbing = ROBOT.with_friction({ROBOT.model.joint_names[0]: Friction(function=rub)})
+    with pytest.raises(InputError, match=r"friction function of joint .* different values"):
+        run("rk4", rubbing)
+
+
+def count_loops():
+    module = __import__("kinetree.simulate.simulate", fromlist=["_ready"])
+    return set(module._ready)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_laws_that_compute_the_same_share_one_loop(method):
+    made = [lambda t, q, dq, kp=kp: kp * (GOAL - q) - dq for kp in (7.25, 7.25)]
+    run(method, tau=made[0])
+    before = count_loops()
+    run(method, tau=made[1])
+    assert count_loops() == before
+    run(method, controller=controllers.PD(GOAL, 3.125, 1.0))
+    before = count_loops()
+    run(method, controller=controllers.PD(GOAL + 1, 3.125, 1.0))  # the reference is fed
+    assert count_loops() == before
+    run(method, controller=controllers.PD(GOAL, 3.25, 1.0))
+    assert count_loops() != before
+
+
+def test_a_subclass_of_a_controller_is_what_its_own_code_does():
+    class Weaker(controllers.PD):
+        def act(self, model, t, q, dq, z, given):
+            tau, z = super().act(model, t, q, dq, z, given)
+            return 0.5 * tau, z
+
+    plain = run("rk4", controller=controllers.PD(GOAL, 20.0, 4.0))
+    weaker = run("rk4", controller=Weaker(GOAL, 20.0, 4.0))
+    half = run("rk4", controller=controllers.PD(GOAL, 10.0, 2.0))
+    assert abs(weaker.q - plain.q).max() > 1e-3
+    assert np.allclose(weaker.q, half.q, rtol=0, atol=1e-12)
+
+
+def test_python_laws_are_never_remembered():
+    gains = {"kp": SOFT}
+
+    def law(t, q, dq):
+        return force(gains["kp"], q, dq) if q[0] > -10 else dq
+
+    for kp in (SOFT, STIFF):
+        gains["kp"] = kp
+        motion = run("rk4", tau=law)
+        assert not motion.meta["compiled"]
+        assert np.allclose(motion.q, expected("rk4", kp).q, rtol=0, atol=1e-12)
+
+
+def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
+    torque = lambda t, low=0.5, high=1.5: np.array([low, high]) * sin(t)  # noqa: E731
+    plain = run("rk4", tau=lambda t: np.array([0.5, 1.5]) * sin(t))
+    assert np.allclose(run("rk4", tau=torque).q, plain.q, rtol=0, atol=1e-13)
