@@ -5,6 +5,7 @@ terms, |Y| |pi| entry by entry: a sum may cancel, and no arithmetic can then kno
 """
 
 import dataclasses
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,10 +13,13 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, robots
 from kinetree.algorithms.parameters import parameter_list
-from kinetree.errors import ModelError
+from kinetree.errors import KinetreeWarning, ModelError
+from kinetree.model.model import JointRotor
 from kinetree.model.samples import random_model
+from other_units import SYSTEMS
 from robot_states import EPS, any_robot, random_state, relative, size
 
+base_module = import_module("kinetree.algorithms.base_parameters")  # its name is the function's
 BUILT_IN = [name for name in dir(robots) if callable(getattr(robots, name)) and name[0].islower()]
 ACCURACY = 8 * EPS  # as the project specifies
 SEEDS = range(30)
@@ -162,6 +166,141 @@ def test_base_parameters_are_enough_for_tau(seed):
     assert size(Y[:, kept] @ base.values(pi) - tau) < 1e-8 * size(np.abs(Y) @ np.abs(pi))
 
 
+def with_gears(model, ratio, seed=0):
+    """The robot with a geared rotor for every joint, on the link before it."""
+    rng = np.random.default_rng(seed)
+    rotors = []
+    for i, joint in enumerate(model.joints):
+        s = rng.normal(size=3)
+        link, inertia = model.parent[i], float(rng.uniform(1e-5, 1e-4))
+        rotors.append(JointRotor(i, joint.dofs[0], link, inertia, ratio, s / np.linalg.norm(s)))
+    return model.replace(rotors=tuple(rotors))
+
+
+def missed(model, base, seed=7):
+    """What base parameters miss of tau, as a share of it, at a state of its own."""
+    x, pi = random_state(model, seed), algorithms.parameters(model)
+    kept = [base.columns[k] for k in base.kept]
+    tau = algorithms.inverse_dynamics(model, *x.motion)
+    Y = algorithms.regressor(model, *x.motion)
+    return size(Y[:, kept] @ base.values(pi) - tau) / size(np.abs(Y) @ np.abs(pi))
+
+
+GEARED = {
+    "four joints": (lambda: random_model(5, 4, chain=True, drives=False, fixed=False), 80),
+    "puma": (lambda: robots.puma_560().model, 80),
+    "panda": (lambda: robots.panda().model, 160),
+    "scara": (lambda: robots.scara().model, -1000),
+}
+
+
+@pytest.mark.parametrize("name", GEARED)
+def test_geared_rotors_are_part_of_the_base_parameters(name):
+    make, ratio = GEARED[name]
+    model = with_gears(make(), ratio)
+    base = algorithms.base_parameters(model)
+    assert base.error < 1e-8
+    assert missed(model, base) < 1e-9
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("name", ["planar 2R", "four joints", "puma"])
+def test_base_parameters_do_not_depend_on_units(name, system):
+    make = {"planar 2R": lambda: robots.planar_2r().model}.get(name) or GEARED[name][0]
+    plain = with_gears(without_functions(make()), 80)
+    model = SYSTEMS[system].model(plain)
+    base, found = algorithms.base_parameters(plain), algorithms.base_parameters(model)
+    assert found.kept == base.kept
+    assert base.without_effect == found.without_effect
+    unit = pi_units(SYSTEMS[system], plain)
+    kept = list(base.kept)
+    expected = base.K * unit[kept][:, None] / unit
+    size_of = np.abs(expected).max(axis=0)
+    np.testing.assert_allclose(
+        found.K / np.where(size_of > 0, size_of, 1),
+        expected / np.where(size_of > 0, size_of, 1),
+        rtol=1e-6,
+        atol=1e-11,
+    )
+
+
+def pi_units(units, model):
+    """What one SI unit of each parameter is in other units."""
+    link = ["kg", *["kg m"] * 3, *["kg m^2"] * 6]
+    names = link * len(model.links)
+    for joint in model.joints:
+        slides = joint.type == "prismatic"
+        names += ["N s/m", "N s/m", "N", "N", "kg"] if slides else []
+        names += [] if slides else ["N m s/rad", "N m s/rad", "N m", "N m", "kg m^2"]
+    names += ["kg m^2"] * len(model.rotors)
+    return np.array([units.parameter(name) for name in names])
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_rules_do_not_depend_on_units(system):
+    plain = robots.puma_560().model
+    base = algorithms.base_parameters_by_rules(plain)
+    found = algorithms.base_parameters_by_rules(SYSTEMS[system].model(plain))
+    assert found.kept == base.kept and found.error < 1e-12
+    unit = pi_units(SYSTEMS[system], plain)[: len(base.parameters)]
+    expected = base.K * unit[list(base.kept)][:, None] / unit
+    assert np.abs(found.K - expected).max() <= 1e-9 * np.abs(expected).max()
+
+
+def test_narrow_limits_and_a_far_base_change_nothing():
+    plain = robots.puma_560().model
+    narrow = tuple(
+        dataclasses.replace(x, limits=dataclasses.replace(x.limits, lower=0.3, upper=0.301))
+        for x in plain.joints
+    )
+    M = plain.M_pi.copy()
+    M[0, :3, 3] += (1e4, -2e4, 3e4)
+    base = algorithms.base_parameters(plain)
+    found = algorithms.base_parameters(plain.replace(joints=narrow, M_pi=M))
+    assert found.kept == base.kept and found.count == base.count
+    assert np.array_equal(found.K != 0, base.K != 0)
+
+
+def test_base_parameters_that_miss_are_refused(monkeypatch):
+    """The check uses states of its own: a coefficient that is wrong by a millionth is seen."""
+    model = robots.puma_560().model
+    found = base_module.independent_columns
+
+    def wrong(W, order):
+        kept, K, gap = found(W, order)
+        K[:, 27] *= 1 + 1e-6
+        return kept, K, gap
+
+    monkeypatch.setattr(base_module, "independent_columns", wrong)
+    with pytest.raises(ModelError, match=r"do not give its joint forces.*1e-06 of what \S+ does"):
+        algorithms.base_parameters(model)
+
+
+def test_a_rank_that_rounding_does_not_tell_is_said(monkeypatch):
+    found = base_module.independent_columns
+    monkeypatch.setattr(
+        base_module, "independent_columns", lambda W, order: (*found(W, order)[:2], 12.0)
+    )
+    with pytest.warns(KinetreeWarning, match="the next would be 12 times fainter"):
+        algorithms.base_parameters(robots.planar_2r().model)
+
+
+def test_the_rank_is_where_singular_values_fall_most():
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.normal(size=(k, 6)))[0] for k in (20, 6))
+    for s, rank in (
+        ([1, 0.5, 0.1, 0.01, 1e-3, 1e-5], 6),
+        ([1, 0.5, 0.1, 1e-3, 1e-15, 1e-16], 4),
+        ([1, 0.5, 1e-5, 1e-6, 1e-12, 1e-13], 4),
+    ):
+        assert base_module.rank_of(np.array(s, float))[0] == rank
+        W = U * np.array(s) @ V.T
+        kept, K, gap = base_module.independent_columns(W, range(6))
+        assert len(kept) == rank and gap > 100
+        assert np.abs(W[:, kept] @ K - W).max() < 1e-8
+    assert base_module.rank_of(10.0 ** -np.arange(14.0))[1] < 11  # nothing falls more than the rest
+
+
 def test_formulas_of_the_double_pendulum_are_those_of_the_books():
     model = robots.planar_2r().model
     base = algorithms.base_parameters(model)
@@ -184,7 +323,7 @@ def test_formulas_keep_symbols():
     M = model.M_pi.copy()
     M[1, 0, 3] = l1
     base = algorithms.base_parameters_by_rules(model.replace(M_pi=M))
-    assert base.count == 6
+    assert base.count == 6 and np.isnan(base.error)
     assert base.formulas()[0] == "hx[link1] + (l1) m[link2]"
     assert base.formulas()[2] == "Izz[link1] + (l1**2) m[link2]"
 

@@ -6,28 +6,36 @@ each kept one stands for a combination
 
     pi_base = K pi,    Y pi = Y[:, kept] pi_base
 
-N comes from random states (numbers), or from the rules of `regrouping.py` (exact, also symbols).
+Dependencies come from random states (numbers), or from the rules of `regrouping.py` (exact, also
+symbols). Numbers are looked at in the robot's own units, columns of Y at length 1: what is small
+there is small in every unit. Y = Y[:, kept] K is checked at states that were not used to find it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
-from kinetree.algorithms.configuration import random
+from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.arrays import Array
-from kinetree.errors import InputError, ModelError
+from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
 from kinetree.notebook import table
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor")
-DEPENDENT = 1e-9  # of the largest singular value; rounding leaves 1e-13, a real column 1e-4
-DUST = 1e-9  # coefficient that is rounding
+DUST = 1e-9  # coefficient, in units of the robot, that is rounding
+SILENT = 1e-12  # length of a column, in units of the robot, that is rounding
+ROUNDING = 1e-14  # singular value, of the largest, that says nothing
+FAINTEST = 1e-7  # the same, above which columns are told apart whatever follows
+CLEAR = 100.0  # ratio of singular values that is a gap
+WRONG = 1e-8  # share of a column that its combination may miss at other states
 LAST_KEPT = ("m", "Iyy", "hz")  # what books hand to the parent, wherever a choice is left
 
 
@@ -36,13 +44,15 @@ class BaseParameters:
     """Which of the parameters are kept, and what each of them then stands for.
 
     parameters: those looked at, p of them; columns: where they stand in pi and Y. kept: places
-    among `parameters`; K: (b, p), pi_base = K pi[columns].
+    among `parameters`; K: (b, p), pi_base = K pi[columns]. error: the largest share of a column of
+    Y that Y[:, kept] K missed at states that were not used to find it; NaN for symbols.
     """
 
     parameters: tuple[Parameter, ...]
     columns: tuple[int, ...]
     kept: tuple[int, ...]
     K: Array
+    error: float = float("nan")
 
     def __repr__(self) -> str:
         return f"BaseParameters({self.count} combinations of {len(self.parameters)} parameters)"
@@ -55,7 +65,7 @@ class BaseParameters:
     @property
     def without_effect(self) -> tuple[Parameter, ...]:
         """Parameters that no joint force depends on."""
-        empty = [all(_is_zero(x) for x in column) for column in self.K.T]
+        empty = [all(x == 0 for x in column) for column in self.K.T]
         return tuple(p for p, none in zip(self.parameters, empty, strict=True) if none)
 
     def values(self, pi: Any) -> Array:
@@ -88,16 +98,106 @@ def base_parameters(
         groups: which parameters: some of "link" (10 each), "joint" (friction and armature, 5 each)
             and "rotor".
         seed: of the random states.
+
+    Raises:
+        ModelError: no set of parameters gives Y at other states to 1e-8 of every column.
+
+    Warns:
+        KinetreeWarning: rounding does not tell how many parameters are independent.
     """
     columns = _columns(model, groups)
     if not columns:
-        return BaseParameters((), (), (), np.zeros((0, 0)))
-    W = _observations(model, len(columns), seed)[:, columns]
-    size = np.linalg.norm(W, axis=0)
-    size = np.where(size > DEPENDENT * size.max(initial=0), size, 1.0)
-    _, s, rows = np.linalg.svd(W / size)
-    rank = int((s > DEPENDENT * s.max(initial=0)).sum())
-    return _from_dependencies(model, columns, rows[rank:] / size)
+        return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
+    units = natural_units(model)
+    scale = parameter_units(model, units)[columns]
+    rng = np.random.default_rng(seed)
+    W = _observations(model, columns, units, rng, 3 * len(columns) // max(model.n, 1) + 12)
+    order = _drop_order(model, columns)[::-1]
+    kept, K, gap = independent_columns(W, order)
+    if gap < CLEAR:
+        warn(
+            f"rounding does not tell how many of the {len(columns)} parameters of {model.name!r} "
+            f"are independent: {len(kept)} are kept, and the next would be {gap:.3g} times "
+            f"fainter; expected {CLEAR:g} times. Look for axes that are parallel, and lengths that "
+            "are zero, but for rounding in the description.",
+            KinetreeWarning,
+            stacklevel=2,
+        )
+    K = K * scale[kept][:, None] / scale
+    return _checked(model, columns, tuple(kept), K, units, seed)
+
+
+def independent_columns(
+    W: Array, order: Sequence[int], silent: float = SILENT
+) -> tuple[list[int], Array, float]:
+    """Columns to keep, K with W = W[:, kept] K, and how clear the choice is.
+
+    The rank is where singular values of W, columns at length 1, fall most; columns are taken in
+    `order` as long as they add something.
+
+    Args:
+        W: rows of the regressor in units of the robot, (rows, p).
+        order: of the columns, those that are best kept first.
+        silent: columns that are shorter, per root of a row, are zero.
+
+    Returns:
+        kept: their numbers, in increasing order. K: (kept, p). gap: the ratio of the last singular
+        value that counts to the first that does not, infinite where all count.
+    """
+    length = np.linalg.norm(W, axis=0)
+    length[length <= silent * np.sqrt(max(len(W), 1))] = 0
+    unit = np.where(length > 0, W, 0) / np.where(length > 0, length, 1)
+    s = np.linalg.svd(unit, compute_uv=False)[: np.count_nonzero(length)]
+    s = s / s.max(initial=1e-300)
+    rank, gap = rank_of(s)
+    edge = np.sqrt(s[rank - 1] * max(s[rank] if rank < len(s) else 0.0, ROUNDING)) if rank else 1.0
+    kept = _first_independent(unit, order, edge)
+    for small in edge * 10 ** np.linspace(-2, 2, 17):  # an order may keep columns that are close
+        if len(kept) == rank:
+            break
+        kept = _first_independent(unit, order, small)
+    kept = sorted(kept)
+    K = _combinations(unit, kept) * (length / length[kept][:, None])
+    K[:, kept] = np.eye(len(kept))
+    return kept, K, gap if len(kept) == rank else 1.0
+
+
+def rank_of(s: Array) -> tuple[int, float]:
+    """How many of the singular values count, the largest being 1, and the ratio that says so."""
+    s = np.maximum(s, ROUNDING)
+    if len(s) == 0 or s[-1] > FAINTEST:
+        return len(s), np.inf
+    ratio = s / np.append(s[1:], ROUNDING)
+    ratio[np.append(s[1:], ROUNDING) > FAINTEST] = 0
+    rank = int(ratio.argmax()) + 1
+    return rank, float(ratio[rank - 1])
+
+
+def _first_independent(unit: Array, order: Sequence[int], small: float) -> list[int]:
+    """Columns, one after the other, of which more than `small` is left beside those before."""
+    kept: list[int] = []
+    Q = np.zeros((len(unit), 0))
+    for k in order:
+        rest = unit[:, k]
+        for _ in range(2):  # the second time clears the rounding of the first
+            rest = rest - Q @ (Q.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > small:
+            kept.append(k)
+            Q = np.column_stack([Q, rest / size])
+    return kept
+
+
+def _combinations(unit: Array, kept: list[int]) -> Array:
+    """K with unit = unit[:, kept] K; what is rounding is zero, and the rest is fitted again."""
+    A = unit[:, kept]
+    K = np.linalg.lstsq(A, unit, rcond=None)[0]
+    for k in range(unit.shape[1]):
+        large = np.abs(K[:, k]) > DUST
+        if large.any() and not large.all():
+            K[large, k] = np.linalg.lstsq(A[:, large], unit[:, k], rcond=None)[0]
+        K[~large, k] = 0
+    return K
 
 
 def base_parameters_by_rules(model: Model) -> BaseParameters:
@@ -113,7 +213,15 @@ def base_parameters_by_rules(model: Model) -> BaseParameters:
                 "joints that move by themselves; base_parameters finds the combinations from "
                 "numbers, with such joints too."
             )
-    return _from_dependencies(model, _columns(model, ("link",)), regrouping_rules(model))
+    columns, N = _columns(model, ("link",)), regrouping_rules(model)
+    if N.dtype == object:  # symbols, and numbers that are exact
+        return BaseParameters(*_from_dependencies(model, columns, N))
+    units = natural_units(model)
+    scale = parameter_units(model, units)[columns]
+    N = N / scale
+    N = N / np.abs(N).max(axis=1, initial=1e-300, keepdims=True)  # a row may have any unit
+    _, _, kept, K = _from_dependencies(model, columns, N)
+    return _checked(model, columns, kept, K * scale[list(kept)][:, None] / scale, units, 0)
 
 
 def _columns(model: Model, groups: Sequence[str]) -> list[int]:
@@ -123,29 +231,81 @@ def _columns(model: Model, groups: Sequence[str]) -> list[int]:
     return [k for k, x in enumerate(parameter_list(model)) if x.group in groups]
 
 
-def _observations(model: Model, count: int, seed: int) -> Array:
-    """Y of random states, one above the other, reduced to a triangle now and then."""
-    rng = np.random.default_rng(seed)
-    Y = np.zeros((0, len(parameter_list(model))))
-    for _ in range(3 * count // max(model.n, 1) + 12):
-        motion = random(model, rng), 2 * rng.normal(size=model.n), 4 * rng.normal(size=model.n)
-        Y = np.concatenate([Y, np.asarray(regressor(model, *motion), float)])
-        if len(Y) > 4 * Y.shape[1]:
-            Y = np.asarray(np.linalg.qr(Y, mode="r"))
-    return Y
+def _observations(
+    model: Model, columns: list[int], units: NaturalUnits, rng: np.random.Generator, count: int
+) -> Array:
+    """Y of random states in the robot's units, one above the other, a triangle now and then."""
+    scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
+    W = np.zeros((0, len(columns)))
+    for _ in range(count):
+        Y = np.asarray(regressor(model, *_state(model, units, rng)), float)[:, columns]
+        W = np.concatenate([W, Y * scale / rows])
+        if len(W) > 4 * W.shape[1]:
+            W = np.asarray(np.linalg.qr(W, mode="r"))
+    return W
 
 
-def _from_dependencies(model: Model, columns: list[int], N: Any) -> BaseParameters:
+def _state(model: Model, units: NaturalUnits, rng: np.random.Generator) -> tuple[Array, ...]:
+    """A motion in which inertia, centrifugal forces and weight are alike; limits are left aside."""
+    q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
+    for joint in model.joints:
+        if joint.follows is None and joint.type in (SPHERICAL, FREE):
+            turn = rng.normal(size=4)
+            q[list(joint.coords[:4])] = turn / np.linalg.norm(turn)
+    dq, ddq = rng.normal(size=(2, model.n))
+    return q, dq * units.rates, ddq * units.accelerations
+
+
+def _checked(
+    model: Model,
+    columns: list[int],
+    kept: tuple[int, ...],
+    K: Array,
+    units: NaturalUnits,
+    seed: int,
+) -> BaseParameters:
+    """The result, after a look at states that had no part in it."""
+    listed = parameter_list(model)
+    found = tuple(listed[k] for k in columns)
+    rng = np.random.default_rng((seed, 1))
+    W = _observations(model, columns, units, rng, 4)
+    scale = parameter_units(model, units)[columns]
+    missed = np.linalg.norm(W - W[:, list(kept)] @ (K / scale[list(kept)][:, None] * scale), axis=0)
+    length = np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
+    share = missed / length
+    if share.max(initial=0) > WRONG:
+        worst = int(share.argmax())
+        raise ModelError(
+            f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
+            f"states: {share[worst]:.2g} of what {found[worst]} does is missed, expected at most "
+            f"{WRONG:g}. Lengths or gear ratios of very different size in one robot may be the "
+            "reason: leave some of the groups out, or the parts that are too small to matter."
+        )
+    return BaseParameters(found, tuple(columns), kept, K, float(share.max(initial=0)))
+
+
+def _drop_order(model: Model, columns: list[int]) -> list[int]:
+    """Places of the columns, those first that are dropped where a choice is left."""
+    listed = parameter_list(model)
+    return sorted(
+        range(len(columns)),
+        key=lambda j: _readiness(listed[columns[j]], columns[j]),
+        reverse=True,
+    )
+
+
+def _from_dependencies(
+    model: Model, columns: list[int], N: Any
+) -> tuple[tuple[Parameter, ...], tuple[int, ...], tuple[int, ...], Array]:
     """Drop one parameter for each dependency, outer links and `LAST_KEPT` first."""
     found = tuple(parameter_list(model)[k] for k in columns)
-    order = sorted(range(len(found)), key=lambda j: _readiness(found[j], columns[j]), reverse=True)
-    rows, dropped = reduce_rows([list(row) for row in N], order)
+    rows, dropped = reduce_rows([list(row) for row in N], _drop_order(model, columns))
     kept = tuple(j for j in range(len(found)) if j not in dropped)
     K = [
         [int(j == k) if j not in dropped else -rows[dropped.index(j)][k] for j in range(len(found))]
         for k in kept
     ]
-    return BaseParameters(found, tuple(columns), kept, np.array(K).reshape(len(kept), len(found)))
+    return found, tuple(columns), kept, np.array(K).reshape(len(kept), len(found))
 
 
 def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
@@ -203,7 +363,7 @@ def _tidy(x: Any) -> Any:
 def _formula(terms: Sequence[tuple[Parameter, Any]], digits: int) -> str:
     text = ""
     for parameter, x in terms:
-        if _is_zero(x):
+        if x == 0:
             continue
         if not _is_number(x):
             word, sign = ("" if x == 1 else f"({x}) "), "+"

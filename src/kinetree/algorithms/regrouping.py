@@ -123,7 +123,7 @@ def _parallel(a: Array, b: Array) -> bool:
     values, size = known(normal), known(b)
     if values is None or size is None:
         return all(x == 0 for x in normal)
-    return float(np.linalg.norm(values)) <= PARALLEL * max(1.0, float(np.linalg.norm(size)))
+    return float(np.linalg.norm(values)) <= PARALLEL * float(np.linalg.norm(size))
 
 
 def _across(w: Array) -> tuple[Array, Array]:

@@ -1,0 +1,115 @@
+"""Units that a robot brings with it: its own length, time and mass.
+
+Numbers that have to be small, large or alike are so in some unit. In metres, seconds and kilograms
+they change when the same robot is described in millimetres and grams; in units of the robot's own
+length, its time of fall over that length and its own mass they do not.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.parameters import JOINT, LINK
+from kinetree.arrays import Array
+from kinetree.description.joints import FREE, PLANAR, PRISMATIC
+from kinetree.model import WORLD, Model
+
+DEGREE = {"m": 0, "h": 1, "I": 2}  # powers of length in the parameters of a link
+
+
+@dataclass(frozen=True, eq=False)
+class NaturalUnits:
+    """length, time, mass: one each in units of the description.
+
+    sliding: which rates are speeds along an axis, (n,); positions: the same for q, (nq,), where
+    quaternions count as turns.
+    """
+
+    length: float
+    time: float
+    mass: float
+    sliding: Array
+    positions: Array
+
+    @property
+    def rates(self) -> Array:
+        """What one is in each entry of dq, (n,)."""
+        return np.where(self.sliding, self.length, 1.0) / self.time
+
+    @property
+    def accelerations(self) -> Array:
+        """What one is in each entry of ddq, (n,)."""
+        return self.rates / self.time
+
+    @property
+    def forces(self) -> Array:
+        """What one is in each entry of tau, (n,)."""
+        return self.levers * (self.mass * self.length / self.time**2)
+
+    @property
+    def levers(self) -> Array:
+        """The lever that makes a moment of a force, (n,): the length for turns, 1 for slides."""
+        return np.where(self.sliding, 1.0, self.length)
+
+
+def natural_units(model: Model) -> NaturalUnits:
+    """The units of a robot of numbers.
+
+    Its length is the largest distance between joints, or of an axis from the origin of its link; of
+    a robot without any, the largest distance of a centre of mass, then 1. Its time is that in which
+    a body falls half its length; without gravity that of the fastest joint at its limit for a
+    radian, then 1. Its mass is that of all links; without any, 1.
+    """
+    length = max(_distances(model), default=0.0) or _spread(model) or 1.0
+    g = float(np.linalg.norm(_floats(model.gravity[3:])))
+    mass = float(_floats(model.m).sum())
+    sliding, positions = np.zeros(model.n, bool), np.zeros(model.nq, bool)
+    for joint in model.joints:
+        if joint.follows is None and joint.type in (PRISMATIC, FREE, PLANAR):
+            first = {PRISMATIC: (0, 0), FREE: (3, 4), PLANAR: (1, 1)}[joint.type]
+            sliding[list(joint.dofs[first[0] :])] = True
+            positions[list(joint.coords[first[1] :])] = True
+    time = (length / g) ** 0.5 if g > 0 else _time_of_limits(model, length)
+    return NaturalUnits(length, time, mass if mass > 0 else 1.0, sliding, positions)
+
+
+def parameter_units(model: Model, units: NaturalUnits) -> Array:
+    """What one is in each entry of pi, (p,), in the order of `parameter_list`."""
+    m, l, t = units.mass, units.length, units.time
+    of_links = [m * l ** DEGREE[kind[0]] for kind in LINK]
+    found = of_links * len(model.links)
+    for joint in model.joints:
+        force = m * l / t**2 * (1.0 if joint.type == PRISMATIC else l)
+        rate = (l if joint.type == PRISMATIC else 1.0) / t
+        of_joint = {"viscous": force / rate, "coulomb": force, "armature": force * t / rate}
+        found += [of_joint[kind.rstrip("+-")] for kind in JOINT]
+    return np.array(found + [m * l * l] * len(model.rotors))
+
+
+def _distances(model: Model) -> list[float]:
+    """Of joints from those before them, and of axes from the origins of their links."""
+    found = []
+    for i, joint in enumerate(model.joints):
+        if model.parent[i] != WORLD:  # where the base stands is no size of the robot
+            found.append(float(np.linalg.norm(_floats(model.M_pi[i][:3, 3]))))
+        if joint.screw is not None and joint.type != PRISMATIC:
+            found.append(float(np.linalg.norm(_floats(joint.screw[3:]))))  # pitch included
+    return found
+
+
+def _spread(model: Model) -> float:
+    return float(np.linalg.norm(_floats(model.com), axis=-1).max(initial=0))
+
+
+def _time_of_limits(model: Model, length: float) -> float:
+    speeds = [
+        float(x.limits.velocity) / (length if x.type == PRISMATIC else 1.0)
+        for x in model.joints
+        if x.follows is None and 0 < float(x.limits.velocity) < np.inf
+    ]
+    return 1 / max(speeds) if speeds else 1.0
+
+
+def _floats(x: Any) -> Array:
+    return np.asarray(x, float)
