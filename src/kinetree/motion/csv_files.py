@@ -19,7 +19,11 @@ from kinetree.simulate.trajectory import Trajectory
 
 
 def write_csv(trajectory: Trajectory, path: Any) -> None:
-    """Write the trajectory; every number reads back to the same bits."""
+    """Write the trajectory; every number reads back to the same bits.
+
+    A CSV file has samples alone: the pieces of a plan are left out, and the motion between the
+    samples is found from them when it is read (see `kinetree.motion.resample`). NPZ keeps pieces.
+    """
     columns = columns_of(trajectory, "a CSV file")
     header = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
     table = np.column_stack([trajectory.t, *(x for _, x in columns)])

@@ -1,6 +1,7 @@
 """What the makers of trajectories are given: times, joint vectors, names; checked at the door."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil, isfinite
 from typing import Any
 
@@ -10,6 +11,7 @@ from kinetree.arrays import Array, array
 from kinetree.counting import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model, model_of
+from kinetree.motion.between import Samples
 from kinetree.motion.dynamics import check_screws
 from kinetree.simulate.trajectory import Trajectory
 
@@ -39,6 +41,12 @@ def sample_times(duration: Any, dt: Any) -> Array:
     return np.linspace(0, duration, steps + 1)
 
 
+def between_knots(knots: Array, dt: Any) -> Array:
+    """The knots and uniform times from each to the next, no further apart than `dt`."""
+    parts = [a + sample_times(b - a, dt)[:-1] for a, b in pairwise(knots)]
+    return np.append(np.concatenate(parts), knots[-1])
+
+
 def joint_vector(value: Any, n: int, name: str, names: Sequence[str] = ()) -> Array:
     """`value` as (n,) finite floats; one number stands for all joints."""
     if np.ndim(value) == 0:
@@ -60,9 +68,17 @@ def ends(q0: Any, q1: Any, robot: Any) -> tuple[Array, Array]:
 
 
 def make(
-    t: Array, motion: tuple[Array, Array, Array], robot: Any, joint_names: Any, name: str
+    t: Array,
+    motion: tuple[Array, Array, Array],
+    robot: Any,
+    joint_names: Any,
+    name: str,
+    pieces: Any = None,
 ) -> Trajectory:
-    """The trajectory of q, dq and ddq, with the names of the robot or of the caller."""
+    """The trajectory of q, dq and ddq, with the names of the robot or of the caller.
+
+    pieces: the polynomials that the motion consists of; None for one that is smooth.
+    """
     q, dq, ddq = motion
     model: Model | None = None if robot is None else model_of(robot)
     names = tuple(joint_names or ())
@@ -71,4 +87,7 @@ def make(
             f"joint_names are {', '.join(names)} but {model.name!r} has "
             f"{', '.join(model.joint_names)}; give joint_names or robot, not both."
         )
-    return Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
+    made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
+    if pieces is None:
+        pieces = Samples(made.t, made.q, made.dq, made.ddq, smooth=True)
+    return made.replace(pieces=pieces)

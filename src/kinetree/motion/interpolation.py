@@ -1,25 +1,38 @@
 """A trajectory between its samples."""
 
+from __future__ import annotations
+
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
 from kinetree.arrays import Array, array
-from kinetree.description.joints import SCREW_TYPES
-from kinetree.errors import InputError
-from kinetree.model import Model
-from kinetree.motion.hermite import evaluate, quintic_coefficients
+from kinetree.errors import InputError, warn
+from kinetree.motion.between import Forces, Motion, Samples, put, screw_columns
 from kinetree.motion.inputs import sample_times
+from kinetree.motion.pieces import Pieces, Polynomials
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.velocity import plain
 
 
 def resample(trajectory: Trajectory, t: Any) -> Trajectory:
     """The motion at other times within it, (T,), or, for one number, every t seconds.
 
-    Between two samples runs the quintic that has q, dq and ddq of both: q is exact to h^6 of a
-    smooth motion, dq to h^5, ddq to h^4. tau is interpolated linearly. Quaternions and planar
-    positions turn and move at constant rate from sample to sample, with linear dq and ddq.
+    A planned motion is evaluated from its own pieces, the polynomials that the planner made, and
+    the result keeps them: accelerations, speeds and forces between the samples are those of the
+    plan. At times that are samples already, the result has these samples to the last bit, also
+    after it was resampled in between.
+
+    Where samples are all that is known (arrays, files, simulations), the quintic that has q, dq and
+    ddq of both neighbours runs between them: q is exact to h^6 of a smooth motion, dq to h^5, ddq
+    to h^4. Where it would overshoot because the acceleration jumps, q and dq say when; then ddq
+    goes from one sample's value to the next in jumps or in a ramp and does not leave their range.
+    A warning names the interval where q, dq and ddq of the samples do not belong together, so that
+    the acceleration between them has to leave what the samples show.
+
+    tau is interpolated linearly. Quaternions and planar positions turn and move at constant rate
+    from sample to sample, with linear dq and ddq.
     """
     if np.ndim(t) == 0:
         t = trajectory.t[0] + sample_times(trajectory.duration, t)
@@ -31,50 +44,65 @@ def resample(trajectory: Trajectory, t: Any) -> Trajectory:
             f"t reaches from {t.min():.9g} to {t.max():.9g} s, but trajectory "
             f"{trajectory.name!r} only from {first:.9g} to {last:.9g} s."
         )
-    if len(trajectory) == 1:
-        at = np.zeros(len(t), int)
-        tau = None if trajectory.tau is None else trajectory.tau[at]
-        motion = {name: getattr(trajectory, name)[at] for name in ("q", "dq", "ddq")}
-        return trajectory.replace(t=t, tau=tau, **motion)
-    q, dq, ddq = motion_at(trajectory, t)
-    tau = None if trajectory.tau is None else linear(trajectory.t, trajectory.tau, t)
-    return trajectory.replace(t=t, q=q, dq=dq, ddq=ddq, tau=tau)
+    pieces = pieces_of(trajectory)
+    warn_of_excess(trajectory)
+    inside = np.clip(t, first, last)
+    motion = pieces(inside)
+    own = Samples(trajectory.t, trajectory.q, trajectory.dq, trajectory.ddq)
+    source = pieces if isinstance(pieces, Samples) else pieces.samples or own
+    for given in (source, own):
+        for x, samples in zip(motion, (given.q, given.dq, given.ddq), strict=True):
+            put(x, given.t, samples, inside)
+    tau = None
+    if trajectory.tau is not None:
+        forces = pieces.forces or Forces(trajectory.t, trajectory.tau)
+        tau = forces(inside)
+        put(tau, trajectory.t, trajectory.tau, inside)
+        pieces = replace(pieces, forces=forces)
+    if isinstance(pieces, Polynomials):
+        pieces = replace(pieces, samples=source)
+    q, dq, ddq = motion
+    within = np.array_equal(t, inside)  # else by rounding, which pieces do not reach beyond
+    kept = pieces if within else None
+    return trajectory.replace(t=t, q=q, dq=dq, ddq=ddq, tau=tau, pieces=kept)
 
 
-def motion_at(trajectory: Trajectory, t: Array) -> tuple[Array, Array, Array]:
-    """q, dq and ddq at times t, (T,)."""
-    model = trajectory.model
-    if model is not None and not set(model.joint_types) <= set(SCREW_TYPES):
-        dq, ddq = (linear(trajectory.t, x, t) for x in (trajectory.dq, trajectory.ddq))
-        return _along_geodesics(trajectory, model, t), dq, ddq
-    k, h, since = _interval(trajectory.t, t, trajectory.q.ndim)
-    states = [x[k + side] for side in (0, 1) for x in _motion(trajectory)]
-    return evaluate(quintic_coefficients(h, *states), since)
+def motion_at(trajectory: Trajectory, t: Array, before: Any = False) -> Motion:
+    """q, dq and ddq at times t, (T,), or just before them."""
+    return pieces_of(trajectory)(t, before)
 
 
-def linear(knots: Array, x: Array, t: Array) -> Array:
-    """Linear interpolation along the first axis."""
-    k, h, since = _interval(knots, t, x.ndim)
-    return x[k] + (x[k + 1] - x[k]) * (since / h)
+def pieces_of(trajectory: Trajectory) -> Pieces:
+    """The pieces of a trajectory, or its samples where it has none; asked twice, the same ones."""
+    if trajectory.pieces is not None:
+        return trajectory.pieces
+    kept = trajectory.__dict__.get("_between")
+    if kept is None:
+        model = trajectory.model
+        curved = model if model is not None and not plain(model) else None
+        motion = trajectory.q, trajectory.dq, trajectory.ddq
+        kept = Samples(trajectory.t, *motion, model=curved)
+        object.__setattr__(trajectory, "_between", kept)
+    return kept
 
 
-def _motion(trajectory: Trajectory) -> tuple[Array, Array, Array]:
-    return trajectory.q, trajectory.dq, trajectory.ddq
-
-
-def _interval(knots: Array, t: Array, dimensions: int) -> tuple[Array, Array, Array]:
-    """The interval of each time, its length, and the time since it began, as columns."""
-    k = np.clip(np.searchsorted(knots, t, "right") - 1, 0, len(knots) - 2)
-    column = (-1,) + (1,) * (dimensions - 1)
-    return k, (knots[k + 1] - knots[k]).reshape(column), (t - knots[k]).reshape(column)
-
-
-def _along_geodesics(trajectory: Trajectory, model: Model, t: Array) -> Array:
-    k, h, since = _interval(trajectory.t, t, 1)
-    out = np.empty((len(t), *trajectory.q.shape[1:]))
-    for row, (i, share) in enumerate(zip(k, since / h, strict=True)):
-        for at in np.ndindex(trajectory.batch_shape):
-            q0, q1 = trajectory.q[(i, *at)], trajectory.q[(i + 1, *at)]
-            step = algorithms.difference(model, q0, q1)
-            out[(row, *at)] = algorithms.integrate(model, q0, share * step)
-    return out
+def warn_of_excess(trajectory: Trajectory) -> None:
+    """Warn where the acceleration between samples leaves what the samples show."""
+    pieces = pieces_of(trajectory)
+    if not isinstance(pieces, Samples) or pieces.excess is None:
+        return
+    found = pieces.excess
+    k, (*batch, joint) = found.interval, found.at
+    names = trajectory.dof_names
+    if pieces.model is not None:
+        joint = screw_columns(pieces.model)[1][joint]
+    at = (*batch, joint)
+    of = f" of rollout {tuple(batch)}" if batch else ""
+    more = f" So do {found.count - 1} other intervals." if found.count > 1 else ""
+    warn(
+        f"trajectory {trajectory.name!r}: between t = {pieces.t[k]:.6g} and {pieces.t[k + 1]:.6g} "
+        f"s, q and dq of {names[joint]!r}{of} need accelerations from {found.least:.4g} to "
+        f"{found.most:.4g}, but ddq of the samples is {pieces.ddq[(k, *at)]:.4g} and "
+        f"{pieces.ddq[(k + 1, *at)]:.4g}.{more} Give q, dq and ddq that belong together, or more "
+        "samples."
+    )

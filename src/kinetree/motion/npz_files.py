@@ -10,11 +10,17 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.columns import QUANTITIES
+from kinetree.motion.pieces import from_arrays, to_arrays
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.velocity import plain
 
 
 def write_npz(trajectory: Trajectory, path: Any) -> None:
-    """Write the trajectory, batches included; every number reads back to the same bits."""
+    """Write the trajectory, batches included; every number reads back to the same bits.
+
+    The pieces that it was planned with are written too, so that it is the same motion between its
+    samples when it is read; of `meta`, "smooth" is.
+    """
     arrays = {name: getattr(trajectory, name) for name in ("t", *QUANTITIES)}
     names = {
         "coordinate_names": np.array(trajectory.coordinate_names, str),
@@ -23,7 +29,12 @@ def write_npz(trajectory: Trajectory, path: Any) -> None:
     }
     given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
     with Path(path).open("wb") as file:  # a name without .npz stays as it is
-        np.savez_compressed(file, **given, **names)  # type: ignore[arg-type]
+        np.savez_compressed(file, **given, **names, **_more(trajectory))  # type: ignore[arg-type]
+
+
+def _more(trajectory: Trajectory) -> dict[str, Any]:
+    smooth = trajectory.meta.get("smooth")
+    return to_arrays(trajectory.pieces) | ({} if smooth is None else {"smooth": np.array(smooth)})
 
 
 def read_npz(path: Any, robot: Any = None) -> Trajectory:
@@ -51,14 +62,23 @@ def read_npz(path: Any, robot: Any = None) -> Trajectory:
         )
     model = None if robot is None else model_of(robot)
     arrays: dict[str, Any] = {"tau": None}
-    for quantity in QUANTITIES:
-        if quantity in found:
+    more = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
+    for key in (*QUANTITIES, *more):
+        if key in found:
+            quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
             own = coordinates if quantity == "q" else dofs
             wanted = own if model is None else _wanted(model, quantity)
-            arrays[quantity] = _ordered(found[quantity], own, wanted, quantity, path.name)
+            arrays[key] = _ordered(found[key], own, wanted, key, path.name)
     names = dofs if model is None else ()
+    motion = {key: arrays[key] for key in QUANTITIES if key in arrays}
+    meta = {"smooth": bool(found["smooth"])} if "smooth" in found else {}
     try:
-        return Trajectory(t=found["t"], **arrays, joint_names=names, name=name, model=model)
+        curved = None if model is None or plain(model) else model
+        pieces = from_arrays(found | arrays, curved)
+        return Trajectory(
+            t=found["t"], **motion, joint_names=names, name=name, model=model, meta=meta,
+            pieces=pieces,
+        )  # fmt: skip
     except ShapeError as error:
         raise ShapeError(f"{path.name}: {error}") from None
     except InputError as error:

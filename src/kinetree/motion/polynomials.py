@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.motion.hermite import cubic_coefficients, evaluate, quintic_coefficients
+import numpy as np
+
+from kinetree.motion.hermite import cubic_coefficients, quintic_coefficients
 from kinetree.motion.inputs import ends, joint_vector, make, sample_times
+from kinetree.motion.pieces import polynomials
 from kinetree.simulate.trajectory import Trajectory
 
 
@@ -29,7 +32,8 @@ def cubic(
     t = sample_times(duration, dt)
     rates = (joint_vector(dq0, len(q0), "dq0"), joint_vector(dq1, len(q0), "dq1"))
     c = cubic_coefficients(t[-1], q0, rates[0], q1, rates[1])
-    return make(t, evaluate(c, t[:, None]), robot, joint_names, name)
+    curve = polynomials([0, t[-1]], np.stack(c)[:, None], end=(q1, rates[1]))
+    return make(t, curve(t), robot, joint_names, name, curve)
 
 
 def quintic(
@@ -56,4 +60,5 @@ def quintic(
     left = (q0, joint_vector(dq0, n, "dq0"), joint_vector(ddq0, n, "ddq0"))
     right = (q1, joint_vector(dq1, n, "dq1"), joint_vector(ddq1, n, "ddq1"))
     c = quintic_coefficients(t[-1], *left, *right)
-    return make(t, evaluate(c, t[:, None]), robot, joint_names, name)
+    curve = polynomials([0, t[-1]], np.stack(c)[:, None], end=right)
+    return make(t, curve(t), robot, joint_names, name, curve)

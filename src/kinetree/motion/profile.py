@@ -39,6 +39,23 @@ class Profile:
         s = np.clip(knots[k] + (v + self.u[k] * since / 2) * since, knots[k], knots[k + 1])
         return self._motion(s, np.maximum(v + self.u[k] * since, 0), self.u[k])
 
+    def coefficients(self) -> Array:
+        """Coefficients of q over the time since each knot, (7, N, n).
+
+        The path is a cubic of s there, and s = v t + u t^2 / 2.
+        """
+        d0, d1, d2, d3 = self.path.curve.taylor(self.path.grid[:-1])
+        v, w = np.sqrt(self.x[:-1])[:, None], self.u[:, None] / 2
+        return np.stack([
+            d0,
+            d1 * v,
+            d1 * w + d2 * v * v,
+            (2 * d2 * w + d3 * v * v) * v,
+            (d2 * w + 3 * d3 * v * v) * w,
+            3 * d3 * v * w * w,
+            d3 * w * w * w,
+        ])  # fmt: skip
+
     def inside(self) -> tuple[Array, Array, Array]:
         """q, dq and ddq at places within every interval, (N, places, n)."""
         lengths = np.diff(self.path.grid)[:, None] * INSIDE

@@ -14,6 +14,7 @@ from kinetree.arrays import Array
 from kinetree.motion.bounds import Bounds
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.inputs import positive
+from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.loads import Loads
 from kinetree.simulate.trajectory import Trajectory
 
@@ -58,7 +59,8 @@ def scale_time(trajectory: Trajectory, factor: float, robot: Any = None) -> Traj
     if robot is not None:
         robot = robot_of(trajectory, robot, "a change of speed")
         tau = robot.inverse_dynamics(trajectory.q, dq, ddq)
-    return trajectory.replace(t=t, dq=dq, ddq=ddq, tau=tau)
+    pieces = pieces_of(trajectory).slower(factor, float(trajectory.t[0]))
+    return trajectory.replace(t=t, dq=dq, ddq=ddq, tau=tau, pieces=pieces)
 
 
 def scaling_of(robot: Any, loads: Loads, bounds: Bounds, fits: bool) -> UniformScaling:

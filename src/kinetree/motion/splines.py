@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from kinetree.counting import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.dynamics import check_screws
 from kinetree.motion.hermite import cubic_coefficients, evaluate
-from kinetree.motion.inputs import joint_vector, make, positive, sample_times
+from kinetree.motion.inputs import between_knots, joint_vector, make, positive
+from kinetree.motion.pieces import Polynomials, polynomials
 from kinetree.simulate.trajectory import Trajectory
 
 CLAMPED, NATURAL, NOT_A_KNOT = "clamped", "natural", "not-a-knot"
@@ -29,10 +29,28 @@ class CubicSpline:
     def __call__(self, t: Any) -> tuple[Array, Array, Array]:
         """Value, first and second derivative at times t, (T,); each (T, n)."""
         t = np.asarray(t, float)
-        k = np.clip(np.searchsorted(self.knots, t, "right") - 1, 0, len(self.knots) - 2)
+        k = self._interval(t)
+        return evaluate(self._cubics(k), (t - self.knots[k])[:, None])
+
+    def pieces(self) -> Polynomials:
+        """The cubics from knot to knot."""
+        c = self._cubics(np.arange(len(self.knots) - 1))
+        return polynomials(self.knots, np.stack(c), end=(self.points[-1], self.slopes[-1]))
+
+    def taylor(self, t: Array) -> tuple[Array, Array, Array, Array]:
+        """x(t + s) = d0 + d1 s + d2 s^2 + d3 s^3 up to the next knot after t; each (T, n)."""
+        k = self._interval(t)
+        c = self._cubics(k)
+        x, dx, ddx = evaluate(c, (t - self.knots[k])[:, None])
+        return x, dx, ddx / 2, c[3]
+
+    def _interval(self, t: Array) -> Array:
+        return np.clip(np.searchsorted(self.knots, t, "right") - 1, 0, len(self.knots) - 2)
+
+    def _cubics(self, k: Array) -> tuple[Array, ...]:
         h = (self.knots[k + 1] - self.knots[k])[:, None]
         ends = self.points[k], self.slopes[k], self.points[k + 1], self.slopes[k + 1]
-        return evaluate(cubic_coefficients(h, *ends), (t - self.knots[k])[:, None])
+        return cubic_coefficients(h, *ends)
 
 
 def cubic_spline(
@@ -124,14 +142,9 @@ def spline(
     curve = cubic_spline(
         knots, points, ends, joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
     )
-    t = _times(knots, dt)
-    return make(t, curve(t), robot, joint_names, name)
-
-
-def _times(knots: Array, dt: float) -> Array:
-    """Uniform samples between waypoints, which are samples too: accelerations peak there."""
-    parts = [a + sample_times(b - a, dt)[:-1] for a, b in pairwise(knots)]
-    return np.append(np.concatenate(parts), knots[-1])
+    t = between_knots(knots, dt)  # waypoints are samples too: accelerations peak there
+    pieces = curve.pieces()
+    return make(t, pieces(t), robot, joint_names, name, pieces)
 
 
 def _waypoints(points: Any, times: Any, robot: Any) -> tuple[Array, Array]:

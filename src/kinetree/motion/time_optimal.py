@@ -14,6 +14,7 @@ from kinetree.motion.inputs import positive, sample_times
 from kinetree.motion.limit_report import LimitReport
 from kinetree.motion.limits import POSITION, check_limits
 from kinetree.motion.path import paths_of
+from kinetree.motion.pieces import Polynomials, polynomials
 from kinetree.motion.profile import Profile
 from kinetree.simulate.trajectory import Trajectory
 
@@ -45,7 +46,7 @@ class TimeOptimal:
         return max(piece.path.deviation for piece in self.pieces)
 
     def resample(self, dt: float) -> Trajectory:
-        """The same motion with another step, from its profile, not from samples."""
+        """The same motion with another step."""
         return _sampled(self.trajectory, self.pieces, dt)
 
     def __repr__(self) -> str:
@@ -134,10 +135,18 @@ def _check_torques(robot: Dynamics, bounds: Bounds, trajectory: Trajectory) -> N
 
 def _sampled(plan: Trajectory, pieces: Sequence[Profile], dt: float) -> Trajectory:
     """The motion along all pieces, one after another, at times no further apart than dt."""
-    starts = np.concatenate([[0], np.cumsum([piece.duration for piece in pieces])])
-    t = sample_times(starts[-1], dt)
-    which = np.clip(np.searchsorted(starts, t, "right") - 1, 0, len(pieces) - 1)
-    parts = [piece(t[which == k] - starts[k]) for k, piece in enumerate(pieces)]
-    q, dq, ddq = (np.concatenate(x) for x in zip(*parts, strict=True))
-    ddq[-1] = 0  # the robot has come to rest, and friction no longer helps to brake
-    return plan.replace(t=t, q=q, dq=dq, ddq=ddq)
+    curve = _polynomials(pieces)
+    t = sample_times(curve.t[-1], dt)
+    q, dq, ddq = curve(t)
+    return plan.replace(t=t, q=q, dq=dq, ddq=ddq, pieces=curve)
+
+
+def _polynomials(pieces: Sequence[Profile]) -> Polynomials:
+    """The motion as polynomials of time; at the end the robot is at rest, without acceleration."""
+    times, start = [np.zeros(1)], 0.0
+    for piece in pieces:
+        times.append(start + piece.times[1:])
+        start = float(times[-1][-1])
+    c = np.concatenate([piece.coefficients() for piece in pieces], axis=1)
+    q = pieces[-1].path.curve.points[-1]
+    return polynomials(np.concatenate(times), c, end=(q, 0 * q, 0 * q))

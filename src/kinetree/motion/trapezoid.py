@@ -9,7 +9,8 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import model_of
 from kinetree.motion.bounds import bounds_of
-from kinetree.motion.inputs import ends, joint_vector, make, positive, sample_times
+from kinetree.motion.inputs import between_knots, ends, joint_vector, make, positive
+from kinetree.motion.pieces import Polynomials, polynomials
 from kinetree.simulate.trajectory import Trajectory
 
 
@@ -57,32 +58,21 @@ def trapezoid(
                 f"duration is {duration:g} s; within these bounds the motion takes at least "
                 f"{least:.6g} s. Give a longer duration, or higher velocity or acceleration."
             )
-    v, a = v / slower, a / slower**2
-    t = _times(v, a, dt)
-    s, ds, dds = _profile(t, v, a)
-    motion = q0 + s * way, ds * way, dds * way
-    return make(t, motion, robot, joint_names, name).replace(meta={"smooth": False})
+    curve = _pieces(q0, q1, v / slower, a / slower**2)
+    t = between_knots(curve.t, dt)
+    return make(t, curve(t), robot, joint_names, name, curve).replace(meta={"smooth": False})
 
 
-def _times(v: float, a: float, dt: float) -> Array:
-    """Samples that meet the ends of the phases: there are the peaks of speed, and jumps."""
+def _pieces(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
+    """q0 + (q1 - q0) s(t), where s accelerates at a, cruises at v and brakes at -a."""
     ramp, cruise = v / a, 1 / v - v / a
-    rising = sample_times(ramp, dt)
-    parts = [rising]
-    if cruise > 1e-12 * ramp:
-        parts.append(ramp + sample_times(cruise, dt)[1:])
-    return np.concatenate([*parts, parts[-1][-1] + rising[1:]])
-
-
-def _profile(t: Array, v: float, a: float) -> tuple[Array, Array, Array]:
-    """s from 0 to 1 with its derivatives, (T, 1); where a phase ends, the next one counts."""
-    ramp, end = v / a, t[-1]
-    left, right = np.minimum(t, ramp), np.minimum(end - t, ramp)
-    cruise = np.clip(t - ramp, 0, end - 2 * ramp)
-    s = np.where(t < end - ramp, a * left**2 / 2 + v * cruise, 1 - a * right**2 / 2)
-    ds = a * np.minimum(left, right)
-    dds = np.where(t < ramp, a, np.where(t < end - ramp, 0.0, -a))
-    return s[:, None], ds[:, None], dds[:, None]
+    s = [(0.0, 0.0, a / 2), (v * ramp / 2, v, 0.0), (1 - v * ramp / 2, v, -a / 2)]
+    t = [0.0, ramp, ramp + cruise, ramp + cruise + ramp]
+    if not cruise > 1e-12 * ramp:
+        s, t = [s[0], s[2]], [0.0, ramp, 2 * ramp]
+    c = np.array(s).T[:, :, None] * (q1 - q0)
+    c[0] += q0
+    return polynomials(t, c, end=(q1, 0 * q1))
 
 
 def _velocities(velocity: Any, robot: Any, n: int) -> Array:

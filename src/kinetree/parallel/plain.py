@@ -17,10 +17,12 @@ import numpy as np
 from kinetree import controllers
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
+from kinetree.motion.pieces import from_arrays, to_arrays
 from kinetree.parallel import draws
 from kinetree.parallel.model_text import model_text, read_model_text
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.velocity import plain
 
 DRAWS = (
     draws.Normal,
@@ -111,8 +113,10 @@ def decode(data: Any) -> Any:
             return {name: decode(x) for name, x in entries.items()}
         case {"model": str(text)}:
             return read_model_text(text)
-        case {"trajectory": dict(parts)} if set(parts) <= {*MOTION, "model"}:
-            return Trajectory(**{name: decode(x) for name, x in parts.items()})
+        case {"trajectory": dict(parts)} if set(parts) <= {*MOTION, "model", "pieces"}:
+            found = {name: decode(x) for name, x in parts.items()}
+            pieces = from_arrays(found.pop("pieces", {}), found.get("model"))
+            return Trajectory(**found, pieces=pieces)
         case {"record": str(name), "fields": dict(fields)} if name in records():
             return records()[name](**{key: decode(x) for key, x in fields.items()})
     raise ParseError(f"a setting is {_short(data)}; expected data written by kinetree.parallel.")
@@ -125,8 +129,10 @@ def _motion(value: Trajectory, where: str) -> dict[str, Any]:
             "since rollouts are cut into chunks. Take trajectory.rollout(k)."
         )
     parts = {key: encode(getattr(value, key), f"{where}.{key}") for key in MOTION}
-    if value.model is not None and value.model.n != value.model.nq:  # how quaternions move
+    if value.model is not None and not plain(value.model):  # how quaternions move
         parts["model"] = encode(value.model, f"{where}.model")
+    if value.pieces is not None:  # the motion between the samples
+        parts["pieces"] = encode(to_arrays(value.pieces), f"{where}.pieces")
     return parts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.notebook import table
+
+if TYPE_CHECKING:
+    from kinetree.motion.pieces import Pieces
 
 _SLIDING = {PRISMATIC, PLANAR, FREE}
 _PER_TIME = (("dq", "s"), ("ddq", "s^2"))
@@ -25,6 +28,9 @@ class Trajectory:
     Axes between time and joint are a batch of motions. tau, N m or N, is None where only the
     motion is known. `model` is the robot that moved, where one is known; without it every joint
     has one degree of freedom and its name stands in `joint_names`. Arrays are read-only float64.
+
+    `pieces` is what the motion is between its samples, where a planner made it: see
+    `kinetree.motion.pieces`. Samples that change leave it out, see `replace`.
     """
 
     t: Array
@@ -36,6 +42,7 @@ class Trajectory:
     name: str = "trajectory"
     model: Model | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    pieces: "Pieces | None" = None
 
     def __post_init__(self) -> None:
         model = self.model
@@ -47,6 +54,10 @@ class Trajectory:
             value = getattr(self, name)
             if value is not None or name != "tau":
                 _set(self, name, _column(self, name, value, self.dof_names))
+        if self.pieces is not None:
+            from kinetree.motion.pieces import check_pieces
+
+            check_pieces(self.pieces, self)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -89,12 +100,23 @@ class Trajectory:
             )
         at = (slice(None), *index)
         tau = None if self.tau is None else self.tau[at]
-        return self.replace(q=self.q[at], dq=self.dq[at], ddq=self.ddq[at], tau=tau)
+        pieces = None if self.pieces is None else self.pieces.rollout(index)
+        motion = {"q": self.q[at], "dq": self.dq[at], "ddq": self.ddq[at]}
+        return self.replace(**motion, tau=tau, pieces=pieces)
 
     def replace(self, **changes: Any) -> "Trajectory":
-        """A copy with some fields changed."""
+        """A copy with some fields changed.
+
+        Other samples t, q, dq or ddq are another motion: the copy then has no pieces, unless they
+        are given too.
+        """
         import dataclasses
 
+        if "pieces" not in changes and self.pieces is not None:
+            if not {"t", "q", "dq", "ddq"}.isdisjoint(changes):
+                changes["pieces"] = None
+            elif "tau" in changes:
+                changes["pieces"] = dataclasses.replace(self.pieces, forces=None)
         return dataclasses.replace(self, **changes)
 
     def resample(self, t: Any) -> "Trajectory":

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.motion import Trajectory, quintic, resample, sinusoid
 from kinetree.robots import quadruped
 
@@ -29,7 +29,8 @@ def test_batches_and_forces_come_along():
     t, q = np.array([0.0, 1.0, 3.0]), np.random.default_rng(1).normal(size=(3, 4, 2))
     tau = np.arange(24.0).reshape(3, 4, 2)
     motion = Trajectory(t=t, q=q, dq=0 * q, ddq=0 * q, tau=tau)
-    found = resample(motion, [0.0, 2.0, 3.0])
+    with pytest.warns(KinetreeWarning, match="need accelerations"):  # ddq = 0 is not that of q
+        found = resample(motion, [0.0, 2.0, 3.0])
     assert np.allclose(found.q[[0, 2]], q[[0, 2]])
     assert found.tau is not None and np.allclose(found.tau[1], (tau[1] + tau[2]) / 2)
 
@@ -39,7 +40,8 @@ def test_quaternions_stay_of_length_one_and_pass_the_samples():
     q = np.stack([robot.random(k) for k in range(3)])
     zero = np.zeros((3, robot.n))
     motion = Trajectory(t=[0, 1, 2], q=q, dq=zero, ddq=zero, model=robot.model)
-    found = resample(motion, np.linspace(0, 2, 9))
+    with pytest.warns(KinetreeWarning, match="'front_left_knee' need accelerations"):
+        found = resample(motion, np.linspace(0, 2, 9))
     assert np.allclose(np.linalg.norm(found.q[:, :4], axis=1), 1, rtol=1e-14)
     turned = np.abs(np.sum(found.q[::4, :4] * q[:, :4], axis=1))  # q and -q are one rotation
     assert np.allclose(turned, 1, rtol=1e-12) and np.allclose(found.q[::4, 4:], q[:, 4:])
