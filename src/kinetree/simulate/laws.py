@@ -167,8 +167,9 @@ def examined_controller(
 
 
 def first_row(x: Any, shape: tuple[int, ...]) -> Array:
-    """The numbers of the first rollout."""
-    return np.asarray(x, float).reshape(-1, *shape)[0]
+    """The numbers of the first rollout of an array (..., *shape)."""
+    x = np.asarray(x, float)
+    return x[(0,) * (x.ndim - len(shape))]
 
 
 def model_key(model: Model) -> Key:
