@@ -1,0 +1,1 @@
+"""Planted faults: small random mistakes, and which tests of a folder notice them."""
