@@ -18,7 +18,7 @@ help:
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
-	@echo "make mutants FOLDER=simulate COUNT=60  plant small faults, list those that tests miss"
+	@echo "make mutants [FOLDER=simulate COUNT=60 SEED=1 JOBS=1 RECORD=file]  plant faults, list those tests miss"
 	@echo "make attack [SEED= MINUTES=30 JOBS=2 LAWS=pattern RECORD=file]  run random cases of all laws"
 
 $(BIN)/python:
@@ -80,13 +80,10 @@ attack: $(VENV)/.test
 	$(BIN)/python tests/attacks/run_attacks.py --minutes $(or $(MINUTES),30) --jobs $(or $(JOBS),2) \
 	  --laws '$(or $(LAWS),*)' $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record $(RECORD))
 
-FOLDER ?= simulate
-COUNT ?= 60
-SEED ?= 1
-JOBS ?= 1
 mutants: $(VENV)/.test
-	$(BIN)/python tools/mutants.py $(FOLDER) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) \
-		$(if $(RECORD),--record $(RECORD)) $(if $(REASONS),--reasons $(REASONS))
+	$(BIN)/python tools/mutants.py $(or $(FOLDER),simulate) --count $(or $(COUNT),60) \
+	  --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
+	  $(if $(RECORD),--record $(RECORD)) $(if $(REASONS),--reasons $(REASONS))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
