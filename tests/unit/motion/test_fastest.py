@@ -1,0 +1,167 @@
+"""The fastest profile along a path: what it keeps back, and how it is slowed down."""
+
+import numpy as np
+import pytest
+from motion_robots import INERTIA, wheel
+
+from kinetree.motion import quintic
+from kinetree.motion.bounds import bounds_of
+from kinetree.motion.fastest import _excess, _fits, _most, _slowed, fastest
+from kinetree.motion.path import paths_of
+from kinetree.motion.phase_plane import Rows, _largest_u, _largest_x, fastest_profile
+from kinetree.motion.profile import Profile
+
+EFFORT = 3.0
+
+
+def straight(robot, way=1.0, intervals=50):
+    (path,) = paths_of(quintic([0], [way], 1, robot=robot), intervals)
+    return path
+
+
+def bang_bang(path, a):
+    """x = 2 a s up to the middle, and back."""
+    s = path.grid
+    x = 2 * a * np.minimum(s, s[-1] - s)
+    return Profile(path, x, np.diff(x) / (2 * np.diff(s)))
+
+
+@pytest.mark.parametrize("too_much", [1.01, 1.3, 2.0, 5.0])
+def test_a_profile_is_slowed_by_the_root_of_its_excess(too_much):
+    """Torque is I a and goes with the square of the speed: the factor is sqrt(excess)."""
+    robot = wheel(effort=EFFORT)
+    profile = bang_bang(straight(robot), too_much * EFFORT / INERTIA)
+    limits = tuple(np.array([x]) for x in (EFFORT, np.inf, np.inf))
+    slowed = _slowed(robot, profile, limits, 1e-9)
+    assert slowed.duration / profile.duration == pytest.approx(np.sqrt(too_much), rel=1e-7)
+    assert _fits(_excess(robot, slowed, limits), limits, 1e-9)
+
+
+def test_speed_slows_in_proportion():
+    robot = wheel(effort=EFFORT)
+    profile = bang_bang(straight(robot), 1.0)  # peaks at 1 rad/s
+    limits = tuple(np.array([x]) for x in (np.inf, 0.4, np.inf))
+    slowed = _slowed(robot, profile, limits, 1e-9)
+    assert slowed.duration / profile.duration == pytest.approx(1 / 0.4, rel=1e-5)
+
+
+def test_what_fits_is_not_slowed():
+    robot = wheel(effort=EFFORT)
+    profile = bang_bang(straight(robot), 0.9 * EFFORT / INERTIA)
+    limits = tuple(np.array([x]) for x in (EFFORT, np.inf, np.inf))
+    assert _slowed(robot, profile, limits, 1e-9).duration == profile.duration
+
+
+def test_excess_has_forces_up_and_down_speeds_and_accelerations():
+    robot = wheel()
+    profile = bang_bang(straight(robot), 1.5)
+    limits = tuple(np.array([x]) for x in (2.0, 0.5, 1.0))
+    up, down, fast, more, less = _excess(robot, profile, limits)
+    middle = len(up) // 2
+    assert up[:middle] == pytest.approx(INERTIA * 1.5 - 2, abs=1e-6)
+    assert down[middle:] == pytest.approx(INERTIA * 1.5 - 2, abs=1e-6)
+    assert up[middle:] == pytest.approx(-INERTIA * 1.5 - 2, abs=1e-6)
+    assert fast.max() == pytest.approx(np.sqrt(1.5) - 0.5, abs=1e-5)
+    assert more[:middle] == pytest.approx(0.5, abs=1e-6)
+    assert less[middle:] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_peaks_between_places_are_those_of_parabolas():
+    x = np.linspace(0, 1, 13)
+    for vertex, height in ((0.37, 2.0), (0.5, 1.0), (0.04, 3.0)):
+        rows = (height - 5 * (x - vertex) ** 2)[None, :, None]
+        assert _most(rows)[0, 0] == pytest.approx(height, rel=1e-12)
+        assert _most(-rows)[0, 0] == max(-rows[0, 0, 0], -rows[0, -1, 0])
+    line = np.linspace(0, 1, 13)[None, :, None]
+    assert _most(line)[0, 0] == 1 and _most(-line)[0, 0] == 0
+
+
+def test_the_margin_is_kept_back():
+    robot = wheel(effort=EFFORT)
+    path = straight(robot)
+    for margin in (1e-9, 1e-2, 0.3):
+        found = fastest(robot, path, bounds_of(robot.model), np.array([np.inf]), margin)
+        wanted = 2 * np.sqrt(INERTIA / (EFFORT * (1 - margin)))
+        assert found.duration == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_profile_is_its_own_motion():
+    """From rest at a: s = a t^2 / 2 up to the middle; times, rates and coefficients agree."""
+    robot = wheel()
+    profile = bang_bang(straight(robot), 2.0)
+    t = np.linspace(0, profile.duration, 97)
+    assert profile.duration == pytest.approx(2 * np.sqrt(1 / 2.0), rel=1e-9)
+    q, dq, ddq = profile(t)
+    back = profile.duration - t
+    wanted = np.where(t < back, t * t, 1 - back * back)
+    assert np.allclose(q[:, 0], wanted, atol=1e-9)
+    assert np.allclose(dq[:, 0], 2 * np.minimum(t, back), atol=1e-7)
+    half = np.abs(t - back) > 0.1
+    assert np.allclose(ddq[half, 0], np.where(t < back, 2.0, -2.0)[half], atol=1e-5)
+    slower = profile.slower(3.0)
+    assert slower.duration == pytest.approx(3 * profile.duration, rel=1e-12)
+    c = profile.coefficients()
+    knots = profile.times
+    for k in (0, 7, 40):
+        since = 0.3 * (knots[k + 1] - knots[k])
+        powers = since ** np.arange(7)
+        assert c[:, k, 0] @ powers == pytest.approx(profile(np.array([knots[k] + since]))[0][0, 0])
+
+
+def brute(a, b, c):
+    """The largest x with some u, by trying all corners of pairs of rows."""
+    best = -np.inf
+    for i in range(len(a)):
+        for j in range(i):
+            det = a[i] * b[j] - a[j] * b[i]
+            if abs(det) > 1e-12:
+                x = (a[i] * c[j] - a[j] * c[i]) / det
+                u = (b[j] * c[i] - b[i] * c[j]) / det
+                if np.all(a * u + b * x <= c + 1e-9):
+                    best = max(best, x)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_x_is_that_of_all_corners(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, 8))
+    c = rng.uniform(0.1, 1, 8)  # rest, u = x = 0, is allowed
+    a, b, c = (np.append(x, y) for x, y in ((a, [0, 1, -1]), (b, [1, 0, 0]), (c, [9, 9, 9])))
+    x = _largest_x(a, b, c)
+    assert x == pytest.approx(brute(a, b, c), rel=1e-9)
+    inside = 0.5 * x
+    u = _largest_u(a, b, c, inside, 1e-9, np.inf)
+    assert np.all(a[a > 0] * u + b[a > 0] * inside <= c[a > 0] + 1e-9)
+    assert np.any(np.abs(a * u + b * inside - c)[a > 0] < 1e-9)
+
+
+def test_the_next_x_stays_within_reach():
+    a, b, c = np.array([1.0]), np.array([0.0]), np.array([10.0])
+    assert _largest_u(a, b, c, 1.0, 0.5, 3.0) == pytest.approx((3.0 - 1.0) / (2 * 0.5))
+    assert _largest_u(a, b, c, 1.0, 0.01, 3.0) == 10.0
+
+
+def test_a_profile_of_bounded_acceleration_is_a_trapezoid_of_speed():
+    """|u| <= 2 on a length of 1 with x <= 0.5: rise, cruise and fall."""
+    n = 100
+    lengths = np.full(n, 1 / n)
+    rows = Rows(np.tile([1.0, -1.0], (n, 1)), np.zeros((n, 2)), np.full((n, 2), 2.0),
+                np.full(n + 1, 0.5), lengths)  # fmt: skip
+    x, u = fastest_profile(rows)
+    s = np.linspace(0, 1, n + 1)
+    wanted = np.minimum(0.5, 4 * np.minimum(s, 1 - s))
+    assert np.allclose(x, wanted, atol=1e-12)
+    assert np.allclose(u, np.diff(wanted) / (2 / n), atol=1e-10)
+
+
+def test_rows_without_a_way_give_none():
+    n = 10
+    lengths = np.full(n, 1 / n)
+    still = Rows(np.tile([1.0, -1.0], (n, 1)), np.zeros((n, 2)), np.zeros((n, 2)),
+                 np.full(n + 1, 1.0), lengths)  # fmt: skip
+    assert fastest_profile(still) is None
+    # x may not even be zero: 1 x <= -1
+    shut = Rows(np.tile([1.0, -1.0, 0.0], (n, 1)), np.tile([0.0, 0, 1], (n, 1)),
+                np.tile([1.0, 1, -1], (n, 1)), np.full(n + 1, 1.0), lengths)  # fmt: skip
+    assert fastest_profile(shut) is None
