@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo view test lint docs bench fuzz attack clean
+.PHONY: help demo view test lint docs bench fuzz attack mutants clean
 
 help:
 	@echo "make demo   work the course's exercises and print the results"

@@ -128,24 +128,27 @@ def _test_files(root: Path, place: str) -> list[str]:
 
 def _run(project: Project, options: argparse.Namespace) -> int:
     began = time.monotonic()
+    import_heavy(project)
+    # trials take place in copies: the working tree may change meanwhile
+    roots = [copy_project(project, f"job{k}") for k in range(options.jobs)]
     faults = choose(
-        find_faults(project.root, project.root / project.sources),
+        find_faults(roots[0], roots[0] / project.sources),
         options.count,
         options.seed,
-        project.root,
+        roots[0],
     )
     numbered = [(k, fault) for k, fault in enumerate(faults, 1)]
     if options.only:
         numbered = [(k, fault) for k, fault in numbered if k in options.only]
-    import_heavy(project)
-    known = reach_of_tests(project, options.fresh, _say)
+    statements = statements_of(roots[0], roots[0] / project.sources, project.package)
+    known = reach_of_tests(project, statements, options.fresh, _say)
     broken = sorted(
         name for name, reach in known.items() if reach.outcome not in ("passed", "skipped")
     )
     for name in broken:
         _say(f"left out, because it fails without a fault: {name}")
     _say(f"{len(known)} tests known after {time.monotonic() - began:.0f} s")
-    results = _try_all(project, options, numbered, known)
+    results = _try_all(project, options, roots, statements, numbered, known)
     _report(project, options, results, time.monotonic() - began)
     found = sum(result.found for _, result in results)
     return 0 if found >= REQUIRED * len(results) else 1
@@ -154,13 +157,12 @@ def _run(project: Project, options: argparse.Namespace) -> int:
 def _try_all(
     project: Project,
     options: argparse.Namespace,
+    roots: list[Path],
+    statements: Statements,
     faults: list[tuple[int, Fault]],
     known: dict[str, Reach],
 ) -> list[tuple[int, Result]]:
     """Try all faults; those found by a test that fails without a fault, too, are tried again."""
-    # the statements of the copy, not of the working tree, which may change meanwhile
-    roots = [copy_project(project, f"job{k}") for k in range(options.jobs)]
-    statements = statements_of(roots[0], roots[0] / project.sources, project.package)
     compiled = project.scratch / "compiled"
     compiled.mkdir(exist_ok=True)
     cache = SharedCache(compiled, None)

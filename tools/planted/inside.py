@@ -75,11 +75,11 @@ class SharedCache:
 class ReachPlugin:
     """Record what every test of a file does."""
 
-    def __init__(self, marks: Any, cache: SharedCache, package: str, record: Path) -> None:
+    def __init__(self, marks: Any, cache: SharedCache, package: str, write: Any) -> None:
         self.marks = marks
         self.cache = cache
         self.package = package
-        self.record = record
+        self.write = write
         self.outcomes: dict[str, set[str]] = {}
         self.found: dict[str, tuple[str, float, str]] = {}
 
@@ -105,7 +105,7 @@ class ReachPlugin:
 
     def pytest_sessionfinish(self) -> None:
         """Write the record."""
-        self.record.write_text(json.dumps(self.found))
+        self.write(self.found)
 
 
 class TrialPlugin:

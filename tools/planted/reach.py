@@ -12,7 +12,9 @@ import json
 import mmap
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from planted.faults import Fault
 
@@ -35,13 +37,17 @@ class Place:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a folder that can be marked, by file, and which module imports which."""
+    """The statements of a folder that can be marked, by file, and which module imports which.
+
+    `layout` has the first number of a file, how many it has, and a hash of its content.
+    """
 
     places: dict[str, list[Place]] = field(default_factory=dict)
     headers: dict[str, list[tuple[tuple[int, int], tuple[int, int], list[int]]]] = field(
         default_factory=dict
     )
     importers: dict[str, set[str]] = field(default_factory=dict)
+    layout: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     count: int = 0
 
     def numbers_for(self, fault: Fault) -> set[int]:
@@ -66,10 +72,7 @@ def instrument(root: Path, folder: Path, marks: Path) -> Statements:
     """Put marks into the modules of `folder`, in place (a copy!), and return their statements."""
     found = Statements()
     for path in sorted(folder.rglob("*.py")):
-        name = path.relative_to(root).as_posix()
-        tree = ast.parse(path.read_bytes())
-        found.places[name], found.headers[name] = [], []
-        _mark(tree, name, found)
+        tree = _number(root, path, found)
         path.write_text(ast.unparse(ast.fix_missing_locations(tree)) + "\n")
     marks.write_bytes(bytes(max(found.count, 1)))
     return found
@@ -80,13 +83,22 @@ def statements_of(root: Path, folder: Path, package: str) -> Statements:
     found = Statements()
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        found.places[name], found.headers[name] = [], []
-        tree = ast.parse(path.read_bytes())
-        for imported in _imports(tree, package):
+        for imported in _imports(_number(root, path, found), package):
             for file in (f"src/{imported}.py", f"src/{imported}/__init__.py"):
                 found.importers.setdefault(file, set()).add(name)
-        _mark(tree, name, found)
     return found
+
+
+def _number(root: Path, path: Path, found: Statements) -> ast.Module:
+    """Number the statements of one file; return its tree with marks."""
+    name = path.relative_to(root).as_posix()
+    data = path.read_bytes()
+    tree = ast.parse(data)
+    first = found.count
+    found.places[name], found.headers[name] = [], []
+    _mark(tree, name, found)
+    found.layout[name] = first, found.count - first, sha256(data).hexdigest()
+    return tree
 
 
 def _mark(tree: ast.Module, name: str, found: Statements) -> None:
@@ -182,10 +194,43 @@ class Reach:
         return False
 
 
-def read_reach(path: Path) -> dict[str, Reach]:
-    """Return what the tests of one file did, from the record of the marked run."""
+def write_record(path: Path, tests: dict[str, tuple[str, float, str]], marked: Statements) -> None:
+    """Keep what the tests of one file did, with the numbers that statements had then."""
+    path.write_text(json.dumps({"layout": marked.layout, "tests": tests}))
+
+
+def read_record(path: Path, now: Statements, whole: bool = True) -> dict[str, Reach] | None:
+    """Return what the tests of one file did, in today's numbers; None if that is not known.
+
+    It is not known if a module is new, and where `whole` if a test failed then.
+
+    Of a module that has changed since then it is only known whether a test ran any of it.
+    """
+    if not path.exists():
+        return None
+    record = json.loads(path.read_text())
+    layout = record["layout"]
+    failed = any(outcome == "failed" for outcome, _, _ in record["tests"].values())
+    if set(now.layout) - set(layout) or (whole and failed):
+        return None
     found = {}
-    for name, (outcome, seconds, text) in json.loads(path.read_text()).items():
+    for name, (outcome, seconds, text) in record["tests"].items():
         runs = [tuple(int(x) for x in run.split("-")) for run in text.split()]
-        found[name] = Reach(outcome, seconds, [(run[0], run[-1]) for run in runs])
+        moved = _moved([(run[0], run[-1]) for run in runs], layout, now)
+        found[name] = Reach(outcome, seconds, moved)
     return found
+
+
+def _moved(
+    runs: list[tuple[int, int]], layout: dict[str, list[Any]], now: Statements
+) -> list[tuple[int, int]]:
+    """Return runs of old numbers as runs of today's."""
+    moved = []
+    for name, (start, count, digest) in now.layout.items():
+        old, size, content = layout[name]
+        own = [(max(a, old), min(b, old + size - 1)) for a, b in runs]
+        own = [(a, b) for a, b in own if a <= b]
+        if own and content != digest and count:
+            own = [(old, old + count - 1)]
+        moved += [(a - old + start, b - old + start) for a, b in own]
+    return moved

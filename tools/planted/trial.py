@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,29 +137,26 @@ def fork(root: Path, log: Path, work: Callable[[], int]) -> int:
 # which tests run which statements
 
 
-def reach_of_tests(project: Project, fresh: bool, say: Callable[[str], None]) -> dict:
-    """Return what every test runs, from build/ where neither it nor the folder has changed."""
+def reach_of_tests(
+    project: Project, now: reach.Statements, fresh: bool, say: Callable[[str], None]
+) -> dict[str, reach.Reach]:
+    """Return what every test runs, from build/ where the file of the test has not changed."""
     store = project.scratch / "reach"
     if fresh and store.exists():
         shutil.rmtree(store)
     store.mkdir(parents=True, exist_ok=True)
-    common = _hash(
-        sorted((project.root / project.sources).rglob("*.py"))
-        + sorted(p for p in (project.root / "tests").glob("*.py"))
-    )
+    common = _hash(sorted((project.root / "tests").glob("*.py")))
     places = {}
     for test in project.tests:
-        key = hashlib.sha256((common + _hash([project.root / test]) + test).encode()).hexdigest()
-        places[test] = store / f"{key[:24]}.json"
-    missing = [test for test, place in places.items() if not place.exists()]
+        key = hashlib.sha256((common + _hash([project.root / test])).encode()).hexdigest()
+        places[test] = store / f"{test.replace('/', '.')}.{key[:16]}.json"
+    found = {test: reach.read_record(place, now) for test, place in places.items()}
+    missing = [test for test, known in found.items() if known is None]
     if missing:
         say(f"running {len(missing)} of {len(places)} test files once, to see what each test runs")
         _run_marked(project, missing, places, store)
-    found: dict[str, reach.Reach] = {}
-    for place in places.values():
-        if place.exists():
-            found |= reach.read_reach(place)
-    return found
+        found |= {test: reach.read_record(places[test], now, whole=False) for test in missing}
+    return {name: did for known in found.values() if known for name, did in known.items()}
 
 
 def _hash(paths: Iterable[Path]) -> str:
@@ -172,7 +170,7 @@ def _run_marked(project: Project, tests: list[str], places: dict[str, Path], sto
     clean = copy_project(project, "unmarked")
     root = copy_project(project, "marked")
     marks = store / "marks"
-    reach.instrument(root, root / project.sources, marks)
+    marked = reach.instrument(root, root / project.sources, marks)
     (root / "src" / f"{reach.MARKS}.py").write_text(reach.MODULE.format(path=str(marks)))
     compiled = project.scratch / "compiled"
     compiled.mkdir(exist_ok=True)
@@ -183,7 +181,8 @@ def _run_marked(project: Project, tests: list[str], places: dict[str, Path], sto
         def work(test: str = test) -> int:
             shared = importlib.import_module(reach.MARKS).MARKS
             cache = SharedCache(compiled, clean / "src")
-            plugin = ReachPlugin(shared, cache, project.package, places[test])
+            write = partial(reach.write_record, places[test], marked=marked)
+            plugin = ReachPlugin(shared, cache, project.package, write)
             return int(pytest.main(_arguments(root, [test]), plugins=[plugin]))
 
         pid = fork(root, log, work)

@@ -11,7 +11,7 @@ TOOLS = Path(__file__).resolve().parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 from planted.faults import choose, faults_of, find_faults  # noqa: E402
-from planted.reach import Statements, instrument, statements_of  # noqa: E402
+from planted.reach import Statements, instrument, read_record, statements_of, write_record  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="trials are forked processes")
 
@@ -217,3 +217,20 @@ def test_code_of_a_module_concerns_all_its_functions(toy):
     assert statements.numbers_for(faults[3]) == whole  # LIMIT
     assert over < whole and len(over) == 3
     assert len(statements.numbers_for(faults[10])) == 1
+
+
+def test_what_a_test_ran_is_found_again_after_changes(toy):
+    folder = toy / "src" / "toy" / "part"
+    then = statements_of(toy, folder, "toy")
+    tests = {"test_x": ("passed", 0.5, "0 4-5"), "test_y": ("passed", 0.5, "0")}
+    write_record(toy / "record", tests, then)
+    (folder / "__init__.py").write_text("def f():\n    a = 1\n    return a\n")
+    now = statements_of(toy, folder, "toy")
+    found = read_record(toy / "record", now)
+    assert found["test_x"].runs == [(2, 2), (6, 7)]  # two statements came before
+    (folder / "weak.py").write_text(WEAK.replace("LIMIT", "BOUND"))
+    found = read_record(toy / "record", statements_of(toy, folder, "toy"))
+    assert found["test_x"].runs == [(2, 2), (3, 8)]  # some of a changed module: all of it
+    assert found["test_y"].runs == [(2, 2)]
+    (folder / "third.py").write_text("")
+    assert read_record(toy / "record", statements_of(toy, folder, "toy")) is None
