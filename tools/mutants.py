@@ -56,7 +56,6 @@ TESTS = {
         "tests/laws/test_jacobian_laws.py",
         "tests/laws/test_lagrange.py",
         "tests/laws/test_mass_and_coriolis.py",
-        "tests/laws/test_precision.py",
         "tests/laws/test_regressor.py",
         "tests/laws/test_task_space_laws.py",
         "tests/laws/test_algorithm_*.py",
