@@ -2,16 +2,22 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kinetree.counting import counted
 from kinetree.description.joints import FREE
 from kinetree.description.mjcf import read_mjcf
-from kinetree.description.records import JointDescription, LinkDescription, RobotDescription
-from kinetree.description.urdf import read_urdf
+from kinetree.description.records import (
+    Friction,
+    JointDescription,
+    LinkDescription,
+    RobotDescription,
+)
+from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model, build_model
 from kinetree.model.checks import check_tree
@@ -19,6 +25,21 @@ from kinetree.report import Report
 from kinetree.robot import Robot
 
 URDF, MJCF = (".urdf", ".xacro"), (".xml", ".mjcf")
+FrictionOf = Literal["file", "none"]
+OTHER_ENDINGS = {  # what files of other endings are
+    ".sdf": SDF_HINT,
+    ".world": SDF_HINT,
+    ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
+    ".usd": "this is USD, which is not read; export the robot as URDF or MJCF",
+    ".usda": "this is USD, which is not read; export the robot as URDF or MJCF",
+    ".usdz": "this is USD, which is not read; export the robot as URDF or MJCF",
+    ".mjb": "this is a compiled MuJoCo model; load the .xml file that it was made from",
+    ".stl": "this is a mesh; load the robot file that uses it",
+    ".dae": "this is a mesh; load the robot file that uses it",
+    ".obj": "this is a mesh; load the robot file that uses it",
+    ".launch": "this is a ROS launch file; load the URDF or xacro file that it names",
+    ".py": "this is a Python file; load the URDF or xacro file that it names",
+}
 
 
 def load(
@@ -28,6 +49,8 @@ def load(
     mimic: bool = True,
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, Any] | None = None,
+    friction: FrictionOf = "file",
 ) -> Robot:
     """The robot of a URDF (.urdf, .xacro) or MJCF (.xml, .mjcf) file.
 
@@ -37,12 +60,20 @@ def load(
         mimic: joints that mimic another follow it and have no entry in q; False keeps them
             independent.
         strict: warnings are errors.
-        folders: further folders that ROS packages, includes and meshes may lie in.
+        folders: further folders that ROS packages, includes and meshes may lie in, at any depth.
+        arguments: values of the arguments of a xacro file, such as {"ur_type": "ur5e"}.
+        friction: "file" keeps the joint friction of the file (damping, dry friction), which is part
+            of tau; "none" leaves it out.
 
     Returns:
-        The robot; `robot.report` says what was read, assumed, merged and ignored.
+        The robot; `robot.report` says what was read, assumed, merged and ignored, and what besides
+        the rigid bodies changes tau.
     """
-    description = read(path, folders, mimic)
+    if friction not in get_args(FrictionOf):
+        raise InputError(f"friction is {friction!r}; expected 'file' or 'none'.")
+    description = read(path, folders, mimic, arguments)
+    if friction == "none":
+        description = without_friction(description)
     if floating:
         description = float_base(description)
     model = build_model(description, unphysical="allow")
@@ -55,6 +86,7 @@ def read(
     path: str | os.PathLike[str],
     folders: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
+    arguments: Mapping[str, Any] | None = None,
 ) -> RobotDescription:
     """The records of a file, by the ending of its name."""
     try:
@@ -62,13 +94,23 @@ def read(
     except TypeError:
         raise InputError(f"path is {path!r}; expected the name of a URDF or MJCF file.") from None
     if ending in URDF:
-        return read_urdf(path, package_paths=folders, mimic=mimic)
+        return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments)
     if ending in MJCF:
+        refuse_arguments(Path(path).name, arguments)
         return read_mjcf(path, folders=folders)
+    expected = f"expected {', '.join((*URDF, *MJCF))}"
+    if ending in OTHER_ENDINGS:
+        raise InputError(f"{os.fspath(path)}: {OTHER_ENDINGS[ending]}; {expected}.")
+    found = f"ends with {ending!r}" if ending else "has no ending"
     raise InputError(
-        f"{os.fspath(path)} ends with {ending!r}; expected {', '.join((*URDF, *MJCF))}. "
-        "Rename the file by what it contains."
+        f"{os.fspath(path)} {found}; {expected}. If it is such a file, give it that ending."
     )
+
+
+def without_friction(description: RobotDescription) -> RobotDescription:
+    """The same robot without the friction of its joints."""
+    joints = tuple(dataclasses.replace(j, friction=Friction()) for j in description.joints)
+    return dataclasses.replace(description, joints=joints)
 
 
 def float_base(description: RobotDescription) -> RobotDescription:

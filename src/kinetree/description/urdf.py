@@ -1,9 +1,10 @@
 """URDF -> records: faithful to the file, every liberty taken is noted with its line."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
@@ -28,13 +29,14 @@ from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import Element, clip, parse_xml
 from kinetree.errors import InputError, ParseError
 
+SDF_HINT = "this is SDF, which is not read; load the URDF or xacro file that the robot has for ROS"
 OTHER_ROOTS = {
-    "mujoco": "this is MJCF; read it with read_mjcf, or rename it to .xml",
+    "mujoco": "this is MJCF; rename the file to .xml and load it again",
     "mujocoinclude": "this is a part of an MJCF model; read the file that includes it",
-    "sdf": "this is SDF, which is not read; export the robot as URDF",
-    "gazebo": "this is SDF, which is not read; export the robot as URDF",
-    "model": "this is SDF, which is not read; export the robot as URDF",
-    "world": "this is SDF, which is not read; export the robot as URDF",
+    "sdf": SDF_HINT,
+    "gazebo": SDF_HINT,
+    "model": SDF_HINT,
+    "world": SDF_HINT,
     "COLLADA": "this is a Collada mesh; give the URDF that uses it",
     "html": "this is a web page; download the raw file instead",
     "package": "this is the package.xml of a ROS package; give the URDF in it",
@@ -47,24 +49,45 @@ def read_urdf(
     *,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
+    arguments: Mapping[str, Any] | None = None,
 ) -> RobotDescription:
-    """The robot of a URDF file, or of a .xacro file (with the extra `kinetree[xacro]`).
+    """The robot of a URDF file, or of a .xacro file, which is expanded first.
 
-    No other file is opened for a URDF: meshes are kept as paths, see `find_mesh`.
+    No other file is opened for a URDF: meshes are kept as paths, see `find_mesh`. A xacro file
+    reads those that it includes.
 
     Args:
         path: the file.
         package_paths: folders with ROS packages, for $(find ...) in xacro files.
         mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
+        arguments: values of the <xacro:arg> elements of a xacro file.
 
     Raises:
         ParseError: the file is no URDF; the message has file:line:column and the way out.
     """
-    data = read_bytes(path)
     file = Path(path_text(path)).name
-    if file.lower().endswith(".xacro"):
-        data, file = expand_xacro(path, package_paths), f"{file} (expanded)"
-    return read_urdf_text(data, name=file, mimic=mimic)
+    if not file.lower().endswith(".xacro"):
+        refuse_arguments(file, arguments)
+        return read_urdf_text(read_bytes(path), name=file, mimic=mimic)
+    findings = Findings()
+    expanded = expand_xacro(path, package_paths, arguments, findings)
+    if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
+        names = ", ".join(expanded.macros[:6])
+        raise ParseError(
+            f"{expanded.root.place}: the file has no <link> of its own: it defines macros "
+            f"({names}{' and more' if len(expanded.macros) > 6 else ''}) and calls none that makes "
+            "one. Load the file that includes this one."
+        )
+    return _robot(expanded.root, findings, mimic)
+
+
+def refuse_arguments(file: str, arguments: Mapping[str, Any] | None) -> None:
+    """Raise InputError if arguments are given for a file that takes none."""
+    if arguments:
+        raise InputError(
+            f"{file} takes no arguments, found {', '.join(map(str, arguments))}; expected them for "
+            ".xacro files only. Leave arguments= (--arg) out, or load the .xacro file."
+        )
 
 
 def read_urdf_text(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
 from kinetree.description.source import MAX_SIZE
 from kinetree.errors import ParseError
@@ -77,6 +78,13 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     if builder.root is None:
         raise ParseError(f"{file}:1:1: the file has no element; expected XML with one root.")
     return builder.root
+
+
+def xml_text(element: Element) -> str:
+    """The XML text of an element and all below it."""
+    attributes = "".join(f" {key}={quoteattr(x)}" for key, x in element.attributes.items())
+    inside = escape(element.text) + "".join(f"\n{xml_text(child)}" for child in element.children)
+    return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
 
 
 class _Builder:

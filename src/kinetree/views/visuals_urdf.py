@@ -1,6 +1,7 @@
 """Visuals of a URDF: primitives, meshes and colours, read with the hardened reader."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,20 @@ from kinetree.views.shapes import BODY, Colour
 from kinetree.views.visual import Visual
 
 
-def urdf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
+def urdf_visuals(
+    file: Path,
+    folder: Path,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, str] | None = None,
+) -> Iterator[Visual]:
     """The visuals of all links; one that cannot be read is left out.
 
-    `folder` is where xacro may find packages.
+    `folder` and `folders` are where xacro may find packages, `arguments` those of the xacro file.
     """
-    is_xacro = file.suffix.lower() == ".xacro"
-    text = expand_xacro(file, (folder,)) if is_xacro else decode(read_bytes(file), file.name)
-    root = parse_xml(text, file.name)
+    if file.suffix.lower() == ".xacro":
+        root = expand_xacro(file, (folder, *folders), arguments).root
+    else:
+        root = parse_xml(decode(read_bytes(file), file.name), file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
     for link in root.all("link"):
         name = link.attributes.get("name", "")
