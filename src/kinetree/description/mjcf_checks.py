@@ -4,9 +4,11 @@ Each table has one line per fact.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 
-from kinetree.description.mjcf_nodes import Node, with_ancestors
+from kinetree.counting import counted
+from kinetree.description.mjcf_nodes import Node, document_name, documents, with_ancestors
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 
@@ -29,22 +31,21 @@ SIZES = (
     ("*", "nsample", 10_000),
     ("*", "actdim", 1000),
 )
-MAX_COPIES = 200_000  # elements once every replicate is written out
-MAX_JOINTS = 2_000  # of them that are joints
+MAX_COPIES = 200_000  # elements once every replicate and attach is written out
+MAX_JOINTS = 4_000  # of them that are joints
+MAX_CHARACTERS = 256 * 2**20  # in their attributes
 
-# Elements whose motion is no tree of rigid bodies, or whose content lies in another model.
+# Elements whose motion is not that of a tree of rigid bodies.
 REFUSED = {
     "flexcomp": "a soft body, which is no tree of rigid bodies",
     "flex": "a soft body, which is no tree of rigid bodies",
     "composite": "a generated structure, which recent versions of MuJoCo no longer read",
-    "attach": "part of another model",
-    "model": "another model",
 }
 
 
 def check_nodes(nodes: Sequence[Node]) -> None:
     """Raise unless every node can be handed to MuJoCo."""
-    copies = joints = 0
+    _check_bodies(nodes)
     for node, around in with_ancestors(nodes):
         if node.tag in REFUSED and not _is_reference(node, around):
             raise ParseError(
@@ -56,13 +57,114 @@ def check_nodes(nodes: Sequence[Node]) -> None:
             if attribute not in WORDS:
                 _check_numbers(node, around, attribute, value)
         _check_sizes(node, around)
+    _check_copies(nodes)
+
+
+def check_keyframes(nodes: Sequence[Node], nq: int, nv: int) -> None:
+    """Raise if a keyframe does not fit the compiled model; keyframes themselves are not read.
+
+    Where parts of the model are copies, MuJoCo writes keyframes anew; their length is not checked.
+    """
+    if any(node.tag in ("attach", "replicate") for node in nodes):
+        return
+    for node in nodes:
+        for attribute, expected in (("qpos", nq), ("qvel", nv)):
+            found = len(node.attributes.get(attribute, "").split())
+            if node.tag == "key" and found not in (0, expected):
+                raise ParseError(
+                    f"{node.where}: {node} has {counted(found, 'entry')} in {attribute}; expected "
+                    f"{expected}, as the joints of the model need. Correct the keyframe or remove "
+                    "it; keyframes do not enter the dynamics."
+                )
+
+
+def _check_bodies(nodes: Sequence[Node]) -> None:
+    root = nodes[0]
+    if not any(node.tag == "worldbody" for node in nodes):
+        raise ParseError(
+            f"{root.where}: the file has no <worldbody>, so it has no bodies and joints. It may be "
+            "a part of a model: read the file that includes it."
+        )
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Elements, joints and characters, once every <replicate> and <attach> is written out."""
+
+    elements: int = 0
+    joints: int = 0
+    characters: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return self + other * -1
+
+    def __mul__(self, times: int) -> "Amount":
+        return Amount(*(a * times for a in astuple(self)))
+
+    def __floordiv__(self, times: int) -> "Amount":
+        return Amount(*(a // times for a in astuple(self)))
+
+
+def _check_copies(nodes: Sequence[Node]) -> None:
+    """Bound what MuJoCo will build; a document is counted before the ones that attach it."""
+    own = documents(nodes)
+    totals: dict[int, Amount] = {}
+    for k in sorted(own, reverse=True):
+        totals[k] = _document_amount(own[k], own, totals)
+
+
+def _document_amount(
+    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Amount]
+) -> Amount:
+    """Everything in one document, or an error; parts of another model count as the whole of it."""
+    models = _attachable(nodes, all_nodes, totals)
+    bodies: dict[str, Amount] = {}  # complete subtrees by the name of their <body> or <frame>
+    open_bodies: list[tuple[Node, int, Amount]] = []
+    total = Amount()
+    for node, around in with_ancestors(nodes):
+        while open_bodies and open_bodies[-1][0].depth >= node.depth:
+            body, times, before = open_bodies.pop()
+            bodies[body.attributes["name"]] = (total - before) // times
         times = _copies(around)
-        copies, joints = copies + times, joints + times * (node.tag in ("joint", "freejoint"))
-        if copies > MAX_COPIES or joints > MAX_JOINTS:
+        if node.tag in ("body", "frame") and "name" in node.attributes:
+            open_bodies.append((node, times, total))
+        size = sum(len(value) for value in node.attributes.values())
+        total += Amount(1, int(node.tag in ("joint", "freejoint")), size) * times
+        if node.tag == "attach":
+            own = node.attributes.get("body", node.attributes.get("frame", ""))
+            if "model" in node.attributes:
+                total += models.get(node.attributes["model"], Amount()) * times
+            else:  # a part of this model; one that is not complete yet has at most all there is
+                total += bodies.get(own, total) * times
+        if (
+            total.elements > MAX_COPIES
+            or total.joints > MAX_JOINTS
+            or total.characters > MAX_CHARACTERS
+        ):
             raise ParseError(
-                f"{node.where}: with every <replicate> written out the model has more than "
-                f"{MAX_COPIES} elements or {MAX_JOINTS} joints."
+                f"{node.where}: with every <replicate> and <attach> written out the model has more "
+                f"than {MAX_COPIES} elements, {MAX_JOINTS} joints or {MAX_CHARACTERS} characters."
             )
+    return total
+
+
+def _attachable(
+    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Amount]
+) -> dict[str, Amount]:
+    """What each <model> asset of a document contains, by the name that <attach> uses."""
+    found: dict[str, Amount] = {}
+    names = {document_name(k): k for k in totals}
+    for node in nodes:
+        k = names.get(node.attributes.get("file", "")) if node.tag == "model" else None
+        if k is not None:
+            root = all_nodes[k][0]
+            default = root.attributes.get("model", "MuJoCo Model")
+            name = node.attributes.get("name", default)
+            found[name] = found.get(name, Amount()) + totals[k]
+    return found
 
 
 def owner(node: Node, around: Sequence[Node]) -> str:

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from kinetree.description.mjcf_checks import owner
-from kinetree.description.mjcf_nodes import Node, with_ancestors, write
+from kinetree.description.mjcf_nodes import Node, document_name, documents, with_ancestors, write
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 from kinetree.extras import need
@@ -32,7 +32,8 @@ HINTS = {
 class Compiled:
     """A compiled model and what leads back from it to the file.
 
-    spec, model: MuJoCo's own objects. nodes: what was compiled, node k from line k + 1.
+    spec, model: MuJoCo's own objects. nodes: what was compiled, node k from line k + 1; lines are
+    counted on through all documents.
     messages: what MuJoCo warned about.
     """
 
@@ -57,11 +58,11 @@ def import_mujoco() -> Any:
 def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = None) -> Compiled:
     """Compile a prepared document; `assets` are the only files MuJoCo can open."""
     mujoco = import_mujoco()
-    text = write(nodes)
+    main, others = written(nodes)
     with _LOCK, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            spec = mujoco.MjSpec.from_string(text, assets=dict(assets or {}))
+            spec = mujoco.MjSpec.from_string(main, include=others, assets=dict(assets or {}))
             # Length ranges of muscles are found by simulation, and no dynamics needs them.
             spec.compiler.LRopt.mode = int(mujoco.mjtLRMode.mjLRMODE_NONE)
             model = spec.compile()
@@ -73,17 +74,35 @@ def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = No
     return Compiled(mujoco, spec, model, nodes, messages)
 
 
+def written(nodes: Sequence[Node]) -> tuple[str, dict[str, bytes]]:
+    """The text of the model, and of the models that it attaches, by file name.
+
+    Each begins on the line after the end of the one before, so that a line number belongs to one
+    node whatever document it is in.
+    """
+    texts: dict[int, str] = {}
+    line = 0
+    for k, own in documents(nodes).items():
+        texts[k] = "\n" * line + write(own)
+        line += len(own)
+    others = {document_name(k): text.encode() for k, text in texts.items() if k > 0}
+    return texts[0], others
+
+
 def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
     """MuJoCo's message with its line of the compiled text replaced by the element and its origin.
 
     MuJoCo writes: what is wrong, then "Element 'tag', line 3" or "Element name 'x', id 2, line 3".
     """
+    nested = "could not parse model file with error: "
+    inside = nested in message  # of a model that is attached: its own complaint stands first
+    message = message.rpartition(nested)[2]
     reason = re.split(r"\n?\s*Element (?:name )?'", message)[0].strip()
     reason = re.sub(r"^(?:XML |Schema )?Error: (?:Error: )?", "", reason).rstrip(".")
     reason = clip(reason, 500)
     hint = next((f" {hint}" for word, hint in HINTS.items() if word in reason), "")
     line = re.findall(r"[Ll]ine (?:number=)?(\d+)", message)
-    k = int(line[-1]) - 1 if line else -1
+    k = int(line[0 if inside else -1]) - 1 if line else -1
     if not 0 <= k < len(nodes):
         named = re.search(r"Element name '([^']+)'", message)
         about = f" {named.group(1)!r}" if named else ""

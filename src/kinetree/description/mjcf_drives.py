@@ -10,6 +10,10 @@ from kinetree.description.records import Friction, Limits
 from kinetree.errors import ParseError
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow
+# MuJoCo's mjtDisableBit: what <flag name="disable"/> of <option> switches off
+DISABLE = {
+    "CONSTRAINT": 1, "EQUALITY": 2, "FRICTIONLOSS": 4, "SPRING": 32, "DAMPER": 64, "GRAVITY": 128,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ def joint_drives(model: Any, names: list[str], where: dict[int, str]) -> list[Dr
             "frictionloss": float(model.dof_frictionloss[i]),
             "armature": float(model.dof_armature[i]) + reflected["armature"][j],
         }
+        if disabled(model, "DAMPER"):
+            values["damping"] = 0.0
+        if disabled(model, "FRICTIONLOSS", "CONSTRAINT"):
+            values["frictionloss"] = 0.0
         for key, value in values.items():
             if not (isfinite(value) and value >= 0):
                 raise ParseError(
@@ -49,6 +57,11 @@ def joint_drives(model: Any, names: list[str], where: dict[int, str]) -> list[Dr
             )
         )
     return result
+
+
+def disabled(model: Any, *flags: str) -> bool:
+    """Return True if <option> disables one of these."""
+    return any(int(model.opt.disableflags) & DISABLE[flag] for flag in flags)
 
 
 def is_motor(model: Any, a: int) -> bool:

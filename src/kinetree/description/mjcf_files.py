@@ -6,46 +6,101 @@ that file, all links followed, lies in the folder of the model or in one the cal
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
+from os import PathLike, sep
+from os.path import normpath
 from pathlib import Path
 
-from kinetree.description.mjcf_nodes import BOUNDS, Node, parse
+from kinetree.description.mjcf_nodes import BOUNDS, Node, document_name, parse, with_ancestors
 from kinetree.description.source import MAX_SIZE, read_bytes
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 
 MAX_FILES = 256
+MAX_NESTING = 16  # models in models
 
 
 @dataclass
 class Files:
     """What a reading session may open and has opened.
 
-    folder: the folder of the model; names in it are relative to this one.
-    allowed: real paths of the folders that files may lie in.
+    allowed: real paths of the folders that files may lie in. folders: the folder of each document;
+    names in a document are relative to its own. places: (document, name of a file) -> its path.
     """
 
-    folder: Path
     allowed: tuple[Path, ...]
     bytes_read: int = 0
-    opened: set[Path] = field(default_factory=set)
+    count: int = 0
+    folders: list[Path] = field(default_factory=list)
+    places: dict[tuple[int, str], Path] = field(default_factory=dict)
+
+
+class OutsideError(ParseError):
+    """A name that leads out of the folders that files may lie in."""
 
 
 def read_document(
     path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
 ) -> tuple[list[Node], Files]:
-    """Nodes of the model with every include in its place, and the session that read them."""
+    """Nodes of the model with every include in its place, and the session that read them.
+
+    The models that it names as assets follow, each as a document of its own.
+    """
     data = read_bytes(path)  # first, since it also judges what `path` is
     main = Path(path)
     allowed = tuple(Path(folder).resolve() for folder in (main.parent, *folders))
-    files = Files(main.parent, allowed, len(data), {main.resolve()})
-    nodes = parse(data, main.name)
+    files = Files(allowed)
+    return _read_model(data, main, main.name, files, (main.resolve(),)), files
+
+
+def _read_model(
+    data: bytes, path: Path, name: str, files: Files, chain: tuple[Path, ...]
+) -> list[Node]:
+    """One document with its includes, then the documents of its <model> assets, depth first."""
+    k = len(files.folders)
+    files.folders.append(path.parent)
+    files.places[k, name] = path
+    files.bytes_read += len(data) if k == 0 else 0
+    nodes = [replace(node, document=k) for node in parse(data, name)]
     _check_root(nodes[0])
-    return _expand(nodes, main, files), files
+    result: list[Node] = []
+    others: list[Node] = []
+    for node, around in with_ancestors(_expand(nodes, path, files)):
+        if node.tag == "model" and around and around[-1].tag == "asset":
+            number = len(files.folders)
+            others += _asset_model(node, files, chain)
+            given = {key: x for key, x in node.attributes.items() if key == "name"}
+            node = replace(node, attributes=given | {"file": document_name(number)})
+        result.append(node)
+    return result + others
+
+
+def _asset_model(node: Node, files: Files, chain: tuple[Path, ...]) -> list[Node]:
+    name = node.attributes.get("file", "")
+    path = find(name, files.places[node.document, node.file], files, node)
+    if path is None:
+        raise ParseError(
+            f"{node.where}: {node} names the file {clip(name, 200)!r}, which does not exist."
+        )
+    real = path.resolve()
+    if real in chain:
+        raise ParseError(
+            f"{node.where}: {node} names the file {clip(name, 200)!r}, which contains this model; "
+            "expected a model that is complete without it."
+        )
+    if len(chain) >= MAX_NESTING:
+        raise ParseError(f"{node.where}: models are nested more than {MAX_NESTING} deep.")
+    _count_file(node, files)
+    return _read_model(read_asset(path, files, node), path, name, files, (*chain, real))
+
+
+def _count_file(node: Node, files: Files) -> None:
+    files.count += 1
+    if files.count >= MAX_FILES:
+        raise ParseError(f"{node.where}: the model consists of more than {MAX_FILES} files.")
 
 
 def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
-    """The file that `name` means: in the model's folder, else beside the file that names it.
+    """The file that `name` means: in the document's folder, else beside the file that names it.
 
     None when there is no such file. A name that leads out of the allowed folders is refused
     whether or not a file is there, so that a model cannot probe the disk.
@@ -54,8 +109,8 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
         raise ParseError(
             f"{node.where}: {node} names the file {clip(name, 200)!r}; expected a file name."
         )
-    leads_out = False
-    for folder in (files.folder, near.parent):
+    own, leads_out = files.folders[node.document], False
+    for folder in (own, near.parent):
         try:
             real = (folder / name).resolve()
             if not any(real.is_relative_to(root) for root in files.allowed):
@@ -65,10 +120,11 @@ def find(name: str, near: Path, files: Files, node: Node) -> Path | None:
         except (OSError, RuntimeError):  # a loop of links, a name too long
             continue
     if leads_out:
-        raise ParseError(
+        there = clip(normpath(own / name.replace("\\", "/")).rpartition(sep)[0], 200)
+        raise OutsideError(
             f"{node.where}: {node} names the file {clip(name, 200)!r}, which lies outside the "
             "model's folder; expected a file in that folder or below it. If the model is to be "
-            "trusted, pass the other folder in folders= (--folder on the command line)."
+            f"trusted, pass the folder {there!r} in folders= (--folder on the command line)."
         )
     return None
 
@@ -88,6 +144,7 @@ def read_asset(path: Path, files: Files, node: Node) -> bytes:
 def _expand(nodes: list[Node], file: Path, files: Files) -> list[Node]:
     """Replace every include by the content of its file, down through the files that include."""
     pending = [(node, file) for node in reversed(nodes)]
+    opened = {file.resolve()}  # MuJoCo's rule of once is one of each document
     result: list[Node] = []
     while pending:
         node, origin = pending.pop()
@@ -101,13 +158,16 @@ def _expand(nodes: list[Node], file: Path, files: Files) -> list[Node]:
             continue
         if pending and pending[-1][0].depth > node.depth:
             raise ParseError(f"{node.where}: <include> has children; expected none.")
-        path, content = _include(node, origin, files)
+        path, content = _include(node, origin, files, opened)
         shift = node.depth - 1  # the root of an included file is only a wrapping
-        pending += [(replace(n, depth=n.depth + shift), path) for n in reversed(content[1:])]
+        pending += [
+            (replace(n, depth=n.depth + shift, document=node.document), path)
+            for n in reversed(content[1:])
+        ]
     return result
 
 
-def _include(node: Node, origin: Path, files: Files) -> tuple[Path, list[Node]]:
+def _include(node: Node, origin: Path, files: Files, opened: set[Path]) -> tuple[Path, list[Node]]:
     name = node.attributes.get("file", "")
     path = find(name, origin, files, node)
     if path is None:
@@ -115,14 +175,14 @@ def _include(node: Node, origin: Path, files: Files) -> tuple[Path, list[Node]]:
             f"{node.where}: <include> names the file {clip(name, 200)!r}, which does not exist."
         )
     real = path.resolve()
-    if real in files.opened:
+    if real in opened:
         raise ParseError(
             f"{node.where}: the file {clip(name, 200)!r} is already included; MJCF includes a file "
             "only once, and never itself."
         )
-    files.opened.add(real)
-    if len(files.opened) > MAX_FILES:
-        raise ParseError(f"{node.where}: the model includes more than {MAX_FILES} files.")
+    opened.add(real)
+    _count_file(node, files)
+    files.places.setdefault((node.document, name), path)
     content = parse(read_asset(path, files, node), name)
     if len(content) == 1:
         raise ParseError(f"{node.where}: the included file {clip(name, 200)!r} is empty.")

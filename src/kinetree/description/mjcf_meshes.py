@@ -6,63 +6,90 @@ defaults, groups or explicit inertias has to be known here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinetree.description.mjcf_compile import Compiled, compile_nodes
-from kinetree.description.mjcf_files import Files, find, read_asset
+from kinetree.description.mjcf_files import Files, OutsideError, find, read_asset
 from kinetree.description.mjcf_names import body_names
 from kinetree.description.mjcf_nodes import Node
 from kinetree.description.mjcf_prepare import (
     OTHER_SHAPE,
     TETRAHEDRON,
     MeshFile,
+    MeshKey,
     mesh_files,
+    mesh_key,
     prepare,
 )
 from kinetree.errors import ParseError
 
 FORMATS = (".stl", ".obj", ".msh")
+MAX_MESHES = 256 * 2**20  # bytes, every copy counted
 INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
 
 
 @dataclass(frozen=True)
 class MeshedModel:
-    """The compiled model, its mesh assets by name, and the static bodies whose mass is unknown."""
+    """The compiled model and its mesh files.
+
+    meshes: files by the names of compiled meshes. folders: of every document. unknown: static
+    bodies whose mass is unknown, each with the reason.
+    """
 
     compiled: Compiled
     meshes: Mapping[str, MeshFile]
-    unknown: frozenset[int] = frozenset()
+    folders: Sequence[Path]
+    unknown: Mapping[int, str] = field(default_factory=dict)
 
 
 def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
     """Compile, reading mesh files only for bodies whose inertia comes from them."""
-    meshes = mesh_files(nodes)
+    written = mesh_files(nodes)
     compiled = compile_nodes(prepare(nodes))
+    meshes = _compiled_meshes(compiled, written)
     if not meshes:
-        return MeshedModel(compiled, meshes)
+        return MeshedModel(compiled, meshes, files.folders)
     dependent = _dependent(compiled, nodes, {}, {})
     wanted = _meshes_of(compiled, dependent, meshes)
     if not wanted:
-        return MeshedModel(compiled, meshes)
-    present, assets = _read_meshes(wanted, files)
-    if present:
-        compiled = compile_nodes(prepare(nodes, TETRAHEDRON, present), assets)
-        dependent = _dependent(compiled, nodes, present, assets)
-    missing = {name: mesh for name, mesh in meshes.items() if name not in present}
-    owners = {b for b in dependent if _meshes_of(compiled, [b], missing)}
+        return MeshedModel(compiled, meshes, files.folders)
+    data = _read_meshes(wanted, files)
+    if data.present:
+        compiled = compile_nodes(prepare(nodes, TETRAHEDRON, data.present), data.assets)
+        dependent = _dependent(compiled, nodes, data.present, data.assets)
+    missing = {n: mesh for n, mesh in meshes.items() if mesh_key(mesh.node) not in data.present}
+    owners = {b: found for b in dependent if (found := _meshes_of(compiled, [b], missing))}
+    unknown = {}
     for body in sorted(owners):
+        mesh = next(iter(owners[body].values()))
+        outside = data.outside.get(mesh_key(mesh.node))
         if _moves(compiled.model, body) or _shares_mass(compiled):
-            raise _missing_mesh(compiled, body, _meshes_of(compiled, [body], missing))
-    return MeshedModel(compiled, meshes, frozenset(owners))
+            raise _missing_mesh(compiled, body, mesh, outside)
+        unknown[body] = "is not there" if outside is None else f"was not opened: {outside}"
+    return MeshedModel(compiled, meshes, files.folders, unknown)
+
+
+def _compiled_meshes(
+    compiled: Compiled, written: Mapping[MeshKey, MeshFile]
+) -> dict[str, MeshFile]:
+    """Mesh files by the names of compiled meshes; attaching a model renames and copies them."""
+    found: dict[str, MeshFile] = {}
+    for mesh in compiled.spec.meshes if written else ():
+        node = compiled.node_of(mesh)
+        file = None if node is None else written.get(mesh_key(node))
+        if file is not None:
+            found[mesh.name] = file
+    return found
 
 
 def _dependent(
     compiled: Compiled,
     nodes: Sequence[Node],
-    present: Mapping[str, str],
+    present: Mapping[MeshKey, str],
     assets: Mapping[str, bytes],
 ) -> list[int]:
     """Bodies whose inertia differs from the one with the other stand-in."""
@@ -100,30 +127,53 @@ def _shares_mass(compiled: Compiled) -> bool:
     return float(compiled.spec.compiler.settotalmass) > 0
 
 
-def _read_meshes(
-    wanted: Mapping[str, MeshFile], files: Files
-) -> tuple[dict[str, str], dict[str, bytes]]:
-    """Meshes that are there: name -> name of the asset, and asset -> bytes."""
-    present: dict[str, str] = {}
-    assets: dict[str, bytes] = {}
-    for name, mesh in wanted.items():
+@dataclass
+class MeshData:
+    """Meshes that were read: their assets and bytes; and of others why they were not opened."""
+
+    present: dict[MeshKey, str] = field(default_factory=dict)
+    assets: dict[str, bytes] = field(default_factory=dict)
+    outside: dict[MeshKey, OutsideError] = field(default_factory=dict)
+
+
+def _read_meshes(wanted: Mapping[str, MeshFile], files: Files) -> MeshData:
+    """The mesh files that are there and may be opened, each once; copies of a mesh share it."""
+    data, copied = MeshData(), 0
+    for mesh in wanted.values():
+        key = mesh_key(mesh.node)
         if mesh.path is None or not mesh.path.lower().endswith(FORMATS):
             continue
-        path = find(mesh.path, files.folder / mesh.node.file, files, mesh.node)
-        if path is not None:
-            present[name] = f"kinetree_mesh_{len(present)}{path.suffix.lower()}"
-            assets[present[name]] = read_asset(path, files, mesh.node)
-    return present, assets
+        if key not in data.present and key not in data.outside:
+            near = files.places[mesh.node.document, mesh.node.file]
+            try:
+                path = find(mesh.path, near, files, mesh.node)
+            except OutsideError as error:
+                data.outside[key] = error
+                continue
+            if path is None:
+                continue
+            data.present[key] = f"kinetree_mesh_{len(data.present)}{path.suffix.lower()}"
+            data.assets[data.present[key]] = read_asset(path, files, mesh.node)
+        copied += len(data.assets.get(data.present.get(key, ""), b""))
+        if copied > MAX_MESHES:
+            raise ParseError(
+                f"{mesh.node.where}: with every copy that <attach> makes, the meshes have more "
+                f"than {MAX_MESHES} bytes. Give the bodies an <inertial> of their own."
+            )
+    return data
 
 
-def _missing_mesh(compiled: Compiled, body: int, meshes: Mapping[str, MeshFile]) -> ParseError:
-    mesh = next(iter(meshes.values()))
+def _missing_mesh(
+    compiled: Compiled, body: int, mesh: MeshFile, outside: OutsideError | None
+) -> ParseError:
     name = body_names(compiled.model)[body]
     node = next((compiled.node_of(b) for b in compiled.spec.bodies if b.id == body), None)
     where = (node or mesh.node).where
+    start = f"{where}: body {name!r} takes its inertia from mesh {mesh.name!r}, which"
+    if outside is not None:
+        return ParseError(f"{start} was not opened: {outside} Or give the body an <inertial>.")
     source = "a plugin makes" if mesh.path is None else f"lies in the file {mesh.path!r}"
     return ParseError(
-        f"{where}: body {name!r} takes its inertia from mesh {mesh.name!r}, which {source}"
-        f"{'' if mesh.path is None else ', and that file is not there'}. Put the mesh beside the "
-        "model, or give the body an <inertial> of its own."
+        f"{start} {source}{'' if mesh.path is None else ', and that file is not there'}. Put the "
+        "mesh beside the model, or give the body an <inertial> of its own."
     )

@@ -19,13 +19,17 @@ BOUNDS = Bounds(depth=500, elements=200_000, value=32 * 2**20)
 
 @dataclass(frozen=True)
 class Node:
-    """One element: how deep it lies in the document, its tag and attributes, and its origin."""
+    """One element: how deep it lies in the document, its tag and attributes, and its origin.
+
+    document: number of the model it belongs to; 0 is the file, others are its <model> assets.
+    """
 
     depth: int
     tag: str
     attributes: dict[str, str]
     file: str
     line: int
+    document: int = 0
 
     @property
     def where(self) -> str:
@@ -75,6 +79,19 @@ def write(nodes: Sequence[Node]) -> str:
             closing += f"</{stack.pop().tag}>"
         lines.append(f"<{node.tag}{attributes}/>{closing}")
     return "\n".join(lines)
+
+
+def documents(nodes: Sequence[Node]) -> dict[int, list[Node]]:
+    """Nodes of each document by its number, in the order they stand in."""
+    found: dict[int, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(node.document, []).append(node)
+    return found
+
+
+def document_name(k: int) -> str:
+    """File name under which MuJoCo is given document k; nothing of that name is on the disk."""
+    return f"kinetree_model_{k}.xml"
 
 
 def subtree(nodes: Sequence[Node], k: int) -> range:

@@ -1,14 +1,22 @@
 """What an MJCF file says and the dynamics of a tree cannot honour: one warning a kind, by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kinetree.description.mjcf_compile import Compiled
-from kinetree.description.mjcf_drives import FREE, actuator_count, is_motor, on_joint
+from kinetree.description.mjcf_drives import (
+    FREE,
+    actuator_count,
+    disabled,
+    is_motor,
+    motor_efforts,
+    on_joint,
+)
 from kinetree.description.mjcf_meshes import MeshedModel
 from kinetree.description.mjcf_names import body_names, joint_names, listing
 from kinetree.description.mjcf_nodes import Node
 from kinetree.description.records import Note
+from kinetree.description.xml import clip
 
 Found = tuple[list[str], str]  # the names of what was found, and what happens to it
 
@@ -27,7 +35,8 @@ def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
     for b in sorted(meshed.unknown):
         notes.append(
             Note(
-                f"static body {bodies[b]!r} takes its mass from a mesh that is not there: massless"
+                f"static body {bodies[b]!r} takes its mass from a mesh and is massless here; the "
+                f"mesh {meshed.unknown[b]}"
             )
         )
     notes += [Note(f"MuJoCo warns: {m}") for m in compiled.messages if "deprecated" not in m]
@@ -48,6 +57,25 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
         if node.tag == "replicate":
             count = node.attributes.get("count", "1")
             notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
+    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in _flags(model)]
+    keys = [node for node in nodes if node.tag == "key"]
+    if keys:
+        names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
+        notes.append(
+            Note(f"keyframes are not read; pass q yourself: {listing(names)}", keys[0].where)
+        )
+    for node in nodes:
+        if node.tag == "attach":
+            part = node.attributes.get("body", node.attributes.get("frame", ""))
+            model_name = node.attributes.get("model")
+            what = "the model" if model_name is None else f"model {clip(model_name)!r}"
+            notes.append(
+                Note(
+                    f"<attach> puts {f'{clip(part)!r} of ' if part else ''}{what} here, names "
+                    f"begin with {clip(node.attributes.get('prefix', ''))!r}",
+                    node.where,
+                )
+            )
     free = [n for j, n in enumerate(joint_names(model)) if int(model.jnt_type[j]) == FREE]
     if free:
         notes.append(
@@ -74,8 +102,10 @@ def _names(model: Any, kind: str, ids: Sequence[int]) -> list[str]:
 
 def _equality(c: Compiled) -> Found:
     m = c.model
+    if disabled(m, "EQUALITY", "CONSTRAINT"):
+        return [], ""
     types = [c.mujoco.mjtEq(int(t)).name.removeprefix("mjEQ_").lower() for t in m.eq_type]
-    names = [m.equality(e).name or f"{types[e]} {e}" for e in range(m.neq)]
+    names = [m.equality(e).name or f"{types[e]} {e}" for e in range(m.neq) if m.eq_active0[e]]
     return names, "equality constraints are ignored, joints stay independent"
 
 
@@ -93,12 +123,14 @@ def _gravcomp(c: Compiled) -> Found:
 
 def _springs(c: Compiled) -> Found:
     m = c.model
+    if disabled(m, "SPRING"):
+        return [], ""
     poly = getattr(m, "jnt_stiffnesspoly", None)
     stiff = [
         bool(m.jnt_stiffness[j]) or (poly is not None and poly[j].any()) for j in range(m.njnt)
     ]
     names = [n for n, is_stiff in zip(joint_names(m), stiff, strict=True) if is_stiff]
-    return names, "joint springs (stiffness) are ignored"
+    return names, "joint springs (stiffness, springref) are ignored, tau is without their force"
 
 
 def _curved_damping(c: Compiled) -> Found:
@@ -116,15 +148,34 @@ def _fluid(c: Compiled) -> Found:
     return names, "the medium around the robot (fluid forces) is ignored"
 
 
-def _flags(c: Compiled) -> Found:
-    bits = c.mujoco.mjtDisableBit
-    flags = {"gravity": "GRAVITY", "frictionloss": "FRICTIONLOSS", "damper": "DAMPER"}
+def _flags(model: Any) -> Iterator[tuple[str, str]]:
+    """Flags that switch a force off, and what they do here."""
+    if disabled(model, "GRAVITY"):
+        yield "gravity", "gravity is 0"
+    if disabled(model, "DAMPER"):
+        yield "damper", "joint damping is 0"
+    if disabled(model, "FRICTIONLOSS", "CONSTRAINT"):
+        flag = "frictionloss" if disabled(model, "FRICTIONLOSS") else "constraint"
+        yield flag, "dry friction of joints (frictionloss) is 0"
+    if disabled(model, "SPRING"):
+        yield "spring", "joint springs are off"
+
+
+def _free_dry_friction(c: Compiled) -> Found:
+    m = c.model
+    if disabled(m, "FRICTIONLOSS", "CONSTRAINT"):
+        return [], ""
     names = [
-        flag
-        for flag, bit in flags.items()
-        if c.model.opt.disableflags & int(getattr(bits, f"mjDSBL_{bit}", 0))
+        n
+        for j, n in enumerate(joint_names(m))
+        if int(m.jnt_type[j]) == FREE and m.dof_frictionloss[int(m.jnt_dofadr[j])]
     ]
-    return names, "flags that disable a force are ignored, the force acts (set it to zero yourself)"
+    return names, "dry friction of free joints acts along the axes of the body, not of the world"
+
+
+def _idle_motors(c: Compiled) -> Found:
+    names = [n for n, f in zip(joint_names(c.model), motor_efforts(c.model), strict=True) if f == 0]
+    return names, "motors of these joints give no force (gear or range 0), effort limits are 0"
 
 
 def _actuators(c: Compiled) -> Found:
@@ -159,7 +210,8 @@ FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_springs, "joints"),
     (_curved_damping, "joints"),
     (_fluid, ""),
-    (_flags, ""),
+    (_free_dry_friction, "joints"),
+    (_idle_motors, "actuators"),
     (_actuators, "actuators"),
     (_actuator_inertia, "actuators"),
     (_pairs, "pairs"),

@@ -12,7 +12,9 @@ from pathlib import PurePosixPath
 from kinetree.description.mjcf_nodes import Node, subtree, with_ancestors
 
 # Sections and elements that never enter dynamics, and attributes that point to them.
-DROPPED = frozenset({"visual", "statistic", "size", "custom", "extension", "layer", "lengthrange"})
+DROPPED = frozenset(
+    {"visual", "statistic", "size", "custom", "extension", "layer", "lengthrange", "keyframe"}
+)
 DROPPED_ASSETS = frozenset({"texture", "skin"})
 DROPPED_ATTRIBUTES = frozenset({"texture", "usethread", "meshdir", "texturedir", "assetdir"})
 
@@ -33,47 +35,55 @@ class MeshFile:
     path: str | None
 
 
-def mesh_files(nodes: Sequence[Node]) -> dict[str, MeshFile]:
-    """Mesh assets that need a file or a plugin, by name."""
-    found: dict[str, MeshFile] = {}
-    settings: dict[str, str] = {}
+MeshKey = tuple[int, str, int, str]  # document, file, line and name: a mesh asset as it is written
+
+
+def mesh_key(node: Node) -> MeshKey:
+    """The same for a <mesh> of the file and for what stands in its place when MuJoCo reads it."""
+    return node.document, node.file, node.line, _asset_name(node)
+
+
+def mesh_files(nodes: Sequence[Node]) -> dict[MeshKey, MeshFile]:
+    """Mesh assets that need a file or a plugin."""
+    found: dict[MeshKey, MeshFile] = {}
+    settings: dict[int, dict[str, str]] = {}
     for node in nodes:
         if node.tag == "compiler":
-            settings |= node.attributes
-    folder = settings.get("meshdir", settings.get("assetdir", ""))
+            settings.setdefault(node.document, {}).update(node.attributes)
     for k, node in enumerate(nodes):
         if not _is_outside_mesh(nodes, k):
             continue
-        name, path = _asset_name(node), node.attributes.get("file")
+        path = node.attributes.get("file")
         if path is not None:
+            own = settings.get(node.document, {})
+            folder = own.get("meshdir", own.get("assetdir", ""))
             path = path.replace("\\", "/")
-            if settings.get("strippath") == "true":
+            if own.get("strippath") == "true":
                 path = PurePosixPath(path).name
             path = str(PurePosixPath(folder.replace("\\", "/")) / path)
-        found[name] = MeshFile(node, name, path)
+        found[mesh_key(node)] = MeshFile(node, _asset_name(node), path)
     return found
 
 
 def prepare(
     nodes: Sequence[Node],
     shape: Sequence[tuple[int, int, int]] = TETRAHEDRON,
-    present: Mapping[str, str] | None = None,
+    present: Mapping[MeshKey, str] | None = None,
 ) -> list[Node]:
     """Nodes without files, plugins and appearance.
 
     Args:
         nodes: the expanded document.
         shape: corners of the stand-in for meshes.
-        present: names of meshes whose data are at hand -> the name under which MuJoCo gets them.
+        present: meshes whose data are at hand -> the name under which MuJoCo gets them.
     """
     present = present or {}
-    has_plugin = any(node.tag == "plugin" for node in nodes)
     result: list[Node] = []
     skip_until = 0
     for k, (node, around) in enumerate(with_ancestors(nodes)):
         if k < skip_until:
             continue
-        if _is_dropped(node, around) or (has_plugin and node.tag == "keyframe"):
+        if _is_dropped(node, around):
             skip_until = subtree(nodes, k).stop
             continue
         if node.tag == "mesh" and _is_outside_mesh(nodes, k):
@@ -101,15 +111,15 @@ def _is_dropped(node: Node, around: Sequence[Node]) -> bool:
 
 
 def _stand_in(
-    node: Node, shape: Sequence[tuple[int, int, int]], present: Mapping[str, str]
+    node: Node, shape: Sequence[tuple[int, int, int]], present: Mapping[MeshKey, str]
 ) -> Node:
-    name = _asset_name(node)
+    name, key = _asset_name(node), mesh_key(node)
     kept = ("class", "scale", "refpos", "refquat", "inertia", "maxhullvert")
     attributes = {"name": name} | {k: v for k, v in node.attributes.items() if k in kept}
     if "class" in attributes:
         attributes["class"] = _class_name(attributes["class"])
-    if name in present:
-        return replace(node, attributes=attributes | {"file": present[name]})
+    if key in present:
+        return replace(node, attributes=attributes | {"file": present[key]})
     corners = " ".join(str(x) for corner in shape for x in corner)
     return replace(node, attributes=attributes | {"vertex": corners, "inertia": "convex"})
 
@@ -117,6 +127,8 @@ def _stand_in(
 def _cleaned(node: Node, around: Sequence[Node]) -> Node:
     """The node without what points to dropped elements or to files."""
     tag = node.tag
+    if tag == "model" and around and around[-1].tag == "asset":
+        return node  # the reader put in the name under which MuJoCo gets the other document
     attributes = {
         k: v
         for k, v in node.attributes.items()
@@ -130,6 +142,8 @@ def _cleaned(node: Node, around: Sequence[Node]) -> Node:
     if tag == "plugin":  # of an actuator: it keeps its place and its transmission
         tag = "general"
         attributes = {k: v for k, v in attributes.items() if k not in ("plugin", "instance")}
+        # its law is the plugin's: no motor whose force is known, and any number of states
+        attributes |= {"gaintype": "user", "biastype": "user", "dyntype": "user"}
     if tag == "geom" and attributes.get("type") == "sdf":
         attributes["type"] = "mesh"
     if tag == "hfield" and around and around[-1].tag == "asset":

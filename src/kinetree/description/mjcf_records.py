@@ -6,6 +6,7 @@ screw axis, the point of a ball is the place of a frame.
 """
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kinetree.description.mjcf_compile import Compiled
 from kinetree.description.mjcf_drives import Drive, joint_drives
 from kinetree.description.mjcf_meshes import MeshedModel
 from kinetree.description.mjcf_names import WORLD, body_names, joint_names, unused
+from kinetree.description.mjcf_prepare import MeshFile
 from kinetree.description.records import (
     Body,
     FrameDescription,
@@ -143,9 +145,19 @@ def meshes(meshed: MeshedModel) -> tuple[Mesh, ...]:
         touches = int(model.geom_contype[g]) or int(model.geom_conaffinity[g])
         x, y, z = (float(s) for s in model.mesh_scale[k])
         kind = "collision" if touches else "visual"
+        path = _from_main(meshed, file)
         link = bodies[int(model.geom_bodyid[g])]
-        result.append(Mesh(link, file.path, T, (x, y, z), kind))
+        result.append(Mesh(link, path, T, (x, y, z), kind))
     return tuple(result)
+
+
+def _from_main(meshed: MeshedModel, file: MeshFile) -> str:
+    """Path of a mesh as seen from the folder of the main file."""
+    path, folder, main = file.path or "", meshed.folders[file.node.document], meshed.folders[0]
+    if folder == main:
+        return path
+    inside = folder.is_relative_to(main)
+    return PurePath(folder.relative_to(main) if inside else folder.resolve(), path).as_posix()
 
 
 def places(compiled: Compiled) -> tuple[dict[int, str], dict[int, str]]:

@@ -169,7 +169,6 @@ NOT_HONOURED = {
     "tendon": (f"<tendon>{CORD}</tendon>", "tendon armature cord"),
     "fluid": ('<option density="1.2"/>', "fluid density"),
     "servo": (f"<actuator>{SERVO}</actuator>", "actuators gains servo"),
-    "flag": ('<option><flag gravity="disable"/></option>', "flag gravity"),
     "plugin": ('<extension><plugin plugin="a.b"/></extension>', "plugin a.b"),
 }
 NOT_HONOURED_INSIDE = {

@@ -143,3 +143,30 @@ def test_a_visual_mesh_that_muJoCo_discards_does_not_matter(tmp_path):
     top = '<compiler discardvisual="true"/>' + ASSET
     geom = '<geom type="mesh" mesh="shape" contype="0" conaffinity="0" group="2"/>'
     assert read(tmp_path, model(geom, top=top)).links[1].bodies[0].m == 1
+
+
+def test_a_mesh_outside_the_folder_does_not_matter_where_only_static_bodies_use_it(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "shape.stl").write_bytes(tetrahedron())
+    static = f'<body name="stand">{GEOM}</body>'
+    text = model(GEOM, top='<compiler meshdir="../meshes"/>' + ASSET)
+    text = text.replace("<worldbody>", f"<worldbody>{static}")
+    robot = read(home, text)
+    (note,) = [note for note in robot.warnings if "'stand'" in note.text]
+    assert "massless" in note.text and "outside" in note.text
+    assert f"folder {str(tmp_path / 'meshes')!r} in folders=" in note.text
+    assert robot.links[1].bodies == () and robot.links[2].bodies[0].m == 1
+
+
+def test_a_moving_body_whose_mesh_lies_outside_is_told_which_folder_to_pass(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    meshes = tmp_path / "meshes"
+    meshes.mkdir()
+    (meshes / "shape.stl").write_bytes(tetrahedron())
+    text = model(top='<compiler meshdir="../meshes"/>' + ASSET, body=FROM_MESH)
+    with pytest.raises(ParseError, match=r"body 'b1' .*outside") as caught:
+        read(home, text)
+    assert f"pass the folder {str(meshes)!r} in folders=" in str(caught.value)
+    assert read(home, text, folders=[meshes]).links[1].bodies[0].m == pytest.approx(1000 / 6)
