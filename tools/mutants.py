@@ -27,6 +27,7 @@ from planted.reach import Reach, Statements, statements_of
 from planted.trial import Bench, Project, Result, copy_project, import_heavy, reach_of_tests
 
 REQUIRED = 0.9
+NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
 # tests of a folder beside tests/unit/FOLDER
 TESTS = {
     "simulate": (
@@ -215,11 +216,22 @@ def _try(
 
 
 def _order(numbers: set[int], usable: dict[str, Reach]) -> list[str]:
-    """Return the tests that ran one of the statements, the fastest first, then their neighbours."""
-    touching = {name for name, reach in usable.items() if reach.touches(numbers)}
+    """Return the tests that ran one of the statements, the fastest first, then some neighbours.
+
+    A neighbour in the same file may need the statement although an earlier test ran it for both.
+    """
+
+    def quick(name: str) -> tuple[float, str]:
+        return usable[name].seconds, name
+
+    touching = sorted((name for name, x in usable.items() if x.touches(numbers)), key=quick)
     files = {name.split("::")[0] for name in touching}
-    near = [name for name in usable if name.split("::")[0] in files]
-    return sorted(near, key=lambda name: (name not in touching, usable[name].seconds, name))
+    tests, spent = list(touching), 0.0
+    for name in sorted((x for x in usable if x.split("::")[0] in files), key=quick):
+        spent += usable[name].seconds
+        if name not in touching and spent <= NEIGHBOURS:
+            tests.append(name)
+    return tests
 
 
 def _failing_without_fault(bench: Bench, tests: set[str]) -> set[str]:
