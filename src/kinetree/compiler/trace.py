@@ -86,17 +86,19 @@ class TracedScalar:
     def __ne__(self, other: object) -> NoReturn:
         refuse("cannot be compared")
 
-    def __lt__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+    # a comparison is 1 where it is true and 0 elsewhere, for `where`; NaN compares as false
 
-    def __le__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+    def __lt__(self, other: Any) -> Any:
+        return compared(reflected_difference(self, other))
 
-    def __gt__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+    def __gt__(self, other: Any) -> Any:
+        return compared(binary("sub", self, other))
 
-    def __ge__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+    def __le__(self, other: Any) -> Any:
+        return either(self < other, reflected_difference(self, other))
+
+    def __ge__(self, other: Any) -> Any:
+        return either(self > other, binary("sub", self, other))
 
     def __abs__(self) -> NoReturn:
         refuse("has no abs()")
@@ -138,6 +140,30 @@ def reflected(op: str, x: TracedScalar, other: Any) -> Any:
         builder = x.builder
         return TracedScalar(builder, builder.apply(op, (builder.constant(float(other)), x.node)))
     return NotImplemented
+
+
+def reflected_difference(x: TracedScalar, other: Any) -> Any:
+    """`other - x` for a number or a traced scalar."""
+    found = binary("sub", x, other)
+    return found if found is NotImplemented else operand_of(x, other) - x
+
+
+def operand_of(x: TracedScalar, other: Any) -> TracedScalar:
+    """A number or a traced scalar as a traced scalar of the trace of x."""
+    return TracedScalar(x.builder, operand(x.builder, other))
+
+
+def compared(difference: Any) -> Any:
+    """1 where the difference is above 0, 0 elsewhere."""
+    return difference if difference is NotImplemented else where(difference, 1, 0)
+
+
+def either(strict: Any, difference: Any) -> Any:
+    """1 where a strict comparison is true or the difference is 0; 0 where it is NaN."""
+    if strict is NotImplemented:
+        return strict
+    equal = 1 - sign(difference) * sign(difference)  # NaN where the difference is
+    return where(equal, 1, strict)
 
 
 def unary(op: str, x: TracedScalar) -> TracedScalar:

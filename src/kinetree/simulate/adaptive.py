@@ -11,16 +11,21 @@ from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.simulate.events import read_events
 from kinetree.simulate.feed import Feed
-from kinetree.simulate.flight import Flight, Seen
 from kinetree.simulate.inputs import Setup
+from kinetree.simulate.integration import STUCK, Integration, Seen
 from kinetree.simulate.loop import Outcome
 from kinetree.simulate.progress import Progress
+from kinetree.simulate.rollouts import Rollouts
 from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import rubbing
-from kinetree.simulate.system import Actors, make_system
-from kinetree.simulate.trip import Trip
-from kinetree.simulate.velocity import normalised
+from kinetree.simulate.switches import Breaks, merged, python_breaks, time_switches, traced_activity
+from kinetree.simulate.system import Actors, System, make_system
 from kinetree.simulate.watch import Bound, watch_graph
+
+# The default of max_step is the duration over this number. It bounds what a step can pass over
+# where nothing moves, and neither a switch nor a sample shows that something is going to.
+FEWEST = 25
+FEWEST_BY_PYTHON = 100  # forces from Python may depend on t in ways that cannot be found before
 
 
 class AdaptiveSteps:
@@ -46,10 +51,10 @@ class AdaptiveSteps:
         tolerances: tuple[float, float],
         events: Any,
         progress: Progress,
-        stop: bool,
+        max_step: float | None = None,
         seen: Seen | None = None,
     ) -> tuple[Outcome, dict[str, Any]]:
-        """From setup.x0 over `times`, which begin at 0; `seen` is told of every step."""
+        """From setup.x0 over `times`, which begin at 0; `seen` is given every accepted step."""
         listed = read_events(events)
         if setup.batch and any(event.terminal for event in listed):
             raise InputError(
@@ -57,65 +62,75 @@ class AdaptiveSteps:
                 "different times; give one rollout, or an event that is not terminal."
             )
         feed = self.with_modes(setup.feed, ())
-        trip = Trip(self.system, self.actors, feed, setup.batch, len(setup.x0), self.dry)
-        flight = Flight(
-            slope=trip.slope,
-            normal=lambda x: normalised(self.space.model, x),
-            cut=trip.cut,
-            guarded=trip.guarded,
-            modes=trip.modes,
+        rollouts = Rollouts(self.system, self.actors, feed, setup.batch, len(setup.x0), self.dry)
+        integration = Integration(
+            rollouts=rollouts,
             outputs=times,
-            breaks=breaks(trip.feed, times),
+            breaks=breaks(self.system, feed, float(times[-1])),
             rtol=tolerances[0],
             atol=tolerances[1],
-            split=self.space.split,
+            max_step=self.longest(float(times[-1])) if max_step is None else max_step,
             events=listed,
             seen=seen,
         )
-        trip.start(setup.x0)
-        flight.begin(setup.x0, self.dry)
-        while flight.alive.any():
-            flight.advance()
-            progress.update(float(flight.t[flight.alive].min(initial=times[-1])))
-        return self.outcome(trip, flight, setup)
+        integration.begin(setup.x0)
+        while integration.alive.any():
+            integration.advance()
+            t = integration.t[integration.alive].min(initial=times[-1])
+            progress.update(float(t))
+        return self.outcome(integration, setup)
 
-    def outcome(self, trip: Trip, flight: Flight, setup: Setup) -> tuple[Outcome, dict[str, Any]]:
-        """Accelerations and forces of every result, margins, and what was met on the way."""
-        ended = float(flight.ended.min())
-        times = flight.outputs[flight.outputs <= ended]
-        x = flight.result[: len(times)]
-        k, y = trip.evaluate(times, x, flight.kept[: len(times)])
-        (w,) = interpret(self.watch, x, k[..., : self.space.rates], y[..., : self.space.model.n])
+    def longest(self, duration: float) -> float:
+        """The default of max_step, s."""
+        return duration / (FEWEST_BY_PYTHON if self.system.graph is None else FEWEST)
+
+    def outcome(self, run: Integration, setup: Setup) -> tuple[Outcome, dict[str, Any]]:
+        """Records of every result, margins to the limits, and what was found on the way."""
+        ended = float(run.ended.min())
+        count = int(np.searchsorted(run.outputs, ended, "right"))
+        x, k, y = (found[:count] for found in (run.result, run.rates, run.forces))
+        nq, n = self.space.model.nq, self.space.model.n
+        (w,) = interpret(self.watch, x, k[..., : self.space.rates], y[..., :n])
         wrong = np.concatenate(
             [~np.isfinite(x), np.broadcast_to(w < 0, (*x.shape[:2], w.shape[-1]))], -1
         )
         amount = np.concatenate([x, np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)
         found = np.take_along_axis(amount, np.maximum(first, 0)[None], 0)[0]
-        nq, n = self.space.model.nq, self.space.model.n
         q, dq, z = self.space.split(x)
         records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
         records |= {"z": z} if self.space.extra else {}
-        meta: dict[str, Any] = {"steps": flight.steps, "rejected": flight.rejected}
-        if flight.events:
-            meta["events"] = occurrences(flight, setup.batch)
+        meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
+        if run.events:
+            meta["events"] = occurrences(run, setup.batch)
         if np.isfinite(ended):
             meta["ended"] = ended
-        kept = {name: np.ascontiguousarray(x) for name, x in records.items()}
-        return Outcome(kept, first, found), meta
+        if (run.stuck > STUCK).any():
+            meta["stuck"] = float(run.t[run.stuck > STUCK].min())
+        return Outcome(records, first, found), meta
 
 
-def breaks(feed: Feed, times: Array) -> Array:
-    """Times within the run at which an input may jump or bend, and its end."""
-    inner = [source.breaks for source in feed.sampled.values()]
-    found = np.unique(np.concatenate([*inner, np.zeros(0)]))
-    return np.append(found[(found > 0) & (found < times[-1])], times[-1])
+def breaks(system: System, feed: Feed, end: float) -> Breaks:
+    """Times at which an input may jump, bend, or begin or end to change."""
+    found: list[tuple[float, float]] = []
+    for source in feed.sampled.values():
+        found += [(float(t), float(t)) for t in source.breaks]
+        if not len(source.breaks):
+
+            def values(t: Array, source: Any = source) -> Array:
+                parts = source.at(t, np.zeros(len(t), bool))
+                return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
+
+            found += python_breaks(values, end)
+    if system.graph is not None:
+        found += time_switches(system.graph, end) + traced_activity(system.graph, end)
+    return merged(found, end)
 
 
-def occurrences(flight: Flight, batch: tuple[int, ...]) -> tuple[Any, ...]:
-    """What was found, in the order of time."""
+def occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Any, ...]:
+    """The zeros of events, in the order of time."""
     named = []
-    for row, found in flight.found:
+    for row, found in run.found:
         rollout = tuple(int(k) for k in np.unravel_index(row, batch)) if batch else ()
         named.append(replace(found, rollout=rollout))
     return tuple(sorted(named, key=lambda found: found.t))

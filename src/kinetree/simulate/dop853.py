@@ -19,24 +19,40 @@ SAFETY, SHRINK, GROW = 0.9, 0.333, 6.0  # of the next step's length, as in Haire
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step: where it began and ended, and its rates (stages, B, x), the last at its end."""
+    """A step: where it began and ended, and its rates (stages, B, x), the last at its end.
+
+    No rate is evaluated after `until`, (B,), where t + h may lie by rounding: forces may jump
+    there.
+    """
 
     t: Array
     h: Array
     x: Array
     end: Array
     rates: list[Array]
+    until: Array
+
+    def of(self, rows: Array) -> "Step":
+        """The step of some of its rollouts."""
+        t, h, x, end, until = (a[rows] for a in (self.t, self.h, self.x, self.end, self.until))
+        return Step(t, h, x, end, [k[rows] for k in self.rates], until)
+
+    def times(self, rows: Array, share: Array) -> Array:
+        """The times at shares of the step of some rollouts."""
+        return np.minimum(self.t[rows] + share * self.h[rows], self.until[rows])
 
 
-def take(slope: Slope, t: Array, h: Array, x: Array, k: Array) -> Step:
+def take(slope: Slope, t: Array, h: Array, x: Array, k: Array, until: Array | None = None) -> Step:
     """A step from (t, x) with rate k there."""
+    until = np.full(len(t), np.inf) if until is None else until
     rates, end = [k], x
     column = h[:, None]
     for i in range(1, STAGES):
-        rates.append(slope(t + C[i] * h, x + column * weighted(A[i], rates), C[i] == 1))
+        at = np.minimum(t + C[i] * h, until)
+        rates.append(slope(at, x + column * weighted(A[i], rates), C[i] == 1))
     end = x + column * weighted(B, rates)
-    rates.append(slope(t + h, end, True))
-    return Step(t, h, x, end, rates)
+    rates.append(slope(np.minimum(t + h, until), end, True))
+    return Step(t, h, x, end, rates, until)
 
 
 def weighted(weights: Mapping[int, float], rates: Sequence[Array]) -> Array:
@@ -93,6 +109,17 @@ class Dense:
             y = (y + part[rows]) * (share if i % 2 == 0 else 1 - share)[:, None]
         return y + self.step.x[rows]
 
+    def rate(self, rows: Array, share: Array) -> Array:
+        """Time derivatives of those states, (K, x)."""
+        y = np.zeros((len(rows), self.step.x.shape[-1]))
+        slope = np.zeros_like(y)
+        for i, part in enumerate(reversed(self.parts)):
+            times, sign = (share, 1) if i % 2 == 0 else (1 - share, -1)
+            y = y + part[rows]
+            slope = slope * times[:, None] + sign * y
+            y = y * times[:, None]
+        return slope / self.step.h[rows, None]
+
 
 def dense(slope: Slope, step: Step) -> Dense:
     """The values between; three further rates are needed."""
@@ -100,7 +127,7 @@ def dense(slope: Slope, step: Step) -> Dense:
     column = step.h[:, None]
     for i in range(STAGES + 1, STAGES + 4):
         state = step.x + column * weighted(A[i], rates)
-        rates.append(slope(step.t + C[i] * step.h, state, False))
+        rates.append(slope(np.minimum(step.t + C[i] * step.h, step.until), state, False))
     move = step.end - step.x
     parts = [
         move,

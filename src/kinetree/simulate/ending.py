@@ -3,7 +3,7 @@
 The same on a CPU and on a GPU, whose arrays stay where they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,7 +41,7 @@ def conclude(
     lost = [v for v in noted if v.by is None]
     wrong = noted if limits == "stop" else lost
     if wrong and (limits == "stop" or not batch):
-        error = SimulationError(explanation(wrong[0], meta["method"], len(wrong)))
+        error = SimulationError(explanation(wrong[0], meta, len(wrong)))
         before = finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
         if before:
             error.trajectory = record(before)
@@ -84,12 +84,18 @@ def hold_lost(outcome: Outcome, count: int, lost: Sequence[Violation], batch: An
             x[end:, b] = x[end - 1, b] if name in ("q", "z") and end else 0
 
 
-def explanation(first: Violation, method: str, count: int) -> str:
+def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
     """Why a simulation ended, and the way out."""
     more = f" ({count} such events in all)" if count > 1 else ""
     if first.by is not None:
         way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
-    elif method == ADAPTIVE:
+    elif "stuck" in meta:
+        way = (
+            f"Near t = {meta['stuck']:.9g} s the steps became too short to go on: forces jump back "
+            "and forth there, or change without end. Describe dry friction as the robot's own "
+            "(with_friction), make the law smooth about its switch, or take method='rk4'."
+        )
+    elif meta["method"] == ADAPTIVE:
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
         way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."

@@ -40,6 +40,11 @@ class Outcome:
     first: Array
     amount: Array
 
+    def thinned(self, kept: Array) -> "Outcome":
+        """The outcome with some rows of its records, in memory of their own."""
+        records = {name: np.ascontiguousarray(x[kept]) for name, x in self.records.items()}
+        return Outcome(records, self.first, self.amount)
+
 
 class FixedSteps:
     """A system and a method, ready to run."""

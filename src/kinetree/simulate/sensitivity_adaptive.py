@@ -17,13 +17,13 @@ from kinetree.arrays import Array
 from kinetree.simulate.adaptive import AdaptiveSteps
 from kinetree.simulate.dop853 import Slope, dense, take
 from kinetree.simulate.inputs import Setup
+from kinetree.simulate.rollouts import Rollouts
 from kinetree.simulate.sensitivity_chain import Inside
 from kinetree.simulate.sensitivity_flow import Flow
 from kinetree.simulate.sensitivity_inputs import Given, Input, Numbers, Weights, sample_numbers
 from kinetree.simulate.sensitivity_log import Steps
 from kinetree.simulate.sensitivity_rest import without_slope
 from kinetree.simulate.sensitivity_tangents import TangentMaps
-from kinetree.simulate.trip import Trip
 
 SCRATCH = 2**22  # numbers that a block of steps may take
 RATES = 20  # arrays of the size of all changes that a step holds
@@ -39,10 +39,10 @@ class AdaptiveRun:
         self.flow = Flow(self.space, setup.actors, feed, inputs)
         self.maps = TangentMaps(self.space)
 
-    def trip(self, setup: Setup) -> Trip:
+    def rollouts(self, setup: Setup) -> Rollouts:
         """The numbers that rollouts are given."""
         feed, count = self.steps.with_modes(setup.feed, ()), len(setup.x0)
-        return Trip(self.steps.system, setup.actors, feed, setup.batch, count, self.steps.dry)
+        return Rollouts(self.steps.system, setup.actors, feed, setup.batch, count, self.steps.dry)
 
     def all(
         self, steps: Steps, setup: Setup, given: Given, times: Array, inputs: Sequence[Input]
@@ -52,7 +52,7 @@ class AdaptiveRun:
         Rollouts with fewer steps than K, the most, stand still: A is 1 and B is 0.
         """
         count, N, C = len(setup.x0), self.space.rates, self.flow.columns
-        trip, K = self.trip(setup), int(steps.number.max()) + 1
+        rollouts, K = self.rollouts(setup), int(steps.number.max()) + 1
         samples = [x for x in inputs if x.weights is not None]
         numbers = [sample_numbers(getattr(given, x.name)) for x in samples]
         pairs = zip(samples, numbers, strict=True)
@@ -65,7 +65,7 @@ class AdaptiveRun:
             part = np.arange(begin, min(begin + block, len(steps.t)))
             rows, (which, result) = steps.rollout[part], steps.results(part, len(times))
             signals = [(at, own[part]) for at, own in zip(numbers, first, strict=True)]
-            slope = self.slope(trip, rows, steps.modes[part], signals)
+            slope = self.slope(rollouts, rows, steps.modes[part], signals)
             ends, between = self.block(steps, part, slope, which, times[result])
             found[steps.number[part], rows], inside[result, rows[which]] = ends, between
             step[result, rows[which]] = steps.number[part][which]
@@ -78,18 +78,22 @@ class AdaptiveRun:
         return A.reshape(K, *setup.batch, N, N), shaped, Inside(step, P, Q), weights
 
     def slope(
-        self, trip: Trip, rows: Array, modes: Array, signals: Sequence[tuple[Numbers, Array]]
+        self,
+        rollouts: Rollouts,
+        rows: Array,
+        modes: Array,
+        signals: Sequence[tuple[Numbers, Array]],
     ) -> Slope:
         """Rates of states x with those of their changes behind them, (S, x + columns x)."""
-        p, size = trip.params[rows], self.space.size
-        p[:, trip.at_end] = modes
+        p, size = rollouts.params[rows], self.space.size
+        p[:, rollouts.at_end] = modes
 
         def slope(t: Array, z: Array, ends: bool) -> Array:
             x, dx = z[:, :size], z[:, size:].reshape(len(z), -1, size)
-            s = trip.signals(t, ends, rows)
+            s = rollouts.signals(t, ends, rows)
             late = np.full(len(t), ends)
             ds = self.flow.by_samples([at(t, late) - first for at, first in signals])
-            k, _ = trip.system.rate(t, x, p, s)
+            k, _ = rollouts.system.rate(t, x, p, s)
             dk = self.flow.changes(t, x, p, s, dx, ds)
             return np.concatenate([k, dk.reshape(len(z), -1)], -1)
 
@@ -103,7 +107,7 @@ class AdaptiveRun:
         dx = np.zeros((len(x), self.flow.columns, self.space.size))
         dx[:, : self.space.rates] = self.maps.out(x).swapaxes(-1, -2)
         z = np.concatenate([x, dx.reshape(len(x), -1)], -1)
-        step = take(slope, t, h, z, slope(t, z, False))
+        step = take(slope, t, h, z, slope(t, z, False), steps.until[part])
         ends = self.tangents(step.end, x)
         if not len(which):
             return ends, np.zeros((0, *ends.shape[1:]))

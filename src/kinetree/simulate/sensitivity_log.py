@@ -1,4 +1,4 @@
-"""StepLog: the steps that an adaptive run accepts, as a flight tells of them."""
+"""StepLog: a record of the steps that an adaptive run accepts."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,12 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.simulate.dop853 import Step
 from kinetree.simulate.sliding import Dry
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """S accepted steps: rollout and number within it, t and h, all (S,).
+    """S accepted steps: rollout and number within it, t, h and the next break, all (S,).
 
     done, due: results before and after the step. x: where it begins, (S, x). modes: of joints with
     dry friction, (S, d). cut: whether dry friction ended it early.
@@ -23,6 +22,7 @@ class Steps:
     number: Array
     t: Array
     h: Array
+    until: Array
     done: Array
     due: Array
     x: Array
@@ -39,26 +39,35 @@ class Steps:
 
 @dataclass(eq=False)
 class StepLog:
-    """What a flight has told."""
+    """Collects the accepted steps of an integration."""
 
     parts: list[tuple[Array, ...]] = field(default_factory=list)
 
     def __call__(
-        self, rows: Array, step: Step, good: Array, due: Array, cut: Array, modes: Array
+        self,
+        rows: Array,
+        t: Array,
+        h: Array,
+        until: Array,
+        due: Array,
+        x: Array,
+        modes: Array,
+        cut: Array,
     ) -> None:
-        """One step of some rollouts, of which some are accepted."""
-        parts = (rows, step.t, step.h, due, step.x, modes, cut)
-        self.parts.append(tuple(x[good] for x in parts))
+        """One accepted step of some rollouts."""
+        self.parts.append((rows, t, h, until, due, x, modes, cut))
 
     def steps(self, count: int) -> Steps:
         """All steps of so many rollouts, in the order in which they were taken."""
-        rollout, t, h, due, *rest = (np.concatenate(x) for x in zip(*self.parts, strict=True))
+        rollout, t, h, until, due, *rest = (
+            np.concatenate(x) for x in zip(*self.parts, strict=True)
+        )
         number, done = np.zeros_like(due), np.ones_like(due)
         for row in range(count):
             own = np.flatnonzero(rollout == row)
             number[own] = np.arange(len(own))
             done[own[1:]] = due[own[:-1]]
-        return Steps(rollout, number, t, h, done, due, *rest)
+        return Steps(rollout, number, t, h, until, done, due, *rest)
 
 
 def check_complete(steps: Steps, batch: tuple[int, ...], count: int, results: int) -> None:

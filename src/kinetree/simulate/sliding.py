@@ -2,7 +2,7 @@
 
 Within a mode the equations are smooth, so that a method of high order keeps its order. A sliding
 joint whose rate reaches zero, and a held one whose force exceeds its friction, end the mode; then
-joints at rest are locked and released again until forces and motions agree.
+the modes of all joints at rest are found together, so that forces and motions agree.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,9 @@ from kinetree.arrays import Array
 from kinetree.model import Model
 from kinetree.scalars import absolute
 from kinetree.simulate.stiction import dry_friction, rubbing, slip, solve_in, without_dry_friction
+from kinetree.simulate.watch import SimulationError
+
+SLACK = 5e-10  # of the friction both ways together: a held joint is released that much late
 
 
 def accelerations_in_mode(
@@ -43,16 +46,37 @@ def accelerations_in_mode(
 
 @dataclass(frozen=True, eq=False)
 class Dry:
-    """Which entries of dq rub, and how much friction can give, (B, d) each way."""
+    """Which entries of dq have dry friction, and how much it can give, (B, d) each way."""
 
     dofs: Array
     plus: Array
     minus: Array
 
-    def guards(self, rows: Array, mode: Array, dq: Array, friction: Array) -> Array:
-        """(K, d), negative where a mode has ended."""
-        held = np.minimum(self.plus[rows] - friction, friction + self.minus[rows])
-        return np.where(mode == 0, held, mode * dq[:, self.dofs])
+    def slack(self, row: int) -> Array:
+        """Force beyond the most that friction can give at which a held joint is released, (d,)."""
+        return SLACK * (self.plus[row] + self.minus[row])
+
+    def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
+        """Functions of states (K, ...) that are positive in a mode, (K, G), and end it at zero.
+
+        A sliding joint has one: its rate, which may pass zero by `slow`. A held one has two: how
+        far its friction is from the most that it can give either way.
+        """
+        held, slack = np.flatnonzero(mode == 0), self.slack(row)
+        slides = np.flatnonzero(mode != 0)
+        f = friction[:, held]
+        return np.concatenate(
+            [
+                mode[slides] * dq[:, self.dofs[slides]] + slow,
+                self.plus[row, held] - f + slack[held],
+                f + self.minus[row, held] + slack[held],
+            ],
+            -1,
+        )
+
+    def stopped(self, mode: Array, dq: Array) -> Array:
+        """Sliding joints whose rate, (n,), has reached zero or passed it."""
+        return self.dofs[(mode != 0) & (mode * dq[self.dofs] <= 0)]
 
 
 def dry_of(
@@ -74,26 +98,46 @@ def dry_of(
     return Dry(dofs, pairs[..., 0], pairs[..., 1])
 
 
-def settle_modes(
+def consistent_modes(
     dry: Dry,
     row: int,
     dq: Array,
     evaluate: Callable[[Array], tuple[Array, Array]],
 ) -> Array:
-    """Modes, (d,), from the rates of one rollout; evaluate(mode) gives ddq and friction.
+    """Modes, (d,), in which forces and motions of all joints agree; for the rates of one rollout.
 
-    Joints at rest are held first. Those that friction cannot hold are let go, until the rest can
-    be; one that would then move against its own force is held after all.
+    Of the joints at rest, each is either held by no more than its friction can give, or moves the
+    way that its friction resists. For a positive definite mass matrix there is exactly one such
+    motion. It is found by changing all joints that disagree, and where that does not lower their
+    number three times in a row, only the first of them, which always ends (Judice and Pires,
+    Computers & Operations Research 21, 1994).
+
+    evaluate(mode) gives ddq and the friction of each joint.
     """
     still = dq[dry.dofs] == 0
     mode = np.where(still, 0.0, np.sign(dq[dry.dofs]))
-    for _ in range(len(mode)):
-        _, friction = evaluate(mode)
-        slips = still & (mode == 0)
-        up, down = friction > dry.plus[row], friction < -dry.minus[row]
-        new = np.where(slips & up, 1.0, np.where(slips & down, -1.0, mode))
-        if (new == mode).all():
+    slack = dry.slack(row) / 2
+    fewest, patience = len(mode) + 1, 3
+    for _ in range(50 + 10 * len(mode)):
+        ddq, friction = evaluate(mode)
+        held = still & (mode == 0)
+        up = held & (friction > dry.plus[row] + slack)
+        down = held & (friction < -dry.minus[row] - slack)
+        back = still & (mode * ddq[dry.dofs] < 0)
+        wrong = np.flatnonzero(up | down | back)
+        if not len(wrong):
             return mode
-        mode = new
-    ddq, _ = evaluate(mode)
-    return np.where(still & (mode * ddq[dry.dofs] < 0), 0.0, mode)
+        if len(wrong) < fewest:
+            fewest, patience = len(wrong), 3
+        elif patience > 0:
+            patience -= 1
+        else:
+            wrong = wrong[:1]
+        new = np.where(up, 1.0, np.where(down, -1.0, 0.0))
+        mode = mode.copy()
+        mode[wrong] = new[wrong]
+    raise SimulationError(
+        f"no motion was found in which the dry friction of joints {dry.dofs[still].tolist()} "
+        "(entries of dq) agrees with their forces; expected a positive definite mass matrix. Look "
+        "for links of no mass or of extreme masses."
+    )

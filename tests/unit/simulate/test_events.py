@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kinetree as kt
+import kinetree.errors
 from kinetree.simulate import event
-from kinetree.simulate.events import locate
 
 
 def cart():
@@ -62,6 +64,114 @@ def test_events_of_a_batch_name_their_rollouts():
     assert found == {(0,): pytest.approx(1.0), (1,): pytest.approx(0.5)}
 
 
-def test_locate_finds_roots_to_rounding():
-    assert locate(lambda x: x**3 - 0.2, 0.0, 1.0) == pytest.approx(0.2 ** (1 / 3), rel=1e-14)
-    assert locate(lambda x: np.arctan(50 * (x - 0.9)), 0.0, 1.0) == pytest.approx(0.9, rel=1e-14)
+def sledge(coulomb):
+    return kt.Robot(
+        kt.Builder("sledge")
+        .link("base")
+        .link("sledge", m=2.0, I_com=np.eye(3))
+        .joint(
+            "rail", "prismatic", "base", "sledge", axis=(1, 0, 0),
+            friction=kt.Friction(coulomb=coulomb),
+        )
+        .build()
+    )  # fmt: skip
+
+
+def times(motion):
+    return [x.t for x in motion.meta["events"]]
+
+
+def test_an_event_before_the_end_of_a_slide_has_its_own_time():
+    """x = 1.5 t - 0.75 t^2 is 0.45 at t = 1 - sqrt(0.4); friction cuts the step at t = 1."""
+    motion = sledge(3.0).simulate(
+        [0.0], [1.5], duration=4.0, max_step=4.0, events=lambda t, q, dq: q[0] - 0.45
+    )
+    assert times(motion) == pytest.approx([1 - np.sqrt(0.4)], abs=1e-12)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_two_zeros_within_one_step_are_found(terminal):
+    """x = t - t^2 passes 0.2499 twice about t = 0.5, in a step of 2 s."""
+    motion = cart().simulate(
+        [0.0], [1.0], tau=[-2.0], duration=2.0, max_step=2.0,
+        events=event(lambda t, q, dq: q[0] - 0.2499, terminal=terminal),
+    )  # fmt: skip
+    expected = [0.49, 0.51]
+    assert motion.meta["steps"] < 20
+    assert times(motion) == pytest.approx(expected[: 1 if terminal else 2], abs=1e-10)
+    if terminal:
+        assert motion.meta["ended"] == times(motion)[0]
+
+
+def test_many_zeros_in_long_steps():
+    """sin(20 x) of a cart at 1 m/s: a zero every pi / 20 s, many to a step."""
+    motion = cart().simulate(
+        [0.01], [1.0], duration=6.0, max_step=6.0, events=lambda t, q, dq: np.sin(20 * q[0])
+    )
+    expected = np.arange(1, 39) * np.pi / 20 - 0.01
+    assert times(motion) == pytest.approx(expected[expected < 6.0], abs=1e-9)
+
+
+def test_an_event_of_the_rate_is_found_once_where_a_joint_stops():
+    motion = sledge(3.0).simulate([0.0], [1.5], duration=4.0, events=lambda t, q, dq: dq[0])
+    assert times(motion) == pytest.approx([1.0], abs=1e-9)
+
+
+def test_a_zero_at_the_end_of_a_step_is_not_lost_either_way():
+    """Steps end at 0.5 and 1.0, where the signal bends and the cart stands at the mark."""
+    tau = kt.simulate.signal([0.0, 0.5, 1.0], np.zeros((3, 1)), "hold")
+    for way in (1.0, -1.0):
+        motion = cart().simulate(
+            [0.0], [way], tau=tau, duration=2.0,
+            events=[lambda t, q, dq, c=c * way: q[0] - c for c in (0.5, 1.0)],
+        )  # fmt: skip
+        assert times(motion) == pytest.approx([0.5, 1.0], abs=1e-12)
+
+
+def test_events_get_arrays_that_they_cannot_change():
+    def greedy(t, q, dq):
+        q[0] = 0
+        return 1.0
+
+    with pytest.raises(ValueError, match="read-only"):
+        cart().simulate([0.0], [1.0], duration=1.0, events=greedy)
+
+
+def test_an_event_that_is_not_a_number_is_named():
+    with pytest.raises(kt.errors.InputError, match="event 'lost' returned NaN at t = 0"):
+        cart().simulate(
+            [0.0], duration=1.0, events=event(lambda t, q, dq: float("nan"), name="lost")
+        )
+    with pytest.raises(kt.errors.InputError, match=r"returned array\(.*expected a number"):
+        cart().simulate([0.0], duration=1.0, events=lambda t, q, dq: np.zeros(2))
+
+
+def test_events_change_no_sample():
+    def run(**options):
+        return cart().simulate([1.0], controller=spring, duration=2.0, **options)
+
+    plain = run()
+    watched = run(events=[middle, lambda t, q, dq: np.sin(9 * q[0])])
+    assert np.array_equal(plain.q, watched.q) and np.array_equal(plain.dq, watched.dq)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=8, deadline=None)
+def test_all_crossings_of_random_cosines(seed):
+    """A spring's motion A cos(w t + p) passes levels at times that are known in closed form."""
+    rng = np.random.default_rng(seed)
+    w, size, phase = rng.uniform(1, 12), rng.uniform(0.3, 2), rng.uniform(0, 2 * np.pi)
+    level = size * rng.uniform(-0.95, 0.95)
+    motion = cart().simulate(
+        [size * np.cos(phase)], [-size * w * np.sin(phase)], duration=8.0,
+        controller=lambda t, q, dq: -(w**2) * q, max_step=8.0, rtol=1e-10, atol=1e-12,
+        events=lambda t, q, dq: q[0] - level,
+    )  # fmt: skip
+    turn = np.arange(-1, 40) * 2 * np.pi
+    angles = np.sort(
+        np.concatenate([turn + np.arccos(level / size), turn - np.arccos(level / size)])
+    )
+    expected = (angles - phase) / w
+    expected = expected[(expected > 1e-7) & (expected < 8.0 - 1e-7)]
+    found = np.array([t for t in times(motion) if 1e-7 < t < 8.0 - 1e-7])
+    assert found == pytest.approx(expected, abs=1e-6)

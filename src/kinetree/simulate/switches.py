@@ -1,0 +1,327 @@
+"""Times at which forces jump or bend, found before a simulation, so that steps can end there.
+
+Choices by time alone, such as `where(t > 3, ...)`, stand in the traced graph as conditions that
+depend on t and on nothing else. Interval arithmetic shows on which stretches of time a condition
+keeps its sign; the others are halved until two neighbouring floating-point numbers are left, one
+before the switch and one after it.
+
+Functions of time that are smooth but short, and functions that cannot be traced, are sampled: where
+they begin and end to change, a step ends too, so that none passes over them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.arrays import Array
+from kinetree.compiler.graph import Graph, Node
+from kinetree.compiler.interpret import FLOATS
+
+MOST = 20_000  # stretches of time that are halved at once, about the number of switches found
+SAMPLES = 8192  # of a traced function of time over the simulation
+PYTHON_SAMPLES = 2048  # of one that only Python can run
+ACTIVE = 1e-6  # of its range: a smaller change from sample to sample is none
+TURN = 24  # samples: a shorter rest is none
+JUMP = 1e-3  # of its range: a larger one is looked at for a jump
+EPS = np.finfo(float).eps
+
+Interval = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Breaks:
+    """Times at which a step ends, increasing: the last time before, the first one after, (K,).
+
+    They are neighbours where a condition decides, and equal where an input is told which side it
+    is on. The last break is the end of the simulation.
+    """
+
+    before: Array
+    after: Array
+
+    def next(self, t: Array) -> tuple[Array, Array]:
+        """The first break after each time."""
+        k = np.searchsorted(self.after, t, "right")
+        k = np.minimum(k, len(self.after) - 1)
+        return self.before[k], self.after[k]
+
+
+def merged(pairs: Iterable[tuple[float, float]], end: float) -> Breaks:
+    """All breaks within (0, end), those that are neighbours joined, and the end."""
+    found: list[list[float]] = []
+    for before, after in sorted((b, a) for b, a in pairs if b > 0 and a < end):
+        if found and before - found[-1][1] <= 8 * EPS * abs(before):
+            found[-1][1] = max(found[-1][1], after)
+        else:
+            found.append([before, after])
+    while found and end - found[-1][1] <= 8 * EPS * end:
+        found.pop()
+    found.append([end, end])
+    before, after = np.array(found).T
+    return Breaks(before.copy(), after.copy())
+
+
+def time_switches(graph: Graph, end: float) -> list[tuple[float, float]]:
+    """Neighbouring times between which a condition of time changes, over (0, end)."""
+    alone = depends_on_time_alone(graph)
+    conditions = {}
+    for node in graph.nodes:
+        if node.op in ("select", "sign") and alone[node.args[0]]:
+            conditions[node.args[0]] = conditions.get(node.args[0], False) or node.op == "sign"
+    return [
+        pair
+        for condition, both in conditions.items()
+        for pair in sign_changes(TimeFunction(graph, condition), end, both)
+    ]
+
+
+def depends_on_time_alone(graph: Graph) -> list[bool]:
+    """Whether each node is a function of t, the first input, and is not constant."""
+    ALONE, CONSTANT, MORE = 1, 0, 2
+    kinds: list[int] = []
+    for node in graph.nodes:
+        if node.op == "const":
+            kinds.append(CONSTANT)
+        elif node.op == "input":
+            kinds.append(ALONE if node.value[0] == 0 else MORE)  # type: ignore[index]
+        else:
+            kinds.append(max(kinds[k] for k in node.args))
+    return [kind == ALONE for kind in kinds]
+
+
+class TimeFunction:
+    """One node of a graph as a function of time: on times, and on intervals of time."""
+
+    def __init__(self, graph: Graph, *wanted: int) -> None:
+        needed, stack = set(), list(wanted)
+        while stack:
+            k = stack.pop()
+            if k not in needed:
+                needed.add(k)
+                stack.extend(graph.nodes[k].args)
+        self.wanted = wanted
+        self.nodes = [(k, graph.nodes[k]) for k in sorted(needed)]
+
+    def __call__(self, t: Array) -> Array:
+        """Values at times (K,), of the first node wanted."""
+        return self.all(t)[0]
+
+    def all(self, t: Array) -> Array:
+        """Values of all nodes wanted, (W, K)."""
+        found: dict[int, Any] = {}
+        with np.errstate(all="ignore"):
+            for k, node in self.nodes:
+                if node.op == "const":
+                    found[k] = np.float64(node.value)  # type: ignore[arg-type]
+                elif node.op == "input":
+                    found[k] = t
+                else:
+                    found[k] = FLOATS[node.op](*(found[a] for a in node.args))
+        return np.array([np.broadcast_to(found[k], t.shape) for k in self.wanted])
+
+    def range(self, low: Array, high: Array) -> Interval:
+        """Bounds of the values between two times."""
+        found: dict[int, Interval] = {}
+        with np.errstate(all="ignore"):
+            for k, node in self.nodes:
+                found[k] = interval(node, [found[a] for a in node.args], (low, high))
+        return found[self.wanted[0]]
+
+
+def interval(node: Node, args: list[Interval], time: Interval) -> Interval:
+    """Bounds of one operation on intervals."""
+    if node.op == "const":
+        return np.full_like(time[0], node.value), np.full_like(time[0], node.value)
+    if node.op == "input":
+        return time
+    low, high = INTERVALS[node.op](*args)
+    unknown = ~(low <= high)  # NaN, where a quotient or a root is not defined
+    return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+
+
+def _hull(*values: Array) -> Interval:
+    stacked = np.array(np.broadcast_arrays(*values))
+    low, high = np.nanmin(stacked, 0), np.nanmax(stacked, 0)
+    bad = np.isnan(stacked).any(0)
+    low, high = np.where(bad, -np.inf, low), np.where(bad, np.inf, high)
+    return low - 2 * EPS * abs(low), high + 2 * EPS * abs(high)
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _sub(a: Interval, b: Interval) -> Interval:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    return _hull(a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
+
+
+def _div(a: Interval, b: Interval) -> Interval:
+    low, high = _hull(a[0] / b[0], a[0] / b[1], a[1] / b[0], a[1] / b[1])
+    through = (b[0] <= 0) & (b[1] >= 0)
+    return np.where(through, -np.inf, low), np.where(through, np.inf, high)
+
+
+def _cos(a: Interval) -> Interval:
+    low, high = _hull(np.cos(a[0]), np.cos(a[1]))
+    turn = 2 * np.pi
+    top = np.floor(a[1] / turn) > np.ceil(a[0] / turn) - 1  # a multiple of 2 pi lies between
+    bottom = np.floor((a[1] - np.pi) / turn) > np.ceil((a[0] - np.pi) / turn) - 1
+    return np.where(bottom, -1.0, low), np.where(top, 1.0, high)
+
+
+def _sin(a: Interval) -> Interval:
+    return _cos((a[0] - np.pi / 2 - EPS * abs(a[0]), a[1] - np.pi / 2 + EPS * abs(a[1])))
+
+
+def _sqrt(a: Interval) -> Interval:
+    return np.sqrt(np.maximum(a[0], 0)), np.sqrt(a[1])
+
+
+def _select(a: Interval, b: Interval, c: Interval) -> Interval:
+    first, second = a[0] > 0, a[1] <= 0
+    low = np.where(first, b[0], np.where(second, c[0], np.minimum(b[0], c[0])))
+    return low, np.where(first, b[1], np.where(second, c[1], np.maximum(b[1], c[1])))
+
+
+def _neg(a: Interval) -> Interval:
+    return -a[1], -a[0]
+
+
+INTERVALS: dict[str, Callable[..., Interval]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "neg": _neg,
+    "fma": lambda a, b, c: _add(_mul(a, b), c),
+    "fms": lambda a, b, c: _sub(_mul(a, b), c),
+    "fnma": lambda a, b, c: _sub(c, _mul(a, b)),
+    "sin": _sin,
+    "cos": _cos,
+    "sqrt": _sqrt,
+    "sign": lambda a: (np.sign(a[0]), np.sign(a[1])),
+    "select": _select,
+}
+
+
+def sign_changes(function: TimeFunction, end: float, both: bool) -> list[tuple[float, float]]:
+    """Neighbouring times in (0, end) between which `function > 0` changes.
+
+    both: where its sign counts, that is whether it is below, at or above zero.
+    """
+    edges = np.linspace(0.0, end, 257)
+    low, high = edges[:-1], edges[1:]
+    while len(low) <= MOST:
+        bottom, top = function.range(low, high)
+        changes = (bottom <= 0) & (top > 0)
+        if both:
+            changes |= (bottom < 0) & (top >= 0)
+        low, high = low[changes], high[changes]
+        middle = (low + high) / 2
+        fine = (middle <= low) | (middle >= high)  # neighbours, or equal
+        if fine.all():
+            break
+        low, high = np.append(low, middle), np.append(middle, high)
+        order = np.argsort(low, kind="stable")
+        low, high = low[order], high[order]
+        low, high = low[low < high], high[low < high]
+    times = np.unique(np.concatenate([low, high]))
+    if not len(times):
+        return []
+    sides = _sides(function, times, both)
+    found = []
+    for k in np.flatnonzero(sides[1:] != sides[:-1]):
+        found.append(_neighbours(function, times[k], times[k + 1], both))
+    return found
+
+
+def _sides(function: TimeFunction, t: Array, both: bool) -> Array:
+    values = function(t)
+    return np.sign(values) if both else (values > 0).astype(float)
+
+
+def _neighbours(function: TimeFunction, low: float, high: float, both: bool) -> tuple[float, float]:
+    """The last time on one side of a change and the first on the other."""
+    side = _sides(function, np.array([low]), both)[0]
+    while True:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            return float(low), float(high)
+        if _sides(function, np.array([middle]), both)[0] == side:
+            low = middle
+        else:
+            high = middle
+
+
+def traced_activity(graph: Graph, end: float) -> list[tuple[float, float]]:
+    """Where the functions of time in a graph begin and end to change, over (0, end)."""
+    alone = depends_on_time_alone(graph)
+    used = {(k, False) for k in graph.roots() if alone[k]}  # and whether something is divided by it
+    for node, own in zip(graph.nodes, alone, strict=True):
+        if not own:
+            pairs = enumerate(node.args)
+            used |= {(k, node.op == "div" and j == 1) for j, k in pairs if alone[k]}
+    if not used:
+        return []
+    t = np.linspace(0.0, end, SAMPLES + 1)
+    nodes, divides = zip(*sorted(used), strict=True)
+    values = TimeFunction(graph, *nodes).all(t)
+    with np.errstate(divide="ignore"):
+        values = np.where(np.array(divides)[:, None], 1 / values, values)
+    return [(float(x), float(x)) for x in activity(t, values.T)]
+
+
+def activity(t: Array, values: Array) -> Array:
+    """The samples between which functions, (K, G), stand still before or after they change."""
+    with np.errstate(all="ignore"):
+        change = abs(np.diff(values, axis=0))
+        size = np.nanmax(values, 0) - np.nanmin(values, 0)
+    change = np.where(np.isfinite(change), change, np.inf)
+    active = (change > ACTIVE * np.where(np.isfinite(size), size, 1.0)).any(-1)
+    near = np.convolve(active, np.ones(2 * TURN + 1), "same") > 0.5  # no rest at a wave's crest
+    active = np.convolve(~near, np.ones(2 * TURN + 1), "same") < 0.5
+    if active.all() or not active.any():
+        return np.zeros(0)
+    return t[1:-1][active[1:] != active[:-1]]
+
+
+def python_breaks(function: Callable[[Array], Array], end: float) -> list[tuple[float, float]]:
+    """Jumps, and where changes begin and end, of a function of time that only Python can run.
+
+    function: times (K,) -> values (K, G).
+    """
+    t = np.linspace(0.0, end, PYTHON_SAMPLES + 1)
+    values = function(t)
+    size = np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
+    found = [(float(x), float(x)) for x in activity(t, values)]
+    large = np.flatnonzero((abs(np.diff(values, axis=0)) > JUMP * size).any(-1))
+    if len(large) > PYTHON_SAMPLES // 4:
+        return found  # it changes all the time; what jumps in it cannot be told from what moves
+    for k in large:
+        pair = _jump(function, t[k], t[k + 1], values[k], values[k + 1], size)
+        if pair is not None:
+            found.append(pair)
+    return found
+
+
+def _jump(
+    function: Callable[[Array], Array], low: float, high: float, a: Array, b: Array, size: Array
+) -> tuple[float, float] | None:
+    """The neighbouring times of the largest jump between two times, if there is one."""
+    before = (abs(b - a) / size).max()
+    while True:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        m = function(np.array([middle]))[0]
+        if (abs(m - a) / size).max() >= (abs(b - m) / size).max():
+            high, b = middle, m
+        else:
+            low, a = middle, m
+    return (float(low), float(high)) if (abs(b - a) / size).max() > 0.25 * before else None

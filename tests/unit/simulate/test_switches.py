@@ -1,0 +1,142 @@
+"""Times at which functions of time switch, against bisection on a dense grid and exact numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kinetree as kt
+from kinetree.compiler.graph import Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.scalars import absolute, clip, cos, maximum, minimum, sign, sin, sqrt, where
+from kinetree.simulate.switches import merged, python_breaks, time_switches, traced_activity
+
+PORTS = [Port("t", ()), Port("x", (2,))]
+
+
+def graph_of(function):
+    return optimise(trace(lambda t, x: np.array([function(t, x), x[0]]), PORTS))
+
+
+def switches(function, end=10.0):
+    return sorted(set(time_switches(graph_of(function), end)))
+
+
+def places(function, end=10.0):
+    return [0.5 * (a + b) for a, b in switches(function, end)]
+
+
+def test_a_comparison_with_time_gives_neighbouring_numbers():
+    ((before, after),) = switches(lambda t, x: where(t > 3.1, x[0], 0))
+    assert before == 3.1 and after == math.nextafter(3.1, 4)
+    pairs = switches(lambda t, x: where(t >= 3.1, x[0], 0))
+    assert pairs[0] == (math.nextafter(3.1, 0), 3.1)
+    ((before, after),) = switches(lambda t, x: where(3.1 - t, x[0], 0))
+    assert before < 3.1 <= after == math.nextafter(before, 4)
+
+
+def test_a_pulse_of_a_millisecond_in_an_hour():
+    found = places(lambda t, x: where(absolute(t - 1800.0) < 5e-4, 1, 0), 3600.0)
+    assert [t for t in found if abs(t - 1800) > 1e-9] == pytest.approx([1799.9995, 1800.0005])
+
+
+def test_square_waves_and_nested_choices():
+    wave = places(lambda t, x: where(sin(200 * t), 1, -1))
+    assert wave == pytest.approx(np.arange(1, 637) * np.pi / 200, abs=1e-13)
+    nested = places(lambda t, x: where(where(t > 2, t - 5, t - 1), 1, 0))
+    assert nested == pytest.approx([1, 2, 5])
+    product = places(lambda t, x: where((t - 1) * (t - 2) * (t - 7.5), 1, 0))
+    assert product == pytest.approx([1, 2, 7.5])
+    quotient = places(lambda t, x: where(1 / (t - 4) - 1, 1, 0))
+    assert quotient == pytest.approx([4, 5])
+
+
+def test_what_bends_counts_and_what_depends_on_the_state_does_not():
+    assert places(lambda t, x: clip(t - 3, 0, 1) * x[0]) == pytest.approx([3, 4])
+    assert places(lambda t, x: sign(t - 6) * x[0])[0] == pytest.approx(6)
+    assert places(lambda t, x: minimum(t, 2) + maximum(sqrt(t), 2)) == pytest.approx([2, 4])
+    assert switches(lambda t, x: where(x[0] - t, 1, 2)) == []
+    assert switches(lambda t, x: sin(t) * x[0]) == []
+    assert switches(lambda t, x: where(t - 11, x[0], 1)) == []  # after the end
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_random_conditions_against_a_dense_grid(seed):
+    """Where the condition changes on a fine grid, a switch was found, and nowhere else."""
+    rng = np.random.default_rng(seed)
+    a, b, w, p = rng.normal(size=4)
+
+    def condition(t, s=sin, c=cos):
+        return a * s(3 * w * t + p) + b * c(2 * t) + 0.3 * a * b * t - 0.5 * b
+
+    found = np.array(places(lambda t, x: where(condition(t), x[0], 0)))
+    grid = np.linspace(0, 10, 20_001)
+    above = condition(grid, np.sin, np.cos) > 0
+    crossing = grid[1:][above[1:] != above[:-1]]
+    near = abs(found[:, None] - crossing[None]) if len(found) else np.zeros((0, len(crossing)))
+    assert (near.min(0, initial=np.inf) <= 6e-4).all()
+    for t in found:
+        sides = condition(np.array([t - 1e-9, t + 1e-9]), np.sin, np.cos)
+        assert sides[0] * sides[1] <= 0 or abs(sides).max() < 1e-8
+
+
+def test_activity_frames_a_smooth_bump():
+    def bump(t, x):
+        return x[1] / (1 + 1e6 * (t - 7) * (t - 7))
+
+    found = [a for a, _ in traced_activity(graph_of(lambda t, x: bump(t, x)), 10.0)]
+    assert len(found) == 2 and found[0] < 7 - 1e-3 and found[1] > 7 + 1e-3
+    assert traced_activity(graph_of(lambda t, x: sin(5 * t) * x[0]), 10.0) == []
+    assert traced_activity(graph_of(lambda t, x: x[0] * x[1]), 10.0) == []
+
+
+def test_jumps_of_functions_that_only_python_runs():
+    def steps(t):
+        return np.array([[5.0 if x > 3.3 else 0.0, -1.0 if 6 <= x < 6.5 else 0.0] for x in t])
+
+    found = python_breaks(steps, 10.0)
+    jumps = sorted(pair for pair in found if pair[0] != pair[1])
+    assert jumps == [
+        (3.3, math.nextafter(3.3, 4)),
+        (math.nextafter(6, 5), 6.0),
+        (math.nextafter(6.5, 6), 6.5),
+    ]
+    assert not any(a != b for a, b in python_breaks(lambda t: np.sin(t)[:, None], 10.0))
+
+
+def test_breaks_are_merged_and_end_with_the_end():
+    found = merged([(3.0, math.nextafter(3.0, 4)), (3.0, 3.0), (5.0, 5.0), (12.0, 12.0)], 10.0)
+    assert found.before.tolist() == [3.0, 5.0, 10.0]
+    assert found.after.tolist() == [math.nextafter(3.0, 4), 5.0, 10.0]
+    before, after = found.next(np.array([0.0, 3.0, found.after[0], 5.0, 9.0]))
+    assert before.tolist() == [3.0, 3.0, 5.0, 10.0, 10.0]
+    assert after.tolist() == [found.after[0], found.after[0], 5.0, 10.0, 10.0]
+
+
+def test_traced_comparisons_are_numbers():
+    """They agree with Python's on floats, NaN included."""
+    nan = float("nan")
+
+    def compare(x, y):
+        return [x < y, x > y, x <= y, x >= y, x < 2, x > 2, x <= 2, x >= 2, 2 < x, 2 >= x]
+
+    graph = trace(lambda x, y: np.array(compare(x, y)), [Port("x", ()), Port("y", ())])
+    from kinetree.compiler.interpret import interpret
+
+    for x in (1.0, 2.0, 3.0, nan, math.inf):
+        for y in (1.0, 2.0, 3.0, nan, -math.inf):
+            (found,) = interpret(graph, np.array(x), np.array(y))
+            assert found.tolist() == [float(c) for c in compare(x, y)]
+
+
+def test_a_law_that_branches_on_a_comparison_is_still_refused():
+    def law(t, q, dq):
+        return np.array([1.0 if t > 1 else 0.0] * len(dq))
+
+    robot = kt.robots.double_pendulum()
+    motion = robot.simulate([0.1, 0.2], duration=0.1, controller=law, limits="ignore")
+    assert not motion.meta["compiled"] and "truth value" in motion.meta["note"]
