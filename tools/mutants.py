@@ -14,6 +14,7 @@ import argparse
 import fcntl
 import json
 import os
+import signal
 import sys
 import time
 from dataclasses import asdict
@@ -24,7 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from planted.faults import Fault, choose, find_faults
 from planted.inside import SharedCache
 from planted.reach import Reach, Statements, statements_of
-from planted.trial import Bench, Project, Result, copy_project, import_heavy, reach_of_tests
+from planted.trial import (
+    Bench,
+    Project,
+    Result,
+    copy_project,
+    end_all,
+    import_heavy,
+    reach_of_tests,
+)
 
 REQUIRED = 0.9
 NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
@@ -95,7 +104,11 @@ def main(words: list[str] | None = None) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return _fail(f"another run uses {scratch}; wait until it ends.")
-        return _run(Project(root, options.package, options.folder, files, scratch), options)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        try:
+            return _run(Project(root, options.package, options.folder, files, scratch), options)
+        finally:
+            end_all()
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:

@@ -43,6 +43,7 @@ FLAGS = ("-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--
 QUICK, SLOW = 4.0, 40.0  # s of tests in the first and the second process of a trial
 SLOWEST = 900.0  # s after which a file of tests is given up when marks are made
 MEMORY = 6 << 30  # bytes that a trial may use
+LIVE: set[int] = set()  # processes that were started and not yet waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +92,53 @@ def copy_project(project: Project, name: str) -> Path:
 
 def import_heavy(project: Project) -> None:
     """Import the packages that tests begin with, so that every process has them already."""
-    own = {path.stem for path in (project.root / "tests").rglob("*.py")} | {project.package}
-    names = set(HEAVY)
-    for test in project.tests:
-        for node in ast.parse((project.root / test).read_bytes()).body:
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names.add(node.module or "")
+    own = {path.stem: path for path in (project.root / "tests").rglob("*.py")}
+    names, waiting, seen = set(HEAVY), [project.root / test for test in project.tests], set()
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        for name in _begins_with(path):
+            helper = own.get(name)
+            if helper is None and name.split(".")[0] != project.package:
+                names.add(name)
+            elif helper is not None and helper not in seen:
+                waiting.append(helper)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in sorted(names):
-            if name.split(".")[0] not in own:
-                with contextlib.suppress(Exception):
-                    importlib.import_module(name)
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
     if project.package in sys.modules:
         raise RuntimeError(f"{project.package} was imported before the faults; see import_heavy")
+
+
+def end_group(pid: int) -> None:
+    """End what a process that has ended left behind."""
+    LIVE.discard(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def end_all() -> None:
+    """End every process that is still running."""
+    for pid in LIVE:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _begins_with(path: Path) -> set[str]:
+    """Return the modules that a test file imports, those of `importorskip` included."""
+    tree = ast.parse(path.read_bytes())
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module or "")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
+            names |= {x.value for x in node.args[:1] if isinstance(x, ast.Constant)}
+    return names
 
 
 def fork(root: Path, log: Path, work: Callable[[], int]) -> int:
@@ -116,6 +148,7 @@ def fork(root: Path, log: Path, work: Callable[[], int]) -> int:
         warnings.simplefilter("ignore")
         pid = os.fork()
     if pid:
+        LIVE.add(pid)
         return pid
     code = 70
     try:
@@ -193,8 +226,7 @@ def _run_marked(project: Project, tests: list[str], places: dict[str, Path], sto
                 os.waitpid(pid, 0)
                 break
             time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+        end_group(pid)
         seconds = time.monotonic() - began
         state = "" if places[test].exists() else f", and ended without a result: see {log}"
         print(f"{seconds:6.1f} s  {test}{state}", flush=True)
@@ -309,7 +341,7 @@ class Trial:
         self._read()
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid:
-            self._end_group()
+            end_group(pid)
             self._read()
             return self._after(os.waitstatus_to_exitcode(status))
         now = time.monotonic()
@@ -354,11 +386,8 @@ class Trial:
     def _kill(self, how: str, found: bool = True) -> Result:
         os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
+        LIVE.discard(self.pid)
         return self._result(found, how, self.current if found else "")
-
-    def _end_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
 
     def _result(self, found: bool, how: str, test: str = "") -> Result:
         self.restore()
