@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.backends.cuda import toolkit
-from kinetree.errors import KinetreeError
+from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.simulate import SimulationError, signal
 
 RNG = np.random.default_rng(8)
@@ -110,3 +110,36 @@ def test_limits_are_watched(cp):
     with pytest.raises(SimulationError, match="rollout") as problem:
         robot.simulate(cp.asarray(q0), tau=cp.asarray(tau), target="cuda", **options)
     assert isinstance(problem.value.trajectory.q, cp.ndarray)
+
+
+def test_a_changed_gain_counts(cp, robot):
+    gains = {"kp": 5.0}
+    options = {"method": "rk4", "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+
+    def law(t, q, dq):
+        return -gains["kp"] * q - dq
+
+    q0, found = RNG.normal(size=(40, 2)), []
+    for kp in (5.0, 500.0):
+        gains["kp"] = kp
+        found.append(robot.simulate(cp.asarray(q0), target="cuda", controller=law, **options).cpu())
+        close(found[-1], robot.simulate(q0, tau=lambda t, q, dq, kp=kp: -kp * q - dq, **options))
+    assert np.abs(found[0].q - found[1].q).max() > 1e-3
+
+
+def test_declared_states_and_laws_with_a_memory(cp, robot):
+    options = {"method": "rk4", "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    q0 = RNG.normal(size=(40, 2))
+    pid = controllers.Stateful(lambda t, q, dq, z: (-9 * q - dq + 4 * z, -q), np.zeros((40, 2)))
+    built_in = controllers.PID(np.zeros(2), kp=9.0, kd=1.0, ki=4.0)
+    found = robot.simulate(cp.asarray(q0), target="cuda", controller=pid, **options).cpu()
+    close(found, robot.simulate(q0, controller=built_in, **options))
+    z = np.zeros(2)
+
+    def remembers(t, q, dq):
+        nonlocal z
+        z = z + q
+        return -z
+
+    with pytest.warns(KinetreeWarning), pytest.raises(KinetreeError, match="different values"):
+        robot.simulate(cp.asarray(q0), target="cuda", controller=remembers, **options)
