@@ -28,9 +28,10 @@ def check_limits(
 ) -> LimitReport:
     """Peaks, means, power and energy of every joint, and every violation of its limits.
 
-    Joint forces are those of the trajectory, or else of inverse dynamics. Peaks are sought between
-    the samples too (see `kinetree.motion.peaks`), unless the trajectory says that its
-    accelerations jump: meta["smooth"] is False. A limit is violated where it is exceeded by more
+    Joint forces are those of the trajectory, or else of inverse dynamics, then on both sides of
+    every jump of acceleration. Peaks are sought between the samples too (see
+    `kinetree.motion.peaks`), unless the trajectory says that its accelerations jump:
+    meta["smooth"] is False. A limit is violated where it is exceeded by more
     than `tolerance` of itself. The report says how much slower the motion must run to fit.
     Other limits of force and speed than the robot's own: `effort`, `velocity`, a number or (n,).
     """

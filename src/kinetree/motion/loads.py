@@ -12,9 +12,11 @@ import numpy as np
 from kinetree.arrays import Array
 from kinetree.motion.bounds import Bounds, positions
 from kinetree.motion.dynamics import Dynamics
-from kinetree.motion.energy import joint_forces
+from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.peaks import Vertices, vertices
 from kinetree.simulate.trajectory import Trajectory
+
+BESIDE = 1e-6  # of the time to the next jump: how far from a jump its two sides are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +55,14 @@ def loads_of(robot: Dynamics, trajectory: Trajectory, bounds: Bounds) -> Loads:
     tau is that of the trajectory where it has one; what is beyond the model (external wrenches, a
     controller's error) is then held to stay as it is at any speed.
     """
-    q, dq, ddq = trajectory.q, trajectory.dq, trajectory.ddq
-    tau, model_tau = joint_forces(trajectory, robot), robot.inverse_dynamics(q, dq, ddq)
+    t, q, dq, ddq = with_sides_of_jumps(trajectory)
+    model_tau = robot.inverse_dynamics(q, dq, ddq)
+    tau = model_tau if trajectory.tau is None else trajectory.tau
     gravity, friction = robot.gravity_forces(q), robot.friction_forces(dq)
     viscous = robot.friction_forces(2 * dq) - friction  # Coulomb friction does not double
     known = all(joint.friction.function is None for joint in robot.model.joints)
     return Loads(
-        t=trajectory.t,
+        t=t,
         q=positions(bounds, q),
         dq=dq,
         tau=tau,
@@ -70,3 +73,26 @@ def loads_of(robot: Dynamics, trajectory: Trajectory, bounds: Bounds) -> Loads:
         known=known,
         smooth=bool(trajectory.meta.get("smooth", True)),
     )
+
+
+def with_sides_of_jumps(trajectory: Trajectory) -> tuple[Array, Array, Array, Array]:
+    """t, q, dq and ddq of the samples, and of either side of every jump of acceleration.
+
+    A sample on a jump has the acceleration of one side, but forces may peak on the other: viscous
+    friction is largest where a robot stops to accelerate. Where forces were given, nothing is
+    added, since they are known at the samples alone.
+    """
+    t = trajectory.t
+    motion = trajectory.q, trajectory.dq, trajectory.ddq
+    jumps = pieces_of(trajectory).jumps
+    jumps = jumps[(jumps > t[0]) & (jumps < t[-1])]
+    if trajectory.tau is not None or not len(jumps):
+        return t, *motion
+    gaps: Array = np.diff(np.concatenate([t[:1], jumps, t[-1:]]))
+    sides = np.concatenate([jumps - BESIDE * gaps[:-1], jumps + BESIDE * gaps[1:]])
+    sides = np.setdiff1d(sides, t)
+    times = np.concatenate([t, sides])
+    order = np.argsort(times)
+    pairs = zip(motion, pieces_of(trajectory)(sides), strict=True)
+    q, dq, ddq = (np.concatenate(pair)[order] for pair in pairs)
+    return times[order], q, dq, ddq

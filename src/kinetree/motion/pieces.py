@@ -51,10 +51,11 @@ class Polynomials:
     @cached_property
     def jumps(self) -> Array:
         """Times within the motion at which ddq jumps, (J,)."""
-        left, right = self(self.t[1:-1], before=True)[2], 2 * self.c[2, 1:-1]
-        most = max((float(np.abs(x).max()) for x in (left, right) if x.size), default=0.0)
-        change = np.abs(right - left).reshape(len(left), -1).max(axis=1, initial=0.0)
-        return self.t[1:-1][change > SAME * most]
+        inner = self.t[1:-1]
+        left, right = self(inner, before=True)[2], 2 * self.c[2, 1:-1]
+        most = np.max(np.abs([left, right]), initial=0.0)
+        change = np.max(np.abs(right - left), axis=tuple(range(1, left.ndim)), initial=0.0)
+        return inner[change > SAME * most]
 
     def rollout(self, index: tuple[int, ...]) -> Polynomials:
         """The pieces of one motion of a batch."""

@@ -212,3 +212,19 @@ def test_a_prompt_shows_the_headline():
 def test_what_is_no_trajectory_is_told_how_to_become_one(wrong):
     with pytest.raises(InputError, match=r"needs a Trajectory and got .*read_csv\(path, robot\)"):
         wheel().check(wrong)
+
+
+@pytest.mark.parametrize("known", ["planned", "samples alone"])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_forces_peak_just_before_the_acceleration_ends(known, side):
+    """I a + b v at the end of the first phase, where the sample belongs to the next one."""
+    b, v, a = 2.0, 0.8, 3.0
+    peak = INERTIA * a + b * v
+    robot = wheel(effort=peak * (1 + side * 1e-5), friction=kt.Friction(viscous=b))
+    motion = trapezoid([0], [1], velocity=v, acceleration=a, dt=0.1, robot=robot)
+    motion = motion if known == "planned" else motion.replace(pieces=None)
+    report = robot.check(motion)
+    assert report.ok == (side > 0)
+    assert report.joint("spin").peak_torque == pytest.approx(peak, rel=1e-6)
+    if side < 0:
+        assert report.violations[0].t == pytest.approx(v / a, abs=1e-6)

@@ -1,5 +1,7 @@
 """Paths: the places of a trajectory over its length, cut where the robot has to stop."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -114,7 +116,7 @@ def test_a_swing_is_cut_where_it_turns_back_and_keeps_its_places():
     # two turns of amplitude sqrt 5, from sin 0.3 on and back to it
     way = np.sqrt(5) * np.array([1 - np.sin(0.3), 2, 1 + np.sin(0.3)])
     assert [path.grid[-1] for path in paths] == pytest.approx(way, rel=1e-7)
-    for one, other in zip(paths[:-1], paths[1:], strict=True):
+    for one, other in pairwise(paths):
         assert np.array_equal(one.curve.points[-1], other.curve.points[0])
     assert np.allclose(paths[0].curve.points[-1], [1, 3], atol=1e-7)
     assert np.array_equal(paths[0].curve.points[0], motion.q[0])
