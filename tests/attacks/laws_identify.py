@@ -1,10 +1,14 @@
 """Base parameters and identification: exact ranks, forces reproduced in any units, noise level."""
 
+import dataclasses
+import re
 from typing import Any
 
 import mechanisms as mc
 import numpy as np
 from attack_case import law, note
+
+import kinetree as kt
 
 UNITS = [(1e3, 1e3, 1e3), (1e-6, 1e6, 1.0), (1e6, 1e-6, 1e-3), (1e3, 1.0, 1.0), (1.0, 1.0, 1e3)]
 SCREWS = ["revolute", "revolute", "revolute", "prismatic"]
@@ -114,3 +118,109 @@ def _renamed(text: str, names: dict[str, str]) -> str:
     kind, owner = text[:-1].split("[")
     own = names[owner.removeprefix("j_")]
     return f"{kind}[{'j_' if owner.startswith('j_') else ''}{own}]"
+
+
+def _experiment(rng: Any, most: int = 3) -> tuple[mc.Mechanism, Any, Any, Any]:
+    """A mechanism with symmetric friction, its motion of sines, joint forces, their noise."""
+    mechanism = mc.random_mechanism(rng, most, types=SCREWS)
+    for x in mechanism.parts:
+        x.type = "revolute" if x.type == "free" else x.type
+        x.mimic, x.rotor = None, x.rotor if rng.random() < 0.3 else None
+        x.viscous, x.coulomb = (x.viscous[0],) * 2, (x.coulomb[0],) * 2
+    t = np.linspace(0, 6.0, 151)
+    n = mechanism.n
+    f, phase = rng.uniform(0.3, 1.2, (3, n)), rng.uniform(0, 6, (3, n))
+    size = rng.uniform(0.3, 0.7, (3, n)) * [
+        0.2 if x.type == "prismatic" else 1 for x in mechanism.parts
+    ]
+    w = 2 * np.pi * f
+    angle = w * t[:, None, None] + phase
+    q = (size * np.sin(angle)).sum(axis=1)
+    dq, ddq = (size * w * np.cos(angle)).sum(axis=1), (-size * w * w * np.sin(angle)).sum(axis=1)
+    pi = mc.parameters(mechanism)
+    tau = np.array([mc.regressor(mechanism, *x) @ pi for x in zip(q, dq, ddq, strict=True)])
+    noise = 0.02 * np.sqrt((tau**2).mean(axis=0)) + 1e-3
+    return mechanism, t, (q, dq, ddq), (tau + noise * rng.normal(size=tau.shape), noise)
+
+
+def _misjudged(mechanism: mc.Mechanism, rng: Any) -> mc.Mechanism:
+    parts = []
+    for x in mechanism.parts:
+        m, com, I = x.body
+        s = float(rng.uniform(0.8, 1.25))
+        parts.append(dataclasses.replace(x, body=(m * s, com, I * s)))
+    return mc.Mechanism(parts, mechanism.gravity)
+
+
+@law(limit=60, weight=0.5)
+def law_identification_scales_with_units(rng: Any) -> None:
+    """Every number of an identification is the same quantity in other units."""
+    mechanism, t, (q, dq, ddq), (tau, _) = _experiment(rng, 2)
+    described_as = _misjudged(mechanism, rng)
+    length, mass, time = UNITS[int(rng.integers(len(UNITS)))]
+    method = str(rng.choice(["ordinary", "weighted", "robust"]))
+    filtered = bool(rng.random() < 0.3)
+    note(rng, mechanism=described(mechanism), units=(length, mass, time), method=method)
+    found = []
+    for L, M, T in ((1.0, 1.0, 1.0), (length, mass, time)):
+        robot = mc.robot_of(described_as, L, M, T)
+        x, dx, ddx = mc.in_units(mechanism, (q, dq, ddq), L, T)
+        rates = () if filtered else (dx, ddx)
+        force = mc.force_units(mechanism, L, M, T)
+        data = kt.identify.make_recording(robot, t * T, x, tau * force, *rates)
+        found.append(kt.identify.identify(robot, data, folds=2, method=method))
+    a, b = found
+    case = f"{method}, {(length, mass, time)}: {described(mechanism)}"
+    assert a.base.kept == b.base.kept and a.untold == b.untold, case
+    assert _words(a.notes) == _words(b.notes), f"{a.notes} or {b.notes}: {case}"
+    unit = np.array([_unit(name, length, mass, time) for name in a.sought.units])
+    force, kept = mc.force_units(mechanism, length, mass, time), list(a.base.kept)
+    pairs = {
+        "beta": (a.fit.beta * unit[kept], b.fit.beta, b.fit.standard_error),
+        "errors": (a.fit.standard_error * unit[kept], b.fit.standard_error, b.fit.standard_error),
+        "interval": (a.interval()[:, 0] * unit[kept], b.interval()[:, 0], b.fit.standard_error),
+        "noise": (a.fit.sigma * force, b.fit.sigma, b.fit.sigma),
+        "residual": (a.fit.residual * force, b.fit.residual, b.fit.sigma),
+        "folds": (a.folds * force, b.folds, b.fit.sigma),
+        "error": (a.error() * force, b.error(), b.fit.sigma),
+        "condition": (a.fit.condition, b.fit.condition, a.fit.condition),
+        "x": (a.estimate.x * unit, b.estimate.x, b.estimate.deviation),
+        "deviation": (a.estimate.deviation * unit, b.estimate.deviation, b.estimate.deviation),
+        "learned": (a.estimate.learned, b.estimate.learned, 1.0),
+    }
+    for what, (scaled, other, size) in pairs.items():
+        off = float(np.max(np.abs(scaled - other) / size))
+        assert off < 1e-5, f"{what} is {off:.2g} of its error off in other units, {case}"
+
+
+def _words(notes: Any) -> list[str]:
+    return [re.sub(r"[-+]?[\d.]+(e[-+]?\d+)?", "#", text) for text in notes]
+
+
+def _unit(name: str, length: float, mass: float, time: float) -> float:
+    newton = mass * length / time**2
+    return {
+        "kg": mass, "kg m": mass * length, "kg m^2": mass * length**2, "N": newton,
+        "N m": newton * length, "N s/m": newton * time / length,
+        "N m s/rad": newton * length * time,
+    }[name]  # fmt: skip
+
+
+@law(limit=60, weight=0.5)
+def law_identified_robot_predicts_at_noise_level(rng: Any) -> None:
+    """On motion that was held out errors are those of the sensors; bodies exist."""
+    mechanism, t, motion, (tau, noise) = _experiment(rng)
+    robot = mc.robot_of(_misjudged(mechanism, rng))
+    note(rng, mechanism=described(mechanism))
+    data = kt.identify.make_recording(robot, t, motion[0], tau, *motion[1:])
+    found = kt.identify.identify(robot, data, folds=2, hold_out=0.3)
+    for physical in (True, False):
+        ratio = found.error(physical=physical) / noise
+        # 45 held-out samples give the noise to 11 %, and up to 12 parameters a joint add to it
+        assert ratio.max() < 2.0, f"{ratio} times the noise: {described(mechanism)}"
+    for m, com, I in zip(
+        found.robot.model.m, found.robot.model.com, found.robot.model.I_com, strict=True
+    ):
+        S = np.trace(I) / 2 * np.eye(3) - I
+        assert m > 0 and np.isfinite(com).all(), f"mass {m}: {described(mechanism)}"
+        assert np.linalg.eigvalsh(S)[0] > 0, f"second moments {S}: {described(mechanism)}"

@@ -151,11 +151,11 @@ def independent_columns(
     s = s / s.max(initial=1e-300)
     rank, gap = rank_of(s)
     edge = np.sqrt(s[rank - 1] * max(s[rank] if rank < len(s) else 0.0, ROUNDING)) if rank else 1.0
-    kept = _first_independent(unit, order, edge)
+    kept = first_independent(unit, order, edge)
     for small in edge * 10 ** np.linspace(-2, 2, 17):  # an order may keep columns that are close
         if len(kept) == rank:
             break
-        kept = _first_independent(unit, order, small)
+        kept = first_independent(unit, order, small)
     kept = sorted(kept)
     K = _combinations(unit, kept) * (length / length[kept][:, None])
     K[:, kept] = np.eye(len(kept))
@@ -173,7 +173,7 @@ def rank_of(s: Array) -> tuple[int, float]:
     return rank, float(ratio[rank - 1])
 
 
-def _first_independent(unit: Array, order: Sequence[int], small: float) -> list[int]:
+def first_independent(unit: Array, order: Sequence[int], small: float) -> list[int]:
     """Columns, one after the other, of which more than `small` is left beside those before."""
     kept: list[int] = []
     Q = np.zeros((len(unit), 0))
@@ -238,14 +238,14 @@ def _observations(
     scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
     W = np.zeros((0, len(columns)))
     for _ in range(count):
-        Y = np.asarray(regressor(model, *_state(model, units, rng)), float)[:, columns]
+        Y = np.asarray(regressor(model, *lively_state(model, units, rng)), float)[:, columns]
         W = np.concatenate([W, Y * scale / rows])
         if len(W) > 4 * W.shape[1]:
             W = np.asarray(np.linalg.qr(W, mode="r"))
     return W
 
 
-def _state(model: Model, units: NaturalUnits, rng: np.random.Generator) -> tuple[Array, ...]:
+def lively_state(model: Model, units: NaturalUnits, rng: np.random.Generator) -> tuple[Array, ...]:
     """A motion in which inertia, centrifugal forces and weight are alike; limits are left aside."""
     q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
     for joint in model.joints:

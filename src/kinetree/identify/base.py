@@ -4,13 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms import random
+from kinetree.algorithms.base_parameters import (
+    SILENT,
+    WRONG,
+    first_independent,
+    independent_columns,
+    lively_state,
+)
 from kinetree.arrays import Array
+from kinetree.errors import ModelError
 from kinetree.identify.least_squares import WORST
 from kinetree.identify.unknowns import Unknowns
-from kinetree.motion.bounds import bounds_of
 
-SMALL = 1e-9  # a column that is this close to the others, relative to its length, adds nothing
+DUST = 1e-7  # coefficient of a recording, of columns of length 1, that is rounding
 FAINT = 1e-5  # in a recording: what it adds would be known with a hundred thousand times the noise
 
 
@@ -49,29 +55,49 @@ class Base:
 
 
 def find_base(sought: Unknowns, seed: int = 0) -> Base:
-    """The base parameters among the unknowns, from the regressor at random states."""
-    Y = sought.regressor(*_random_states(sought, seed)).reshape(-1, len(sought.names))
-    kept, K = regroup(Y, SMALL)
-    return Base(sought.names, tuple(kept), K)
+    """The base parameters among the unknowns, from the regressor at random states.
+
+    Raises:
+        ModelError: the combinations do not give the joint forces at other random states.
+    """
+    count = 30 + 2 * -(-len(sought.names) // max(sought.robot.n, 1))
+    W = _observed(sought, count, np.random.default_rng(seed))
+    kept, K, _ = independent_columns(W, range(W.shape[1]))
+    W = _observed(sought, 8, np.random.default_rng((seed, 1)))
+    missed = np.linalg.norm(W - W[:, kept] @ K, axis=0)
+    share = missed / np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
+    if share.max(initial=0) > WRONG:
+        worst = int(share.argmax())
+        raise ModelError(
+            f"{len(kept)} base parameters of {sought.robot.name!r} do not give its joint forces at "
+            f"other states: {share[worst]:.2g} of what {sought.names[worst]} does is missed, "
+            f"expected at most {WRONG:g}. Take parts of the robot that are too small to matter out "
+            "of its description, or what is known of its drives out of the unknowns."
+        )
+    scale = sought.scale
+    return Base(sought.names, tuple(kept), K * scale[kept][:, None] / scale)
 
 
-def told_apart(base: Base, W: Array) -> Base:
+def told_apart(base: Base, W: Array, sought: Unknowns) -> Base:
     """The combinations that a recording tells apart; W, (T, n, r), is its regressor of the base.
 
     A joint that stands still, or a motion that is too short, leaves some of them together.
     """
-    kept, D = told(W)
+    kept, D = told(W, sought.natural.forces, sought.scale[list(base.kept)])
     return Base(base.names, tuple(base.kept[k] for k in kept), D @ base.K)
 
 
-def told(W: Array) -> tuple[list[int], Array]:
-    """`regroup` of a regressor, (T, n, r), so far that least squares can be solved."""
-    Y, small = W.reshape(-1, W.shape[-1]), FAINT
+def told(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
+    """`regroup` of a regressor, (T, n, r), so far that least squares can be solved.
+
+    forces, scale: what one is in the rows, (n,), and in the parameters, (r,).
+    """
+    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINT
     while True:
         kept, K = regroup(Y, small)
         unit = Y[:, kept] / np.linalg.norm(Y[:, kept], axis=0)
         if small > 0.01 or np.linalg.cond(unit) < WORST:
-            return kept, K
+            return kept, K * scale[kept][:, None] / scale
         small = 10 * small
 
 
@@ -83,31 +109,23 @@ def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
     """
     lengths = np.linalg.norm(Y, axis=0)
     # what is left of a column that cancels is rounding of the longest ones
-    lengths[lengths < 1e-12 * lengths.max(initial=0)] = 0
+    lengths[lengths < SILENT * lengths.max(initial=0)] = 0
     unit = np.where(lengths > 0, Y, 0) / np.where(lengths > 0, lengths, 1)
-    kept: list[int] = []
-    Q = np.zeros((len(Y), 0))
-    for k in range(Y.shape[1]):
-        rest = unit[:, k]
-        for _ in range(2):  # the second time clears the rounding of the first
-            rest = rest - Q @ (Q.T @ rest)
-        size = np.linalg.norm(rest)
-        if size > small:
-            kept.append(k)
-            Q = np.column_stack([Q, rest / size])
+    kept = first_independent(unit, range(Y.shape[1]), small)
     K = np.linalg.lstsq(unit[:, kept], unit, rcond=None)[0]
+    K[np.abs(K) < DUST * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
     K = K * (lengths / lengths[kept][:, None])
-    K[np.abs(K) < 1e-7 * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
     K[:, kept] = np.eye(len(kept))
     return kept, K
 
 
-def _random_states(sought: Unknowns, seed: int) -> tuple[Array, Array, Array]:
-    rng, robot = np.random.default_rng(seed), sought.robot.model
-    count = 30 + 2 * -(-len(sought.names) // max(robot.n, 1))
-    q = np.array([random(robot, rng) for _ in range(count)])
-    speed = np.where(np.isfinite(bounds_of(robot).velocity), bounds_of(robot).velocity, 2.0)
-    return q, rng.uniform(-1, 1, (count, robot.n)) * speed, rng.normal(size=(count, robot.n)) * 5
+def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
+    """The regressor at random states, (rows, p), in the robot's own units."""
+    model, units = sought.robot.model, sought.natural
+    states = [lively_state(model, units, rng) for _ in range(count)]
+    q, dq, ddq = (np.array(x) for x in zip(*states, strict=True))
+    W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]
+    return W.reshape(-1, len(sought.names))
 
 
 def _term(c: float, name: str) -> str:

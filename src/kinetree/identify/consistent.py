@@ -2,7 +2,8 @@
 
 It minimises |R x(theta) - z|^2 + |P x(theta) - p|^2: the first term is the weighted least
 squares of all samples, compressed once by a QR factorisation, the second the prior. Friction and
-armature are their own coordinates and stay at zero or above.
+armature are their own coordinates and stay at zero or above. All numbers are in the robot's own
+units (`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
 """
 
 from collections.abc import Callable
@@ -55,15 +56,18 @@ def consistent(
         prior: how far off the description may be, relative: 1 is as large as the body itself.
         watch: is told the round and the cost.
     """
-    model = sought.robot.model
-    weights = np.minimum(weights, 1 / (FINEST * float(np.abs(tau).max(initial=1e-9))) ** 2)
+    model, units, scale = sought.robot.model, sought.natural, sought.scale
+    Y, tau = Y * scale / units.forces[:, None], tau / units.forces
+    weights = weights * units.forces**2
+    largest = float(np.abs(tau).max(initial=0)) or 1.0
+    weights = np.minimum(weights, 1 / (FINEST * largest) ** 2)
     compressed = triangle(Y, tau, weights)[: Y.shape[-1]]
     R, z = compressed[:, :-1], compressed[:, -1]
     bodies = [
-        definite(m, c, I, float(np.sum(model.m)))
+        definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
         for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
     ]
-    own = sought.values(model)[10 * len(bodies) :]
+    own = (sought.values(model) / scale)[10 * len(bodies) :]
     spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
     P, p = _prior(bodies, own, spread, prior)
     A, b = np.vstack([R, P]), np.concatenate([z, p])
@@ -77,7 +81,7 @@ def consistent(
     x = unknowns_at(theta, len(bodies))[0]
     drives = x[10 * len(bodies) :]
     drives[drives < NOTHING * spread] = 0
-    return Estimate(x, deviation, learned, rounds)
+    return Estimate(x * scale, deviation * scale, learned, rounds)
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:

@@ -120,7 +120,8 @@ class _Space:
     def motion(self, c: Array, samples: Any) -> tuple[Array, Array, Array]:
         """q, dq and ddq, (T, n), of coefficients c, (k, n), at some of the samples."""
         q, dq, ddq = (np.einsum("ktn,kn->tn", x, c) for x in self.parts)
-        peaks = [np.maximum(np.abs(x).max(axis=0), 1e-12) for x in (q, dq, ddq)]
+        peaks = [np.abs(x).max(axis=0) for x in (q, dq, ddq)]
+        peaks = [np.where(peak > 0, peak, np.inf) for peak in peaks]  # what rests stays at rest
         shares = [most / peak for most, peak in zip(self.most, peaks, strict=True)]
         scale = self.amplitude * np.min(shares, axis=0)
         return self.center + scale * q[samples], scale * dq[samples], scale * ddq[samples]
@@ -152,7 +153,8 @@ def _condition(sought: Unknowns, kept: list[int], space: _Space, c: Array) -> fl
     state = space.motion(c, samples)
     if np.any(space.load(state) > FORCE):
         return np.inf
-    W = sought.regressor(*state)[..., kept].reshape(-1, len(kept))
+    W = sought.regressor(*state)[..., kept] / sought.natural.forces[:, None]
+    W = W.reshape(-1, len(kept))
     lengths = np.linalg.norm(W, axis=0)
     if not lengths.all():
         return np.inf

@@ -54,7 +54,8 @@ def choose_cutoff(x: Array, dt: float) -> float:
     f = frequencies(len(x), dt)
     power = _sine_series(x.reshape(len(x), -1), dt)[1] ** 2
     # where nothing moves at all there is nothing above the floor either
-    floor = np.maximum(power[len(f) // 2 :].mean(axis=0), 1e-30 * power.max(initial=1e-200))
+    floor = np.maximum(power[len(f) // 2 :].mean(axis=0), 1e-30 * power.max(axis=0))
+    floor = np.where(floor > 0, floor, 1.0)
     window = np.ones(7) / 7
     level = np.stack([np.convolve(p, window, "same") for p in (power / floor).T], axis=1)
     above = np.flatnonzero((level > 10).any(axis=1))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import natural_units
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import Base
 from kinetree.identify.least_squares import Fit
@@ -15,16 +16,17 @@ WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
 
-def check_motion(data: Recording) -> None:
+def check_motion(model: Any, data: Recording) -> None:
     """Refuse recordings in which nothing moves, or no joint force ever changes."""
     if not np.any(np.ptp(data.tau, axis=0)):
         raise InputError(
             "tau never changes in the recording; expected the measured forces of all joints."
         )
-    if np.ptp(data.q, axis=0).max(initial=0) < STILL:
+    units = natural_units(model)
+    if (np.ptp(data.q, axis=0) / np.where(units.positions, units.length, 1)).max(initial=0) < STILL:
         raise SingularityError(
-            f"no joint moves by more than {STILL:g} rad or m in the recording; expected a motion "
-            "of all joints. `kinetree.identify.excite` plans one."
+            f"no joint moves by more than {STILL:g} rad or {STILL * units.length:.3g} m in the "
+            "recording; expected a motion of all joints. `kinetree.identify.excite` plans one."
         )
 
 
@@ -48,7 +50,9 @@ def poorly_told(whole: Base, base: Base, found: Fit) -> list[str]:
 
 def odd_errors(model: Any, found: Fit, method: str) -> list[str]:
     """Notes on errors of the fit that do not look like noise."""
-    names, rest, notes = np.array(model.dof_names, object), found.residual, []
+    names, notes = np.array(model.dof_names, object), []
+    forces = natural_units(model).forces
+    rest = found.residual / forces
     typical = 1.4826 * np.median(np.abs(rest), axis=0)
     wild = np.abs(rest) > np.maximum(WILD * typical, 1e-9 * np.abs(rest).max(initial=0))
     if method != "robust" and (count := int(wild.sum())):
@@ -58,7 +62,7 @@ def odd_errors(model: Any, found: Fit, method: str) -> list[str]:
         )
     mean, spread = rest.mean(axis=0), rest.std(axis=0)
     if np.any(shifted := np.abs(mean) > SHIFTED * np.maximum(spread, 1e-300)):
-        values = ", ".join(f"{x:.3g}" for x in mean[shifted][:8])
+        values = ", ".join(f"{x:.3g}" for x in (mean * forces)[shifted][:8])
         notes.append(
             f"errors of {listing(names[shifted])} have a mean of {values}: does the sensor have "
             "an offset? 'directional' friction takes it up"

@@ -1,16 +1,17 @@
 """identify: from a recording to base parameters with errors, and to a robot that exists."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 from statistics import NormalDist
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.base import Base, find_base, told, told_apart
 from kinetree.identify.consistent import Estimate, consistent
 from kinetree.identify.filtering import check_cutoff, low_pass
@@ -21,6 +22,9 @@ from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.notebook import table
 from kinetree.robot import Robot
+
+CHECKED = 50  # samples at which a result is computed once more
+AGREE = 1e-9  # of the terms of joint forces: what is the same differs by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +139,18 @@ def identify(
     tell(f"base parameters of {len(sought.names)} unknowns")
     whole = find_base(sought)
     train, test = _split(data, test, hold_out)
-    check_motion(train)
+    check_motion(robot.model, train)
     tell(f"least squares of {whole.r} base parameters on {len(train)} samples")
     Y, tau, step = _equations(sought, train, torque_cutoff)
     lag = row_memory(train, step, torque_cutoff)
-    base = told_apart(whole, Y[..., list(whole.kept)])
+    base, forces = told_apart(whole, Y[..., list(whole.kept)], sought), sought.natural.forces
     kept = list(base.kept)
-    found = fit(Y[..., kept], tau, method, lag=lag)
-    errors = _cross_validate(Y[..., kept], tau, method, folds, tell)
+    found = fit(Y[..., kept], tau, method, lag=lag, forces=forces)
+    errors = _cross_validate(Y[..., kept], tau, method, folds, sought, kept, tell)
     weights = found.weights
     if method == "ordinary":  # the prior needs the size of the noise
-        weights = np.broadcast_to(1 / np.mean(found.sigma**2), tau.shape)
+        noise = np.mean((found.sigma / forces) ** 2)
+        weights = np.broadcast_to(1 / (noise * forces**2), tau.shape)
     estimate = consistent(
         sought, Y, tau, weights / max(1.0, _inflation(found, Y[..., kept])), prior=prior,
         watch=lambda k, cost: tell(f"the robot that exists, round {k}"),
@@ -154,10 +159,43 @@ def identify(
     untold = tuple(sought.names[k] for k in whole.kept if k not in base.kept)
     doubts = check_readings(robot, train) or odd_errors(robot.model, found, method)
     notes = (*data.notes, *doubts, *poorly_told(whole, base, found))
-    return Identification(
+    result = Identification(
         Robot(model), robot, sought, base, found, estimate, method, train, test, errors, notes,
         untold,
     )  # fmt: skip
+    return check_result(result, filtered=torque_cutoff is not None)
+
+
+def check_result(found: Identification, *, filtered: bool = False) -> Identification:
+    """The result, with a note and a warning where its parts do not agree.
+
+    Measured less predicted forces of the base parameters are the residual of the fit (where forces
+    were not `filtered`), and the robot that was found has the joint forces of the unknowns that
+    were estimated: at some samples, computed anew from the recording and by the robot's own kernel.
+    """
+    train, forces = found.train, found.sought.natural.forces
+    chosen = np.unique(np.linspace(0, len(train) - 1, CHECKED).round().astype(int))
+    some = train.part(chosen)
+    state = some.q, some.dq, some.ddq
+    Y, known = found.sought.regressor(*state), found.sought.known(*state)
+    terms = np.abs(Y) @ np.abs(found.estimate.x) + np.abs(known) + np.abs(some.tau)
+    size = float((terms / forces).max(initial=0)) or 1.0
+    own = found.robot.inverse_dynamics(*state) - (Y @ found.estimate.x + known)
+    off = {"the robot that was found and the unknowns estimated give joint forces": own}
+    if not filtered:
+        Y[..., found.sought.at_rest(train.q)] = 0
+        rest = some.tau - known - Y[..., list(found.base.kept)] @ found.fit.beta
+        off["the base parameters and the fit's residual"] = rest - found.fit.residual[chosen]
+    notes = []
+    for what, difference in off.items():
+        share = float(np.abs(difference / forces).max(initial=0)) / size
+        if not share <= AGREE:
+            notes.append(
+                f"{what} that differ by {share:.2g} of their terms; expected {AGREE:g} at most. "
+                "Do not use this result: please report it with the recording"
+            )
+            warn(notes[-1] + ".", KinetreeWarning, stacklevel=3)
+    return replace(found, notes=(*found.notes, *notes)) if notes else found
 
 
 def _check(method: str, hold_out: float, prior: float, folds: int) -> None:
@@ -216,7 +254,13 @@ def _inflation(found: Fit, W: Array) -> float:
 
 
 def _cross_validate(
-    W: Array, y: Array, method: str, folds: int, tell: Callable[[str], None]
+    W: Array,
+    y: Array,
+    method: str,
+    folds: int,
+    sought: Unknowns,
+    own: list[int],
+    tell: Callable[[str], None],
 ) -> Array:
     """Errors, (folds, n), of stretches; what the rest does not tell apart is left together."""
     edges = np.linspace(0, len(y), folds + 1).round().astype(int)
@@ -224,7 +268,7 @@ def _cross_validate(
     for k, (a, b) in enumerate(pairwise(edges)):
         tell(f"cross-validation, stretch {k + 1} of {folds}")
         rest = np.concatenate([np.arange(a), np.arange(b, len(y))])
-        kept = told(W[rest])[0]
-        beta = fit(W[rest][..., kept], y[rest], method).beta
+        kept = told(W[rest], sought.natural.forces, sought.scale[own])[0]
+        beta = fit(W[rest][..., kept], y[rest], method, forces=sought.natural.forces).beta
         errors.append(np.sqrt(((y[a:b] - W[a:b][..., kept] @ beta) ** 2).mean(axis=0)))
     return np.array(errors)

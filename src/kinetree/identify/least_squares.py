@@ -41,8 +41,13 @@ class Fit:
         return np.sqrt(np.diag(self.covariance))
 
 
-def fit(W: Array, y: Array, method: str = "weighted", *, lag: int = 0) -> Fit:
-    """Least squares of y, (T, n), on W, (T, n, r)."""
+def fit(
+    W: Array, y: Array, method: str = "weighted", *, lag: int = 0, forces: Array | float = 1.0
+) -> Fit:
+    """Least squares of y, (T, n), on W, (T, n, r).
+
+    `forces` is what counts as one for each joint, (n,): so that moments and forces can be alike.
+    """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
     T, n, r = W.shape
@@ -50,6 +55,8 @@ def fit(W: Array, y: Array, method: str = "weighted", *, lag: int = 0) -> Fit:
         raise InputError(
             f"{T} samples of {n} joints for {r} parameters; expected more equations than unknowns."
         )
+    one = np.broadcast_to(np.asarray(forces, float), (n,))
+    W, y = W / one[:, None], y / one
     lengths = np.linalg.norm(W.reshape(-1, r), axis=0)
     if np.any(lengths == 0):
         raise SingularityError(
@@ -70,8 +77,8 @@ def fit(W: Array, y: Array, method: str = "weighted", *, lag: int = 0) -> Fit:
     covariance = _sandwich(X, residual, sigma, method, lag)
     scale = 1 / lengths
     return Fit(
-        beta * scale, covariance * np.outer(scale, scale), _noise(residual, y, r, method),
-        residual, w, condition,
+        beta * scale, covariance * np.outer(scale, scale), _noise(residual, y, r, method) * one,
+        residual * one, w / one**2, condition,
     )  # fmt: skip
 
 

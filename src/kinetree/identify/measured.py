@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import natural_units
 from kinetree.arrays import Array
 from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
@@ -14,7 +15,7 @@ from kinetree.motion.bounds import bounds_of
 ROUNDED = 1e-2  # of a quaternion's length: few digits in a file, or a filter
 TURN = 2 * np.pi
 WILD = 8  # times what nine samples in ten keep to: 13 standard deviations
-FINE, LEAST = 1e-3, 2e-4  # of a joint's range, and rad or m: no leap is smaller
+FINE, LEAST = 1e-3, 2e-4  # of a joint's range, and rad or lengths of the robot: no leap is smaller
 
 
 def unit_quaternions(model: Any, q: Array) -> Array:
@@ -67,7 +68,9 @@ def leaps(model: Any, t: Array, q: Array) -> list[str]:
     rest = np.zeros_like(q)
     rest[2:-2] = np.abs(q[2:-2] - (4 * near - far) / 6)
     common = np.quantile(rest, 0.9, axis=0)  # noise, and steps of an encoder
-    wild = rest > np.maximum(WILD * common, np.maximum(FINE * np.ptp(q, axis=0), LEAST))
+    units = natural_units(model)
+    least = np.where(units.positions, LEAST * units.length, LEAST)
+    wild = rest > np.maximum(WILD * common, np.maximum(FINE * np.ptp(q, axis=0), least))
     largest = np.max([rest[k : len(q) - 4 + k] for k in range(5)], axis=0)
     wild[2:-2] &= rest[2:-2] == largest  # a leap throws its neighbours off their cubics too
     if not wild.any():

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK
 from kinetree.arrays import Array
 from kinetree.errors import InputError, SingularityError
@@ -24,7 +25,7 @@ from kinetree.notebook import table
 from kinetree.robot import Robot
 
 WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat
-FLATTEST = 1e-8  # m^2: squared gyration radius of a body that is taken as it was found
+FLATTEST = 1e-8  # squared gyration radius, in lengths of the robot, of a body taken as it was found
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +95,19 @@ def identify_payload(
     turn = _into_link(place.T_if)
     Y = robot.regressor(*state)[..., at] @ turn
     rest = data.tau - robot.inverse_dynamics(*state)
-    kept, K = told(Y)
-    found = fit(Y[..., kept], rest, method, lag=row_memory(data, 1, None))
+    units = natural_units(model)
+    scale = parameter_units(model, units)[:10]
+    kept, K = told(Y, units.forces, scale)
+    lag = row_memory(data, 1, None)
+    found = fit(Y[..., kept], rest, method, lag=lag, forces=units.forces)
     alone = [name == "identified" for name in Base(LINK, tuple(kept), K).status()]
     _check_mass(found, alone[0])
     beta, error = np.full(10, np.nan), np.full(10, np.nan)
     beta[kept], error[kept] = found.beta, found.standard_error
     beta[~np.array(alone)] = error[~np.array(alone)] = np.nan
-    x = _exists(found.beta, np.linalg.inv(found.covariance), K)
+    own = scale[kept]
+    weight = np.linalg.inv(found.covariance / np.outer(own, own))
+    x = scale * _exists(found.beta / own, weight, K * scale / own[:, None])
     m, com = float(x[0]), x[1:4] / x[0]
     S = pseudo_of(x)[:3, :3] - m * np.outer(com, com)
     I_com = np.trace(S) * np.eye(3) - S
@@ -139,7 +145,10 @@ def _into_link(T_if: Array) -> Array:
 
 
 def _exists(beta: Array, weight: Array, K: Array) -> Array:
-    """The body x most likely given beta = K x and its inverse covariance; beta where it is one."""
+    """The body x most likely given beta = K x and its inverse covariance; beta where it is one.
+
+    All in the robot's own units.
+    """
     if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
         return beta
     guess = np.linalg.lstsq(K, beta, rcond=None)[0]

@@ -18,7 +18,7 @@ from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
 TRIANGLE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 THINNEST = 0.1  # least gyration radius of a prior body, relative to its largest
-SMALLEST = 0.02  # and the gyration radius of a point, m
+SMALLEST = 0.02  # and the gyration radius of a point, in lengths of the robot
 
 
 def parameters_of(J: Array) -> Array:
@@ -68,7 +68,7 @@ def body(theta: Array) -> tuple[Array, Array]:
 def definite(m: Any, com: Array, I_com: Array, total: float) -> Array:
     """A positive definite pseudo-inertia near that of a described body, which may be a point.
 
-    `total` is the mass of the robot: what has no mass gets a thousandth of it.
+    All in units of the robot; `total` is its mass: what has no mass gets a thousandth of it.
     """
     m = float(m) if m > 0 else 1e-3 * max(total, 1.0)
     S = second_moment(np.asarray(I_com, float))

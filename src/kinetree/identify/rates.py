@@ -3,9 +3,10 @@
 import numpy as np
 
 from kinetree.algorithms import difference
+from kinetree.algorithms.natural_units import natural_units
 from kinetree.arrays import Array
 from kinetree.errors import InputError
-from kinetree.identify.suspicions import DEGREE, STILL
+from kinetree.identify.suspicions import DEGREE, least_motion
 from kinetree.model import Model
 
 PAIRS = 200  # of positions that are looked at where there are quaternions
@@ -29,7 +30,8 @@ def check_given_rates(model: Model, t: Array, q: Array, dq: Array, ddq: Array | 
         turns = np.array([difference(model, q[k], q[k + steps]) for k in at])
         slope = turns / (t[at + steps] - t[at])[:, None]
         mean = _means(t, dq, at, steps)
-    moves = np.abs(slope).max(axis=0) * steps * np.diff(t).mean() > STILL
+    way = np.abs(slope).max(axis=0) * steps * np.diff(t).mean()
+    moves = way > least_motion(natural_units(model))
     _compare(model, slope, mean, moves, ("dq", "q"), way_out)
     if ddq is not None:
         steps = max(1, round(0.05 * (t[-1] - t[0]) / np.diff(t).mean()))

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import natural_units
 from kinetree.arrays import Array
 from kinetree.counting import counted
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
 from kinetree.identify.rates import check_given_rates
-from kinetree.identify.suspicions import STILL, check_times, check_units, gaps, remarks
+from kinetree.identify.suspicions import (
+    check_times,
+    check_units,
+    gaps,
+    least_motion,
+    remarks,
+)
 from kinetree.motion.bounds import bounds_of, positions
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
@@ -169,7 +176,7 @@ def _with_rates(
             f"{model.name!r} has joints whose rates are no derivatives of q (quaternions); "
             "expected dq with the recording."
         )
-    check_times(t)
+    check_times(model, t)
     notes: list[str] = []
     if np.ptp(np.diff(t)) > JITTER * np.diff(t).mean():
         if model.n != model.nq:
@@ -188,7 +195,7 @@ def _with_rates(
     if dq is None:
         notes += leaps(model, t, q)
         q, dq, bend = smooth(q, dt, cutoff)
-        still = np.ptp(positions(bounds_of(model), q), axis=0) < STILL
+        still = np.ptp(positions(bounds_of(model), q), axis=0) < least_motion(natural_units(model))
         dq[:, still] = bend[:, still] = 0  # noise, whose sign would be friction
         ddq = bend if ddq is None else ddq
     else:

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import NaturalUnits, natural_units
 from kinetree.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, positions
 
 DEGREE = 180 / np.pi
-SLOW = 0.5  # s between samples: mostly these are ms
-STILL = 1e-3  # rad or m: a joint that goes no further does not move
+SLOW = 1.5  # of the robot's own time between samples, about 0.5 s: mostly these are ms
+STILL = 1e-3  # rad, or of the robot's own length: a joint that goes no further does not move
 
 
 def check_units(model: Model, q: Array, way_out: str) -> None:
@@ -48,10 +49,15 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
             )
 
 
-def check_times(t: Array) -> None:
+def least_motion(units: NaturalUnits) -> Array:
+    """How far each degree of freedom goes before it counts as moving, (n,), rad or m."""
+    return np.where(units.sliding, STILL * units.length, STILL)
+
+
+def check_times(model: Model, t: Array) -> None:
     """Refuse samples so far apart that no motion can be seen between them."""
     step = float(np.diff(t).mean())
-    if step > SLOW:
+    if step > SLOW * natural_units(model).time:
         raise InputError(
             f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
             "Expected s; or give dq and ddq with the recording."
@@ -66,10 +72,10 @@ def gaps(t: Array) -> Array:
 
 def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
     """What looks odd about a recording and does not forbid its use; motion is q and dq."""
-    bounds, found = bounds_of(model), []
+    bounds, units, found = bounds_of(model), natural_units(model), []
     q, dq = motion
     steps = np.diff(t)
-    if steps.mean() > SLOW:
+    if steps.mean() > SLOW * units.time:
         found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
@@ -92,7 +98,7 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
         share = f"up to {held.max():.0%}" if often.sum() > 1 else f"{held.max():.0%}"
         found.append(f"tau of {listing(names[often])} repeats itself in {share} of the samples")
     x = positions(bounds, q)
-    if np.any(still := (bounds.coords >= 0) & (np.ptp(x, axis=0) < STILL)):
+    if np.any(still := (bounds.coords >= 0) & (np.ptp(x, axis=0) < least_motion(units))):
         verb = "hardly moves" if still.sum() == 1 else "hardly move"
         found.append(f"{listing(names[still])} {verb}: what depends on that motion cannot be found")
     return found

@@ -1,15 +1,17 @@
 """What is to be found: a choice S of the robot's parameters, pi = S x + what stays as it is."""
 
 import dataclasses
+from functools import cached_property
 
 import numpy as np
 
 from kinetree.algorithms import parameter_list, parameters
+from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import with_parameters
 from kinetree.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
-from kinetree.identify.suspicions import STILL
+from kinetree.identify.suspicions import least_motion
 from kinetree.model import Joint, JointFriction, Model
 from kinetree.motion.bounds import bounds_of, positions
 from kinetree.robot import Robot
@@ -33,6 +35,16 @@ class Unknowns:
     S: Array
     fixed: Array
 
+    @cached_property
+    def natural(self) -> NaturalUnits:
+        """The robot's own length, time and mass."""
+        return natural_units(self.robot.model)
+
+    @cached_property
+    def scale(self) -> Array:
+        """What one is in each unknown, in the robot's own units, (p,)."""
+        return parameter_units(self.robot.model, self.natural)[self.S.argmax(axis=0)]
+
     @property
     def links(self) -> int:
         """Bodies, whose unknowns come first."""
@@ -48,7 +60,9 @@ class Unknowns:
         Their rates are noise, and the sign of noise is no direction that friction opposes.
         """
         model, bounds = self.robot.model, bounds_of(self.robot.model)
-        still = (bounds.coords >= 0) & (np.ptp(positions(bounds, q), axis=0) < STILL)
+        still = (bounds.coords >= 0) & (
+            np.ptp(positions(bounds, q), axis=0) < least_motion(self.natural)
+        )
         rows = [
             10 * self.links + 5 * i + k
             for i, joint in enumerate(model.joints)
