@@ -1,6 +1,7 @@
 """Exported C and C++: strict compilers accept it, and it gives the kernel's result bit by bit."""
 
 import ctypes
+import platform
 import shutil
 import subprocess
 
@@ -138,6 +139,25 @@ def test_the_driver_notices_a_wrong_result(damage, tmp_path):
     source.write_text(text.replace("tau[1] = x", wrong))
     run(GCC, "-std=c99", source, "-o", tmp_path / "driver", "-lm")
     assert subprocess.run([str(tmp_path / "driver")], capture_output=True).returncode == 1
+
+
+@needs_gcc
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="this is no x86")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_arithmetic_that_rounds_otherwise_is_refused_by_the_text(dtype, language, tmp_path):
+    """The x87 unit computes in 80 bits: other bits than the kernel's, without a word before."""
+    source = tmp_path / ("f.c" if language == "c" else "f.cpp")
+    source.write_text(export(kt.robots.planar_2r(), "inverse_dynamics", language, dtype=dtype))
+    compiler = GCC if language == "c" else GXX
+    if compiler is None:
+        pytest.skip("g++ is not installed")
+    for flag, remedy in (("-mfpmath=387", "-mfpmath=sse"), ("-ffast-math", "leave out")):
+        command = [compiler, flag, "-fsyntax-only", str(source)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode != 0 and remedy in done.stderr
+        run(*command, "-DKINETREE_OTHER_ROUNDING")
+    run(compiler, *STRICT, "-fsyntax-only", source)
 
 
 @needs_gcc

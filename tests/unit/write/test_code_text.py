@@ -1,6 +1,7 @@
 """Exported text: its header, its operations, its names, and the errors on the way."""
 
 import dataclasses
+import keyword
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import kinetree as kt
 from kinetree.compile import DERIVED, QUANTITIES, trace_quantity
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.write.code import LANGUAGES, export
-from kinetree.write.code.names import LONGEST, function_name, identifier, plain
+from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, plain, reserved
 
 STATEMENT = re.compile(r"^\s*(?:const \w+ )?x\d+ = (.*?);?$")
 COMMENTS = {"c": "//", "cpp": "//", "numpy": "#", "matlab": "%", "julia": "#", "casadi": "#"}
@@ -159,8 +160,73 @@ def test_plain_words_stay_as_they_are():
 
 
 def test_a_name_of_ones_own():
-    text = export(kt.robots.rp(), "mass_matrix", name="my M!")
+    text = export(kt.robots.rp(), "mass_matrix", name="my_M")
     assert "void my_M(const double q[2], double M[4])" in text
+    assert "#ifndef KINETREE_my_M_HPP" in export(kt.robots.rp(), "mass_matrix", "cpp", name="my_M")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("case", "a word of MATLAB; expected one that is free .* 'case_'"),
+        ("xor", "a word of C++"),
+        ("None", "a word of Python"),
+        ("none", "a word of Python"),
+        ("match", "a word of Python"),
+        ("endif", "a word of MATLAB"),
+        ("outer", "a word of Julia"),
+        ("linux", "a word of C"),
+        ("gamma", "a word of the C library"),
+        ("sinf", "a word of the C library"),
+        ("tau", "a name inside"),
+        ("x7", "a name inside"),
+        ("arm_sincos", "a name inside"),
+        ("my M!", "letters, digits and underscores.* 'my_M'"),
+        ("7up", "a letter first, such as 'robot_7up'"),
+        ("_arm", "such as 'arm'"),
+        ("été", "ASCII"),
+        ("", "such as 'robot'"),
+        ("a" * 64, "at most 63"),
+        (7, "expected the name of a function"),
+    ],
+)
+@pytest.mark.parametrize("language", ["c", "casadi"])
+def test_names_that_a_language_keeps_are_refused_in_all(name, words, language):
+    """Changed names could meet: "case" and "case_" would be one function."""
+    with pytest.raises(InputError, match=words.replace("+", r"\+")):
+        export(kt.robots.rp(), "mass_matrix", language, name=name)
+
+
+WORDS = [word for words in KEYWORDS.values() for word in words.split()]
+
+
+def test_every_keyword_of_this_python_is_in_the_list():
+    for word in (*keyword.kwlist, *keyword.softkwlist):
+        assert word == "_" or reserved(word), word
+
+
+def test_robots_may_be_named_after_words():
+    for word in WORDS:
+        for language in ("c", "numpy"):
+            name = function_name(word, "mass_matrix")
+            assert reserved(name) is None and re.fullmatch(r"[A-Za-z]\w*", name), (word, language)
+    assert function_name("case", "pose", "None") == "case_pose_None"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_the_suggested_names_compile_side_by_side(tmp_path):
+    """All of them in one file: each has its own name, and none is the library's."""
+    texts = [
+        export(kt.robots.rp(), "gravity_forces", name=identifier(word)) for word in sorted(
+            {w.lower() for w in WORDS}
+        )
+    ]  # fmt: skip
+    (tmp_path / "f.c").write_text("#include <stdlib.h>\n#include <stdio.h>\n" + "".join(texts))
+    command = ["gcc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "f.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    for language in ("numpy", "casadi"):
+        for word in ("case", "xor", "None", "match"):
+            compile(export(kt.robots.rp(), "pose", language, name=identifier(word)), word, "exec")
 
 
 def test_frames_are_named():

@@ -41,10 +41,34 @@ def c_spelling(program: Program, prefix: str = "") -> Spelling:
 def write_c(program: Program) -> str:
     """The text of a C99 file."""
     lines = [f"// {line}".rstrip() for line in program.header]
-    lines += ["", "#include <math.h>", ""]
+    lines += ["", "#include <float.h>", "#include <math.h>", ""]
+    lines += [*rounding_guard(program.dtype), ""]
     lines += [sincos_text(program.name, program.dtype)] if needs_sincos(program) else []
     lines += c_function(program)
     return "\n".join(lines) + "\n"
+
+
+# values of FLT_EVAL_METHOD with which operations of that type round to it
+ROUNDS = {"double": (0, 1, 16, 32, 64), "float": (0, 16, 32)}
+
+
+def rounding_guard(dtype: str) -> list[str]:
+    """Lines that stop a compiler whose arithmetic gives other bits than the kernel.
+
+    The x87 unit computes in 80 bits, and some flags let compilers reorder sums.
+    """
+    methods = " || ".join(f"FLT_EVAL_METHOD == {k}" for k in ROUNDS[dtype])
+    accept = "or define KINETREE_OTHER_ROUNDING to accept results that differ by some eps"
+    return [
+        "#ifndef KINETREE_OTHER_ROUNDING",
+        f"#if defined(FLT_EVAL_METHOD) && !({methods})",
+        f'#error "operations do not round to {dtype}: compile with -msse2 -mfpmath=sse, {accept}"',
+        "#endif",
+        "#if defined(__FAST_MATH__) || defined(_M_FP_FAST)",
+        f'#error "the compiler may reorder sums: leave out -ffast-math (/fp:fast), {accept}"',
+        "#endif",
+        "#endif",
+    ]
 
 
 def needs_sincos(program: Program) -> bool:

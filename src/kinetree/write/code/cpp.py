@@ -1,7 +1,7 @@
 """A C++ header: one inline function of std::array, by value in and out."""
 
 from kinetree.compiler.graph import Port
-from kinetree.write.code.c import c_spelling, needs_sincos
+from kinetree.write.code.c import c_spelling, needs_sincos, rounding_guard
 from kinetree.write.code.program import Program, join, statements
 from kinetree.write.code.sincos import sincos_text
 
@@ -10,7 +10,7 @@ LAYOUT = "row by row in flat arrays"
 
 def write_cpp(program: Program) -> str:
     """The text of a header for C++11 and newer."""
-    guard = f"{program.name}_hpp".upper()
+    guard = f"KINETREE_{program.name}_HPP"  # case kept: f and F are two functions
     lines = [f"// {line}".rstrip() for line in program.header]
     lines += [
         "",
@@ -18,10 +18,11 @@ def write_cpp(program: Program) -> str:
         f"#define {guard}",
         "",
         "#include <array>",
+        "#include <cfloat>",
         "#include <cmath>",
     ]
     lines += ["#include <tuple>"] if len(program.outputs) > 1 else []
-    lines.append("")
+    lines += ["", *rounding_guard(program.dtype), ""]
     if needs_sincos(program):
         lines.append(sincos_text(program.name, program.dtype, prefix="std::", linkage="inline"))
     lines += [*_function(program), "", f"#endif  // {guard}"]

@@ -23,7 +23,7 @@ def write_driver(program: Program, model: Model) -> str:
     kernel = Kernel(program.graph, program.name)
     found = kernel(*given)
     results = found if isinstance(found, tuple) else (found,)
-    lines = ["", "#include <float.h>", "#include <stdio.h>", ""]
+    lines = ["", "#include <stdio.h>", ""]
     for port, values in zip(program.inputs, given, strict=True):
         lines += _table(program, port, values)
     for port, values in zip(program.outputs, results, strict=True):

@@ -10,8 +10,9 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.quantities import find_quantity
 from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.write.code.driver import write_driver
-from kinetree.write.code.header import RESULTS, WEIGHING, About, header
-from kinetree.write.code.names import function_name, identifier
+from kinetree.write.code.header import WEIGHING, About, header
+from kinetree.write.code.header_words import RESULTS
+from kinetree.write.code.names import chosen_name, function_name
 from kinetree.write.code.program import DTYPES, Program
 
 
@@ -55,8 +56,8 @@ def export(
         quantity: one of those that kernels are compiled of, such as "inverse_dynamics".
         language: "c" (C99), "cpp" (a header), "numpy", "matlab" (and Octave), "julia", "casadi".
         dtype: "double" or "float".
-        name: of the function; the robot and the quantity when None. What is no identifier is
-            made one.
+        name: of the function; the robot and the quantity when None. It must be free in every
+            language: "case" or "xor" is refused.
         wrenches: with F_ext, (links, 6), as the last argument of the state.
         frame: the frame of a pose or Jacobian; the tool when None.
         free: data that become arguments; see `kinetree.compile.compile_kernel`.
@@ -97,7 +98,7 @@ def _program(
     frame: str | None,
 ) -> Program:
     words = [quantity] if frame is None else [quantity, frame]
-    called = function_name(model.name, *words) if name is None else identifier(name)
+    called = function_name(model.name, *words) if name is None else chosen_name(name)
     outputs = tuple(_lettered(port, graph) for port in graph.outputs)
     found = find_quantity(quantity)
     place = (frame or model.tool) if found.framed else None
