@@ -161,6 +161,9 @@ def test_plain_words_stay_as_they_are():
 
 def test_a_name_of_ones_own():
     text = export(kt.robots.rp(), "mass_matrix", name="my_M")
+    assert "def mass_matrix(q)" in export(
+        kt.robots.rp(), "mass_matrix", "numpy", name="mass_matrix"
+    )
     assert "void my_M(const double q[2], double M[4])" in text
     assert "#ifndef KINETREE_my_M_HPP" in export(kt.robots.rp(), "mass_matrix", "cpp", name="my_M")
 

@@ -64,7 +64,7 @@ RESERVED = {
 }
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
 # names inside an exported function; one of these for the function itself would hide one or other
-INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values()), *RESULTS})
+INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
 TEMPORARY = re.compile(r"x\d+|\w+_sincos")
 
 
