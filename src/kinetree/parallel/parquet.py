@@ -37,6 +37,10 @@ class ParquetSink:
         """See `Sink`."""
         self._rows.write(rows)
 
+    def written(self, first: int, count: int) -> Array:
+        """See `Sink`."""
+        return self._rows.written(first, count)
+
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
         self._rows.finish(False)

@@ -29,6 +29,7 @@ class Results:
     meta: what was computed, as text: kinetree's version, robot, hash of its text, study,
         settings, seed.
     path: the file, or None where `table`, a structured array, is in memory.
+    checked: samples that were computed once more when the study ended, with the same bits.
     """
 
     columns: tuple[str, ...]
@@ -37,6 +38,7 @@ class Results:
     meta: Mapping[str, str]
     path: Path | None = None
     table: Array | None = None
+    checked: int = 0
 
     def __getitem__(self, name: str) -> Array:
         """A column, or all columns of a group side by side along a last axis."""

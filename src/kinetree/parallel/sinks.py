@@ -9,6 +9,7 @@ import json
 import os
 import struct
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ class Sink(Protocol):
 
     def write(self, rows: Array) -> None:
         """Append rows of the table's dtype."""
+        ...
+
+    def written(self, first: int, count: int) -> Array:
+        """Rows as they were written, before `finish`."""
         ...
 
     def finish(self, complete: bool) -> None:
@@ -53,6 +58,10 @@ class MemorySink:
         self.table[self.done : self.done + len(rows)] = rows
         self.done += len(rows)
 
+    def written(self, first: int, count: int) -> Array:
+        """See `Sink`."""
+        return self.table[: self.done][first : first + count]
+
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
 
@@ -63,7 +72,7 @@ class NpySink:
     def __init__(
         self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
-        self.path, self.partial = path, partial_of(path)
+        self.path, self.partial, self.dtype = path, partial_of(path), dtype
         head, size = npy_head(dtype, total), -1
         self.begin = len(head)  # bytes before the first row
         if resume and same_study(self.partial, meta):
@@ -82,6 +91,11 @@ class NpySink:
         self._file.write(rows.tobytes())
         self._file.flush()
 
+    def written(self, first: int, count: int) -> Array:
+        """See `Sink`."""
+        at = self.begin + first * self.dtype.itemsize
+        return np.fromfile(self.partial, self.dtype, count, offset=at)
+
     def finish(self, complete: bool) -> None:
         """See `Sink`."""
         self._file.close()
@@ -96,6 +110,7 @@ class CsvSink:
         self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
         self.path, self.partial, self.done = path, partial_of(path), 0
+        self.dtype = dtype
         if resume and same_study(self.partial, meta):
             lines, size = _whole_lines(self.partial)
             self.done = max(0, lines - 1)
@@ -113,6 +128,13 @@ class CsvSink:
         lines = [",".join(map(repr, row)) for row in rows.tolist()]
         self._file.write("".join(f"{line}\n" for line in lines))
         self._file.flush()
+
+    def written(self, first: int, count: int) -> Array:
+        """See `Sink`."""
+        with self.partial.open("rb") as file:
+            lines = [x.decode() for x in islice(file, first + 1, first + 1 + count)]
+        rows = [(int(x), *map(float, rest)) for x, *rest in (line.split(",") for line in lines)]
+        return np.array(rows, self.dtype)
 
     def finish(self, complete: bool) -> None:
         """See `Sink`."""

@@ -1,0 +1,228 @@
+"""Two studies never write one file; what a study wrote is what it computes once more."""
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor as Threads
+
+import numpy as np
+import pytest
+from test_study_files import ENDINGS, ROBOT, STUDY, digest, needs
+
+from kinetree.errors import InputError, KinetreeWarning
+from kinetree.parallel import StudyError, locks, read, rollouts, run, sinks
+from kinetree.parallel.work import prepare, study_text
+
+HOLDS = """
+import sys
+from pathlib import Path
+from kinetree.parallel.locks import locked
+
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read(1)
+"""
+RUNS = """
+import sys
+import kinetree as kt
+from kinetree.parallel import Normal, rollouts
+
+study = {"q0": Normal(0, 0.5), "duration": 0.02, "every": 2}
+options = {"output": sys.argv[1], "chunk": 4, "seed": int(sys.argv[2])}
+rollouts(kt.robots.double_pendulum(), 400, **study, **options)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that writes tmp_path / study.npy."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path / "study.npy")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None and process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_file_that_another_process_writes_is_refused(holder, tmp_path):
+    path = tmp_path / "study.npy"
+    for resume in (False, True):
+        with pytest.raises(
+            InputError, match=rf"study.npy \(process {holder.pid}\).*another output"
+        ):
+            rollouts(ROBOT, 5, output=path, resume=resume, **STUDY)
+    assert [x.name for x in tmp_path.iterdir()] == ["study.npy.lock"]
+    assert rollouts(ROBOT, 5, output=tmp_path / "other.npy", **STUDY).samples == 5
+
+
+def test_the_lock_of_a_killed_process_is_nobodys(holder, tmp_path):
+    holder.kill()
+    holder.wait()
+    assert (tmp_path / "study.npy.lock").exists()
+    assert rollouts(ROBOT, 5, output=tmp_path / "study.npy", **STUDY).samples == 5
+    assert not (tmp_path / "study.npy.lock").exists()
+
+
+def test_two_processes_at_once_leave_one_whole_study(tmp_path):
+    path = tmp_path / "study.npy"
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUNS, str(path), str(seed)], stderr=subprocess.PIPE, text=True
+        )
+        for seed in (1, 2)
+    ]
+    errors = [process.communicate()[1] for process in both]
+    codes = [process.returncode for process in both]
+    assert 0 in codes
+    for code, error in zip(codes, errors, strict=True):
+        assert code == 0 or "another study is writing" in error
+    found = read(path)  # of the last that was let in, whole
+    again = rollouts(ROBOT, 400, seed=int(found.meta["seed"]), **STUDY)
+    assert np.array_equal(found["q"], again["q"])
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["study.npy", "study.npy.json"]
+
+
+def test_two_threads_at_once_too(tmp_path):
+    path, held, free = tmp_path / "study.csv", threading.Event(), threading.Event()
+
+    def hold():
+        with locks.locked(path):
+            held.set()
+            free.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(60)
+        with pytest.raises(InputError, match=rf"another study is writing .*process {os.getpid()}"):
+            rollouts(ROBOT, 2, output=path, **STUDY)
+    finally:
+        free.set()
+        thread.join()
+    assert rollouts(ROBOT, 2, output=path, **STUDY).samples == 2
+
+
+def test_a_complete_study_is_read_while_another_writes(holder, tmp_path):
+    path = tmp_path / "done.npy"
+    done = rollouts(ROBOT, 5, output=path, **STUDY)
+    with locks.locked(path):
+        assert np.array_equal(rollouts(ROBOT, 5, output=path, resume=True, **STUDY)["q"], done["q"])
+
+
+def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
+    """Between opening and locking, the holder ended and a third one may come."""
+    lock, plain = tmp_path / "study.npy.lock", locks._lock
+    tries = []
+
+    def slow(handle):
+        tries.append(handle)
+        if len(tries) == 1:
+            lock.unlink()
+        plain(handle)
+
+    monkeypatch.setattr(locks, "_lock", slow)
+    with locks.locked(tmp_path / "study.npy"):
+        assert len(tries) == 2 and lock.read_text() == f"process {os.getpid()}\n"
+    assert not lock.exists()
+
+
+def test_a_folder_without_locks_is_said(tmp_path, monkeypatch):
+    def none(handle):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(locks, "_lock", none)
+    with pytest.warns(KinetreeWarning, match=r"study.npy.lock cannot be locked \(Operation not"):
+        assert rollouts(ROBOT, 5, output=tmp_path / "study.npy", **STUDY).samples == 5
+
+
+def test_the_lock_is_given_back_after_an_error(tmp_path):
+    path = tmp_path / "study.npy"
+    with pytest.raises(InputError):
+        rollouts(ROBOT, 5, output=path, executor="nobody", **STUDY)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", [None, *ENDINGS])
+def test_a_worker_that_computes_something_else_is_found(ending, tmp_path, monkeypatch):
+    """One bit of one number of every sample, which only a second computation tells."""
+    if ending:
+        needs(ending)
+    path = ending and tmp_path / f"study{ending}"
+    honest = run.results
+
+    def wrong(*args):
+        for count, data in honest(*args):
+            numbers = np.frombuffer(data, "<f8").copy()
+            size = len(numbers) // count
+            numbers[size - 1 :: size] = np.nextafter(numbers[size - 1 :: size], 9)
+            yield count, numbers.tobytes()
+
+    monkeypatch.setattr(run, "results", wrong)
+    with pytest.raises(StudyError, match=r"sample \d+, column 'tau:elbow': the study has"):
+        rollouts(ROBOT, 40, output=path, **STUDY)
+    assert path is None or (sinks.partial_of(path).exists() and not path.exists())
+    with Threads(2) as pool, pytest.warns(KinetreeWarning, match="expected the same bits"):
+        rollouts(ROBOT, 40, output=path, executor=pool, **STUDY)  # whose processors may be others
+    monkeypatch.undo()
+    assert rollouts(ROBOT, 40, output=path, **STUDY).samples == 40
+
+
+@pytest.mark.parametrize(
+    ("samples", "checked"), [(1, {1}), (2, {1, 2}), (64, {2, 3}), (200, {3, 4})]
+)
+def test_some_samples_are_computed_once_more(samples, checked):
+    """One in 32, three at most, and the last one."""
+    assert rollouts(ROBOT, samples, **STUDY).checked in checked
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_rows_are_read_back_as_they_were_written(ending, tmp_path):
+    needs(ending)
+    dtype = sinks.row_dtype(("a", "b"))
+    rows = np.array([(k, k / 3, -1e300 * k) for k in range(10)], dtype)
+    sink = sinks.make_sink(tmp_path / f"x{ending}", dtype, 10, {})
+    sink.write(rows[:4])
+    sink.write(rows[4:])
+    for first, count in ((0, 1), (3, 4), (9, 1), (9, 5)):
+        assert np.array_equal(sink.written(first, count), rows[first : first + count])
+    sink.finish(False)
+
+
+def test_rows_that_belong_to_others_are_found():
+    study = prepare(study_text("rollouts", ROBOT.model, {**SETTINGS}, 0, 4))
+    dtype = sinks.row_dtype(study.columns)
+    sink = sinks.MemorySink(dtype, 4 * study.rows)
+    rows = np.zeros(4 * study.rows, dtype)
+    numbers = study.compute(np.arange(4)).reshape(-1, len(study.columns))
+    for k, name in enumerate(study.columns):
+        rows[name] = numbers[:, k]
+    rows["sample"] = np.repeat(np.arange(4), study.rows)
+    sink.write(rows)
+    assert run.check_samples(study, sink, 4) in (1, 2)
+    sink.table["sample"][-1] = 2
+    with pytest.raises(
+        StudyError, match=r"sample 3 of 4 has 11 rows in the output, of samples \[2"
+    ):
+        run.check_samples(study, sink, 4)
+    sink.done -= 1
+    with pytest.raises(StudyError, match="sample 3 of 4 has 10 rows"):
+        run.check_samples(study, sink, 4)
+
+
+SETTINGS = {
+    "q0": STUDY["q0"], "dq0": 0.0, "duration": 0.02, "dt": 1e-3, "method": "rk4", "tau": None,
+    "F_ext": None, "controller": None, "parameters": {}, "every": 2,
+}  # fmt: skip
+
+
+def test_a_resumed_study_is_whole(tmp_path):
+    """What a former run left is looked at too; it is the same file."""
+    whole = rollouts(ROBOT, 6, output=tmp_path / "whole.npy", **STUDY)
+    again = rollouts(ROBOT, 6, output=tmp_path / "again.npy", resume=True, **STUDY)
+    assert digest(whole.path) == digest(again.path) and again.checked >= 1
+    assert rollouts(ROBOT, 6, output=tmp_path / "again.npy", resume=True, **STUDY).checked == 0
