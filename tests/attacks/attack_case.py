@@ -99,7 +99,7 @@ def note(rng: Any, **values: Any) -> None:
             rng.log.notes.update({name: str(value) for name, value in values.items()})
 
 
-def law(*, ci: int = 2, limit: float = LIMIT, weight: float = 1.0) -> Callable[[Any], Any]:
+def law(*, ci: int = 1, limit: float = LIMIT, weight: float = 1.0) -> Callable[[Any], Any]:
     """Settings of a law: cases in the test suite, seconds for one case, share of the time."""
 
     def settle(function: Any) -> Any:
