@@ -1,0 +1,299 @@
+"""Controllers on robots with friction, armature and rotors, over batches, with wrong arguments."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms, controllers
+from kinetree.controllers.adaptive import bare, drives, moments
+from kinetree.controllers.reference import as_reference, gain, motion, position_error
+from kinetree.controllers.task_space import turn_error, wanted_motion
+from kinetree.errors import InputError, ShapeError
+from kinetree.model.samples import random_model
+
+ROBOT = kt.robots.spatial_3r()
+MODEL = ROBOT.model
+RNG = np.random.default_rng(7)
+Q, DQ, Q_D, DQ_D, DDQ_D = RNG.normal(size=(5, MODEL.n)) * 0.7
+
+
+def reference(t):
+    return Q_D, DQ_D, DDQ_D
+
+
+def driven(armature):
+    """A double pendulum whose joints have viscous friction of 0.4 N m s and armature."""
+    builder = kt.Builder("driven").link("base")
+    builder.link("upper", 2.0, (0.2, 0, 0), np.diag([0.01, 0.02, 0.03]))
+    builder.link("lower", 1.5, (0.1, 0.05, 0), np.diag([0.02, 0.03, 0.04]))
+    drive = {"friction": kt.Friction(viscous=0.4), "armature": armature}
+    builder.joint("a", "revolute", "base", "upper", axis=(0, 1, 0), **drive)
+    builder.joint("b", "revolute", "upper", "lower", at=(0.5, 0, 0), axis=(0, 0.6, 0.8), **drive)
+    return kt.Robot(builder.build())
+
+
+def test_moments_are_those_of_every_link_in_its_own_frame():
+    """Masses are not moved from link to link, traces of second moments do not turn."""
+    found = moments(MODEL)
+    assert np.allclose(found[:, 0], MODEL.m, rtol=1e-14)
+    assert found[:, 0].sum() == pytest.approx(np.sum(MODEL.m), rel=1e-14)
+
+
+@pytest.mark.parametrize("armature", [0.0, 0.3])
+def test_adaptive_control_knows_friction_and_armature(armature):
+    robot = driven(armature)
+    q, dq, q_d, dq_d, ddq_d = np.random.default_rng(3).normal(size=(5, 2))
+    law = controllers.Adaptive(lambda t: (q_d, dq_d, ddq_d), 2.0, 3.0, 0.5, guess=robot)
+    step = controllers.step_by_step(law, robot)
+    tau, _ = step(0.1, q, dq)
+    dq_r, ddq_r = dq_d + 2 * (q_d - q), ddq_d + 2 * (dq_d - dq)
+    expected = (
+        robot.mass_matrix(q) @ ddq_r + robot.coriolis_matrix(q, dq) @ dq_r
+        + robot.gravity_forces(q) + 0.4 * dq - 3 * (dq - dq_r)
+    )  # fmt: skip
+    assert np.allclose(tau, expected, atol=1e-11)
+    assert robot.friction_forces(dq) == pytest.approx(0.4 * dq)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adaptive_control_of_random_drives(seed):
+    """Rotors of any gear, armature, friction: M ddq_r + C dq_r + g + friction - kd s."""
+    model = random_model(seed, 3, types=("revolute", "prismatic"))
+    robot, rng = kt.Robot(model), np.random.default_rng(seed)
+    q, dq, q_d, dq_d, ddq_d = rng.normal(size=(5, model.n))
+    law = controllers.Adaptive(lambda t: (q_d, dq_d, ddq_d), 1.5, 2.5, 0.5, guess=robot)
+    tau, _ = controllers.step_by_step(law, robot)(0.0, q, dq)
+    dq_r, ddq_r = dq_d + 1.5 * (q_d - q), ddq_d + 1.5 * (dq_d - dq)
+    expected = (
+        robot.mass_matrix(q) @ ddq_r + robot.coriolis_matrix(q, dq) @ dq_r
+        + robot.gravity_forces(q) + robot.friction_forces(dq) - 2.5 * (dq - dq_r)
+    )  # fmt: skip
+    assert np.allclose(tau, expected, atol=1e-10 * max(1, np.abs(expected).max()))
+
+
+def test_drives_alone_are_armature_where_there_are_no_rotors():
+    robot = driven(0.3)
+    q, dq, dq_r, ddq_r = np.random.default_rng(1).normal(size=(4, 2))
+    assert np.allclose(drives(bare(robot.model), q, dq, dq_r, ddq_r), 0.3 * ddq_r, atol=1e-14)
+    plain = driven(0.0)
+    assert np.all(np.asarray(drives(bare(plain.model), q, dq, dq_r, ddq_r)) == 0)
+
+
+def test_estimates_move_at_rates_of_their_own():
+    """gamma as a number, (10,) and (links, 10): each estimate's rate is multiplied."""
+    links = len(MODEL.links)
+    rates = np.random.default_rng(2).uniform(0.1, 2, (links, 10))
+    plain = controllers.step_by_step(controllers.Adaptive(reference, 2.0, 3.0, 1.0), ROBOT)
+    _, one = plain(0.0, Q, DQ)
+    assert np.abs(one).max() > 0
+    for gamma in (2.5, rates[0], rates):
+        law = controllers.Adaptive(reference, 2.0, 3.0, gamma)
+        _, dz = controllers.step_by_step(law, ROBOT)(0.0, Q, DQ)
+        wanted = one.reshape(links, 10) * np.broadcast_to(gamma, (links, 10))
+        assert np.allclose(dz.reshape(links, 10), wanted, rtol=1e-12, atol=1e-13)
+    for wrong in (np.ones((links, 11)), np.ones(9), -1.0, -rates):
+        with pytest.raises(InputError, match=r"gamma has shape .*>= 0"):
+            ROBOT.simulate(Q, controller=controllers.Adaptive(Q_D, 1, 1, wrong), duration=0.1)
+    controllers.step_by_step(controllers.Adaptive(reference, 2.0, 3.0, 0.0), ROBOT)
+
+
+def test_the_integral_is_drawn_back_within_a_millisecond():
+    z = np.array([0.5, -0.5, 0.1])
+    bound = np.array([0.2, 0.3, 0.2])
+    law = controllers.PID(reference, kp=2.0, kd=1.0, ki=0.5, bound=bound)
+    tau, dz = controllers.step_by_step(law, ROBOT)(0.0, Q, DQ, z)
+    held = np.clip(z, -bound, bound)
+    assert np.allclose(dz, Q_D - Q + (held - z) / 1e-3, rtol=1e-12)
+    assert np.allclose(tau, 2 * (Q_D - Q) + DQ_D - DQ + 0.5 * held, atol=1e-12)
+    for wrong in (0, -1.0, [1, 0, 1]):
+        law = controllers.PID(reference, 1.0, 1.0, 1.0, bound=wrong)
+        with pytest.raises(InputError, match=r"bound of the integral is .*; expected above 0"):
+            ROBOT.simulate(Q, controller=law, duration=0.1)
+
+
+def test_gravity_of_another_robot_is_added():
+    other = ROBOT.with_payload(2.0)
+    for kind in (controllers.PD, controllers.PID):
+        options = {"ki": 0.0} if kind is controllers.PID else {}
+        made = {x: kind(reference, kp=1.0, kd=2.0, gravity=x, **options)
+                for x in (False, True, other)}  # fmt: skip
+        tau = {x: controllers.step_by_step(law, ROBOT)(0.0, Q, DQ)[0] for x, law in made.items()}
+        assert np.allclose(tau[True] - tau[False], ROBOT.gravity_forces(Q), atol=1e-11)
+        assert np.allclose(tau[other] - tau[False], other.gravity_forces(Q), atol=1e-11)
+    free = controllers.step_by_step(controllers.GravityCompensation(), ROBOT)(0.0, Q, DQ)[0]
+    assert np.allclose(free, ROBOT.gravity_forces(Q), atol=1e-11)
+
+
+def test_laws_that_python_runs_take_every_state_of_a_batch():
+    law = controllers.step_by_step(lambda t, q, dq: t - dq if q[0] > 0 else dq, ROBOT)
+    assert law.note is not None
+    many = RNG.normal(size=(5, 3, MODEL.n))
+    tau, dz = law(0.5, many, DQ)
+    assert tau.shape == (5, 3, MODEL.n) and dz.shape == (5, 3, 0)
+    for at in np.ndindex(5, 3):
+        assert np.array_equal(tau[at], 0.5 - DQ if many[at][0] > 0 else DQ)
+    rows, _ = law(0.5, Q, many)
+    assert rows.shape == (5, 3, MODEL.n)
+    assert np.array_equal(rows[4, 2], 0.5 - many[4, 2] if Q[0] > 0 else many[4, 2])
+
+
+def jacobian_of_tool(robot, q, dq):
+    """J and its bias in the axes of {s}, by differences of the pose."""
+    e = 1e-6
+
+    def twist(q, dq):
+        R, V = robot.pose(q)[:3, :3], robot.body_jacobian(q) @ dq
+        return np.concatenate([R @ V[:3], R @ V[3:]])
+
+    J = np.stack([twist(q, unit) for unit in np.eye(robot.n)], axis=1)
+    bias = (twist(q + e * dq, dq) - twist(q - e * dq, dq)) / (2 * e)
+    return J, bias
+
+
+@pytest.mark.parametrize("rows", [(3, 4, 5), (5, 0)])
+@pytest.mark.parametrize("posture", [False, True])
+def test_impedance_yields_like_a_spring_and_a_damper(rows, posture):
+    """J ddq + bias - dV_d = (J M^-1 J^T) (D eV + K e), on the chosen rows."""
+    V_d, dV_d = RNG.normal(size=(2, 6))
+    T_d = ROBOT.pose(Q + 0.2)
+    K, D = np.arange(1.0, 1 + len(rows)) * 10, np.arange(1.0, 1 + len(rows))
+    rest = controllers.Posture(reference, 2.0, 1.0) if posture else None
+    law = controllers.Impedance(lambda t: (T_d, V_d, dV_d), K, D, rows=rows, posture=rest)
+    tau, _ = controllers.step_by_step(law, ROBOT)(0.2, Q, DQ)
+    ddq = ROBOT.forward_dynamics(Q, DQ, tau)
+    J, bias = jacobian_of_tool(ROBOT, Q, DQ)
+    T, own = ROBOT.pose(Q), list(rows)
+    turn = T_d[:3, :3] @ T[:3, :3].T
+    e = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2
+    e = np.concatenate([e, T_d[:3, 3] - T[:3, 3]])[own]
+    eV = (V_d - J @ DQ)[own]
+    A = J[own] @ np.linalg.solve(ROBOT.mass_matrix(Q), J[own].T)
+    wanted = dV_d[own] + A @ (D * eV + K * e)
+    assert np.linalg.cond(A) < 1e6
+    assert np.allclose((J @ ddq + bias)[own], wanted, atol=1e-6 * max(1, np.abs(wanted).max()))
+
+
+def test_the_posture_moves_what_the_task_leaves():
+    """A planar point has one direction; the rest of M (ddq - ddq_0) is J^T times a force."""
+    J, _ = jacobian_of_tool(ROBOT, Q, DQ)
+    null = np.linalg.svd(J[[3, 4]])[2][2:]  # directions that do not move the point
+    moving = DDQ_D + 3.0 * (DQ_D - DQ) + 4.0 * (Q_D - Q)
+    posture = controllers.Posture(reference, kp=4.0, kd=3.0)
+    for rest, ddq_0 in ((posture, moving), (None, 0)):
+        law = controllers.OperationalSpace(
+            ROBOT.pose(Q + 0.1), kp=9.0, kd=2.0, rows=[3, 4], posture=rest
+        )
+        tau, _ = controllers.step_by_step(law, ROBOT)(0.0, Q, DQ)
+        ddq = ROBOT.forward_dynamics(Q, DQ, tau)
+        assert np.abs(null @ ROBOT.mass_matrix(Q) @ (ddq - ddq_0)).max() < 1e-8
+
+
+def test_damping_adds_its_square():
+    """F = (J M^-1 J^T + damping^2)^-1 a, at rest and without errors of speed."""
+    T_d = ROBOT.pose(Q)
+    T_d[:3, 3] += [0.02, -0.01, 0.03]
+    law = controllers.OperationalSpace(T_d, kp=50.0, kd=0.0, rows=[3, 4, 5], damping=0.3)
+    tau, _ = controllers.step_by_step(law, ROBOT)(0.0, Q, 0 * DQ)
+    J, _ = jacobian_of_tool(ROBOT, Q, 0 * DQ)
+    A = J[3:] @ np.linalg.solve(ROBOT.mass_matrix(Q), J[3:].T) + 0.09 * np.eye(3)
+    F = np.linalg.solve(A, 50 * np.array([0.02, -0.01, 0.03]))
+    assert np.allclose(tau, ROBOT.gravity_forces(Q) + J[3:].T @ F, atol=1e-9)
+
+
+def test_turns_are_axis_times_sine():
+    axis = np.array([0.48, -0.6, 0.64])
+    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    R = ROBOT.pose(Q)[:3, :3]
+    for angle in (0.3, 1.2, 2.5, -0.7):
+        way = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+        assert np.allclose(turn_error(R, way @ R), axis * np.sin(angle), atol=1e-14)
+
+
+def test_parts_of_references():
+    given = {"reference": (Q_D,)}
+    q, dq, ddq = motion(MODEL, given)
+    assert np.array_equal(q, Q_D) and not np.any(dq) and not np.any(ddq)
+    assert np.array_equal(motion(MODEL, {"reference": (Q_D, DQ_D)})[1], DQ_D)
+    for parts in ((), (Q,) * 4):
+        with pytest.raises(ShapeError, match=rf"reference has {len(parts)} parts; expected q"):
+            motion(MODEL, {"reference": parts})
+    for parts, what in (((Q_D[:2],), "q"), ((Q_D, Q_D[:1]), "dq"), ((Q_D, Q_D, Q_D[:1]), "ddq")):
+        with pytest.raises(ShapeError, match=rf"^{what} of the reference has shape"):
+            motion(MODEL, {"reference": parts})
+    for wrong in (np.nan, [1.0, np.inf], 3.0):
+        with pytest.raises(InputError, match=r"reference is .*; expected finite positions"):
+            as_reference(wrong)
+    assert as_reference([1, 2]).tolist() == [1, 2] and as_reference(reference) is reference
+
+
+def test_parts_of_references_of_frames():
+    T, V, dV = np.eye(4), np.arange(6), np.arange(6) + 1
+    assert not np.any(wanted_motion((T,))[1]) and not np.any(wanted_motion((T, V))[2])
+    assert wanted_motion((T, V, dV))[2] is dV
+    for parts in ((Q,), (T, V, dV, dV), (np.eye(3), V)):
+        with pytest.raises(ShapeError, match=r"parts of shape .*; expected T_d \(4, 4\), and"):
+            wanted_motion(parts)
+    for wrong in (np.full((4, 4), np.nan), np.eye(3)):
+        with pytest.raises(ShapeError, match=r"reference of a frame has shape"):
+            ROBOT.simulate(Q, controller=controllers.Impedance(wrong, 1, 1), duration=0.1)
+    for rows in ([], [0, 0], [6], [-1]):
+        law = controllers.OperationalSpace(np.eye(4), 1.0, 1.0, rows=rows)
+        with pytest.raises(InputError, match=r"rows are .*each once"):
+            ROBOT.simulate(Q, controller=law, duration=0.1)
+
+
+def test_gains_are_numbers_diagonals_or_matrices():
+    assert np.array_equal(gain(2, 3, "kp"), 2 * np.eye(3))
+    assert np.array_equal(gain([1, 2, 3], 3, "kp"), np.diag([1, 2, 3]))
+    full = np.array([[2.0, 1], [-1, 2]])
+    assert np.array_equal(gain(full, 2, "kp"), full)
+    assert np.array_equal(gain(0, 2, "kp"), np.zeros((2, 2)))
+    for wrong in ([1, 2], np.eye(2), np.full((3, 3), np.nan)):
+        with pytest.raises(ShapeError, match="kp has shape"):
+            gain(wrong, 3, "kp")
+    for wrong in (-1, [1, -1e-9, 1], np.diag([1.0, 1, 1]) + 3 * np.eye(3)[::-1]):
+        with pytest.raises(InputError, match="kp is not positive semi-definite"):
+            gain(wrong, 3, "kp")
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free", "planar"])
+def test_errors_of_large_turns_have_closed_forms(kind):
+    """Twice the vector part of the shorter turn, 2 sin(angle / 2), in the axes of the body."""
+    model = random_model(0, 1, types=(kind,))
+    robot, rng = kt.Robot(model), np.random.default_rng(4)
+    for _ in range(5):
+        q, q_d = robot.random(rng), robot.random(rng)
+        e = position_error(model, q, q_d)
+        if kind == "planar":
+            c, s = np.cos(q[0]), np.sin(q[0])
+            wanted = [q_d[0] - q[0], *(np.array([[c, s], [-s, c]]) @ (q_d[1:] - q[1:]))]
+            assert np.allclose(e, wanted, atol=1e-14)
+            continue
+        (w, *v), (u, *x) = q[:4], q_d[:4]
+        real = w * u + np.dot(v, x)
+        wanted = 2 * np.sign(real) * (w * np.array(x) - u * np.array(v) - np.cross(v, x))
+        assert np.allclose(e[:3], wanted, atol=1e-14)
+        assert np.linalg.norm(e[:3]) == pytest.approx(2 * np.sqrt(1 - min(real**2, 1)), abs=1e-12)
+        if kind == "free":
+            way = algorithms.difference(model, q, np.concatenate([q[:4], q_d[4:]]))
+            assert np.allclose(e[3:], way[3:], atol=1e-12)
+
+
+def test_a_robot_follows_the_pieces_of_a_plan():
+    """PD at the sides of a jump: ddq of computed torque is that of the phase that begins."""
+    plan = kt.motion.trapezoid(Q, Q_D, acceleration=2.0, velocity=1.0, robot=ROBOT, dt=0.3)
+    law = controllers.step_by_step(controllers.ComputedTorque(plan, kp=0.0, kd=0.0), ROBOT)
+    jump = plan.pieces.jumps[0]
+    for t in (0.0, 0.3 * jump, jump, jump + 1e-3):
+        q, dq, ddq = (x[0] for x in plan.pieces(np.array([t])))
+        tau, _ = law(t, q, dq)
+        assert np.allclose(tau, ROBOT.inverse_dynamics(q, dq, ddq), atol=1e-9)
+    q = Q_D
+    tau, _ = law(plan.t[-1] + 1, q, 0 * q)
+    assert np.allclose(tau, ROBOT.gravity_forces(q), atol=1e-10)
+
+
+def test_robots_that_cannot_be_compiled_are_refused():
+    still = kt.Builder("rock").link("base", 1.0).build()
+    with pytest.raises(kt.errors.ModelError, match="'rock' has no joint that moves"):
+        controllers.step_by_step(controllers.GravityCompensation(), still)
