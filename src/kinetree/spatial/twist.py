@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, length, scalar, unit
+from kinetree.arrays import Array, array, is_numeric, known, length, scalar, unit
 from kinetree.errors import InputError
 from kinetree.spatial.so3 import cross, skew
 
@@ -57,9 +57,20 @@ def check_screw(S: Any, name: str) -> Array:
     w, v = S[:3], S[3:]
     if not np.any(S != 0):
         raise InputError(f"{name} is zero; expected (w, v) with |w| = 1, or w = 0 and |v| = 1.")
-    if not np.any(w != 0):
-        return np.concatenate([w, unit(v, f"linear part of {name}")])
-    return np.concatenate([unit(w, f"angular part of {name}"), v])
+    part, size = ("w", w) if np.any(w != 0) else ("v", v)
+    values = known(size)
+    if values is None:
+        return S
+    found = length(values)
+    if abs(found - 1) > 1e-6:
+        whole = known(S)
+        divided = "" if whole is None else f": {(whole / found).tolist()}"
+        raise InputError(
+            f"{name} has |{part}| = {found:.9g}; expected |w| = 1, or w = 0 and |v| = 1. Divide "
+            f"all six entries by |{part}|{divided}; dividing a part would move the axis or change "
+            "its pitch."
+        )
+    return S if abs(found - 1) < 4e-16 or not is_numeric(S) else S / found
 
 
 def swap_order(V: Array) -> Array:

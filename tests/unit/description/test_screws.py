@@ -100,8 +100,8 @@ def second(key, value):
 
 BAD = [
     (second("S", 0), InputError, r"S\[1\] is zero; expected"),
-    (second("S", (0, 0, 2, 0, 0, 0)), InputError, r"S\[1\] = \[0.0, 0.0, 2.0\] has length 2"),
-    (second("S", (0, 0, 0, 0, 0, 3)), InputError, r"linear part of S\[1\].*length 3"),
+    (second("S", (0, 0, 2, 0, 0, 0)), InputError, r"S\[1\] has \|w\| = 2; expected \|w\| = 1"),
+    (second("S", (0, 0, 0, 0, 0, 3)), InputError, r"S\[1\] has \|v\| = 3; expected .* \|v\| = 1"),
     (second("S", np.nan), InputError, r"S\[1, 0\] is nan; expected a finite number"),
     ({"S": GOOD["S"][0]}, ShapeError, r"S must have shape \(any, 6\), found \(6,\)"),
     ({"S": [[0, 0, 1], [0]]}, ShapeError, r"S must be an array of shape \(any, 6\)"),

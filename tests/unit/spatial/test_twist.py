@@ -3,6 +3,9 @@
 Bounds: bilinear maps of 6-vectors sum at most six products, so 8 eps of the product of the norms.
 """
 
+import json
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -101,8 +104,8 @@ def test_swapping_the_order_twice_changes_nothing():
     ("S", "error", "words"),
     [
         (np.zeros(6), InputError, "S is zero; expected"),
-        ((0, 0, 2, 0, 0, 0), InputError, "angular part of S = .* has length 2; expected length 1"),
-        ((0, 0, 0, 0, 3, 0), InputError, "linear part of S = .* has length 3; expected length 1"),
+        ((0, 0, 2, 0, 0, 0), InputError, r"S has \|w\| = 2; expected \|w\| = 1"),
+        ((0, 0, 0, 0, 3, 0), InputError, r"S has \|v\| = 3; expected .* \|v\| = 1"),
         ((0, 0, 1, 0, 0), ShapeError, r"S must have shape \(6,\), found \(5,\)"),
         ((0, 0, 1, np.nan, 0, 0), InputError, r"S\[3\] is nan"),
     ],
@@ -110,6 +113,23 @@ def test_swapping_the_order_twice_changes_nothing():
 def test_what_is_no_screw_axis_is_refused(S, error, words):
     with pytest.raises(error, match=words):
         check_screw(S, "S")
+
+
+@given(seeds, pitches, st.floats(0.01, 100))
+def test_the_screw_that_a_message_gives_has_the_same_axis_and_pitch(seed, pitch, scale):
+    """Dividing the angular part alone would give another robot."""
+    _, _, S = random_screw(seed, pitch)
+    if abs(scale - 1) < 1e-5:
+        return
+    with pytest.raises(InputError, match="Divide all six entries") as caught:
+        check_screw(S * scale, "S")
+    given = json.loads(re.search(r"\[.*\]", str(caught.value))[0])
+    assert np.abs(check_screw(given, "S") - S).max() < 1e-14 * (1 + np.abs(S).max())
+
+
+def test_a_screw_off_by_rounding_is_divided_as_a_whole():
+    S = np.array([0, 0, 1, 3.0, 4.0, 0.5])
+    assert check_screw(S * (1 + 1e-7), "S") == pytest.approx(S, rel=1e-15)
 
 
 def test_bad_parts_of_a_screw_are_named():
