@@ -1,0 +1,69 @@
+"""Where algorithms decide: lengths of quaternions, zero pivots, directions that cannot move."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree.algorithms.ellipsoids import _inverse_ellipsoid
+from kinetree.algorithms.inputs import coordinates, frame_wrenches, link_wrenches
+from kinetree.algorithms.ties import _gauss
+from kinetree.errors import InputError, ModelError
+from kinetree.spatial import box
+
+
+def one(kind, mass=1.0):
+    builder = kt.Builder("one").link("base").link("body", mass, (0, 0, 0), box(mass, 1, 1, 1))
+    return builder.joint("joint", kind, "base", "body").build()
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_quaternions_may_be_off_by_1e_9_and_no_more(kind):
+    model = one(kind)
+    unit = np.array([0.5, -0.5, 0.5, 0.5])
+    rest = np.zeros(model.nq - 4)
+    for off in (0, 5e-10, -5e-10):
+        q = np.concatenate([unit * (1 + off), rest])
+        assert np.array_equal(coordinates(model, q), q)
+    for off in (2e-9, -2e-9, 1e-6, -1.0):
+        with pytest.raises(InputError, match="the quaternion of joint 'joint' in q is"):
+            coordinates(model, np.concatenate([unit * (1 + off), rest]))
+
+
+def test_a_robot_without_mass_has_no_centre_of_mass():
+    builder = kt.Builder("ghost").link("base").link("body")
+    model = builder.joint("joint", "revolute", "base", "body").build()
+    with pytest.raises(ModelError, match="'ghost' has no mass, so it has no centre of mass"):
+        algorithms.center_of_mass(model, [0.0])
+
+
+def test_a_small_system_is_solved_with_zeros_on_its_diagonal():
+    assert _gauss([[0.0, 1.0], [1.0, 0.0]], [2.0, 3.0]) == [3.0, 2.0]
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(4, 4)), rng.normal(size=4)
+    A[0, 0] = 1e-18  # without pivoting, nothing would be left of the first row
+    x = _gauss(A.tolist(), y.tolist())
+    assert np.allclose(A @ x, y, 0, 1e-13)
+
+
+def test_an_ellipsoid_has_infinite_axes_where_nothing_moves():
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    found = _inverse_ellipsoid(turn @ np.diag([4.0, 1e-12, 0.25]) @ turn.T, 0.5)
+    assert np.allclose(found.lengths, [0.5, 2, 1e6], 1e-3)  # 1e-12 is more than rounding
+    for k, own in enumerate((0, 2)):
+        assert abs(abs(found.axes[:, k] @ turn[:, own]) - 1) < 1e-14
+    found = _inverse_ellipsoid(turn @ np.diag([4.0, 1e-15, 0.25]) @ turn.T, 1.0)
+    assert np.allclose(found.lengths[:2], [0.25, 4]) and found.lengths[2] == np.inf
+    assert np.all(_inverse_ellipsoid(np.zeros((3, 3)), 1.0).lengths == np.inf)
+
+
+def test_wrenches_onto_frames_push_links_and_the_base_takes_its_own():
+    model = one("free")
+    model = kt.Robot(model).model
+    force = np.array([0, 0, 0, 0, 0, -10.0])
+    assert np.array_equal(frame_wrenches(model, {model.tool: force})[0][3:], force[3:])
+    assert not frame_wrenches(model, {"base": force}).any()
+    exerted = link_wrenches(model, [force * 2], force)[0]
+    assert np.array_equal(exerted[3:], [0, 0, -10])  # 2 f onto it, less f that the tool exerts
+    with pytest.raises(InputError, match="expected them by the names of frames"):
+        frame_wrenches(model, [force])
