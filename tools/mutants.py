@@ -117,7 +117,7 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=60, help="number of faults")
     parser.add_argument("--seed", type=int, default=1, help="the same seed plants the same faults")
     parser.add_argument("--jobs", type=int, default=1, help="number of trials at once")
-    parser.add_argument("--budget", type=float, default=300.0, help="s of tests for one fault")
+    parser.add_argument("--budget", type=float, default=150.0, help="s of tests for one fault")
     parser.add_argument(
         "--patience",
         type=float,
