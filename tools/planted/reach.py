@@ -202,16 +202,17 @@ def write_record(path: Path, tests: dict[str, tuple[str, float, str]], marked: S
 def read_record(path: Path, now: Statements, whole: bool = True) -> dict[str, Reach] | None:
     """Return what the tests of one file did, in today's numbers; None if that is not known.
 
-    It is not known if a module is new, and where `whole` if a test failed then.
+    It is not known, where `whole`, if a test failed then.
 
-    Of a module that has changed since then it is only known whether a test ran any of it.
+    Of a module that has changed since then it is only known whether a test ran any of it. A new
+    module is used by changed ones: a test that ran any of those counts for all of it.
     """
     if not path.exists():
         return None
     record = json.loads(path.read_text())
     layout = record["layout"]
     failed = any(outcome == "failed" for outcome, _, _ in record["tests"].values())
-    if set(now.layout) - set(layout) or (whole and failed):
+    if whole and failed:
         return None
     found = {}
     for name, (outcome, seconds, text) in record["tests"].items():
@@ -225,12 +226,18 @@ def _moved(
     runs: list[tuple[int, int]], layout: dict[str, list[Any]], now: Statements
 ) -> list[tuple[int, int]]:
     """Return runs of old numbers as runs of today's."""
-    moved = []
+    moved, affected = [], False
     for name, (start, count, digest) in now.layout.items():
+        if name not in layout:
+            continue
         old, size, content = layout[name]
         own = [(max(a, old), min(b, old + size - 1)) for a, b in runs]
         own = [(a, b) for a, b in own if a <= b]
-        if own and content != digest and count:
-            own = [(old, old + count - 1)]
+        if own and content != digest:
+            affected = True
+            own = [(old, old + count - 1)] if count else []
         moved += [(a - old + start, b - old + start) for a, b in own]
-    return moved
+    if affected:
+        fresh = [now.layout[name] for name in now.layout if name not in layout]
+        moved += [(start, start + count - 1) for start, count, _ in fresh if count]
+    return sorted(moved)

@@ -232,5 +232,7 @@ def test_what_a_test_ran_is_found_again_after_changes(toy):
     found = read_record(toy / "record", statements_of(toy, folder, "toy"))
     assert found["test_x"].runs == [(2, 2), (3, 8)]  # some of a changed module: all of it
     assert found["test_y"].runs == [(2, 2)]
-    (folder / "third.py").write_text("")
-    assert read_record(toy / "record", statements_of(toy, folder, "toy")) is None
+    (folder / "extra.py").write_text("def g():\n    return 1\n")  # used by what has changed
+    found = read_record(toy / "record", statements_of(toy, folder, "toy"))
+    assert found["test_x"].runs == [(2, 2), (3, 3), (4, 9)]
+    assert found["test_y"].runs == [(3, 3)]
