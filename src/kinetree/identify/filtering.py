@@ -65,7 +65,12 @@ def choose_cutoff(x: Array, dt: float) -> float:
 
 def margin(dt: float, cutoff: float) -> int:
     """Samples at each end whose accelerations are not to be trusted."""
-    return ceil(1 / (cutoff * dt))
+    return whole_above(1 / (cutoff * dt))
+
+
+def whole_above(x: float) -> int:
+    """The next whole number, or that which x is but for rounding: 50 s / 0.5 s are 100 steps."""
+    return ceil(x * (1 - 1e-9))
 
 
 def check_cutoff(cutoff: float, dt: float) -> None:

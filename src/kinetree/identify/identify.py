@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import ceil
 from statistics import NormalDist
 from typing import Any
 from warnings import warn
@@ -14,7 +13,7 @@ from kinetree.arrays import Array
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.base import Base, find_base, told, told_apart
 from kinetree.identify.consistent import Estimate, consistent
-from kinetree.identify.filtering import check_cutoff, low_pass
+from kinetree.identify.filtering import check_cutoff, low_pass, whole_above
 from kinetree.identify.findings import check_motion, odd_errors, poorly_told
 from kinetree.identify.least_squares import METHODS, Fit, fit
 from kinetree.identify.readings import check_readings
@@ -229,7 +228,7 @@ def _equations(sought: Unknowns, data: Recording, cutoff: float | None) -> tuple
     if cutoff is None:
         return Y, tau, 1
     check_cutoff(cutoff, data.dt)
-    step = max(1, int(0.25 / (cutoff * data.dt)))
+    step = max(1, int(0.25 / (cutoff * data.dt) * (1 + 1e-9)))  # 4 but for rounding is 4
     return (
         low_pass(Y, data.dt, cutoff)[::step],
         low_pass(tau, data.dt, cutoff)[::step],
@@ -241,7 +240,7 @@ def row_memory(data: Recording, step: int, cutoff: float | None) -> int:
     """Rows that may share their errors: by rule of thumb, and as long as filters remember."""
     memory = [4 * (len(data) / step / 100) ** (2 / 9)]
     memory += [1 / (f * data.dt * step) for f in (data.cutoff, cutoff) if f is not None]
-    return min(ceil(max(memory)), len(data) // (4 * step))
+    return min(whole_above(max(memory)), len(data) // (4 * step))
 
 
 def _inflation(found: Fit, W: Array) -> float:

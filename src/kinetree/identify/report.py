@@ -1,5 +1,6 @@
 """The report of an identification, as Markdown: errors, parameters, what cannot be found."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ POOR = 0.1  # an unknown of which the data remove less of the prior's variance i
 def summary(found: Identification) -> str:
     """The report without its pictures."""
     parts = [
-        f"# Identification of {found.robot.name}",
+        f"# Identification of {plain(found.robot.name)}",
         overview(found),
         "## Joint forces",
         table(*force_rows(found)),
@@ -32,10 +33,10 @@ def summary(found: Identification) -> str:
         ROBOT.replace("'told'", "`told`"),
         table(*unknown_rows(found)),
         "## Not identifiable",
-        "\n".join(f"- {line}" for line in unidentifiable(found)) or ALL,
+        "\n".join(f"- {plain(line)}" for line in unidentifiable(found)) or ALL,
     ]
     if found.notes:
-        parts += ["## Notes", "\n".join(f"- {note}" for note in found.notes)]
+        parts += ["## Notes", "\n".join(f"- {plain(str(note))}" for note in found.notes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -56,8 +57,21 @@ def save_report(found: Identification, folder: Any) -> Path:
     return path
 
 
+def plain(text: str) -> str:
+    """Text with names from files as plain words of Markdown, on one line.
+
+    What could mark up is escaped: code, emphasis, HTML, links, ends of cells. Brackets and
+    underscores inside words, as in m[link_1], mark nothing and stay readable.
+    """
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\s]+", " ", text)
+    text = re.sub(r"([\\`*<>|&#~$])", r"\\\1", text)
+    text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
+    return re.sub(r"\](?=[(:\[])", r"]\\", text)
+
+
 def table(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, padded so that it reads well as text too."""
+    rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     widths[-1] = len(header[-1])  # what is long stands last
     lines = [header, ["-" * width for width in widths], *rows]

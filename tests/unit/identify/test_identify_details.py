@@ -1,0 +1,274 @@
+"""Small parts of an identification against closed forms: what a slip in one line would change."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.errors import InputError, SingularityError
+from kinetree.identify import (
+    excite,
+    identify,
+    identify_payload,
+    make_recording,
+    simulated_recording,
+    unknowns,
+)
+from kinetree.identify.base import regroup, told
+from kinetree.identify.consistent import descend, unknowns_at
+from kinetree.identify.filtering import margin, smooth
+from kinetree.identify.identify import row_memory
+from kinetree.identify.least_squares import Fit, fit
+from kinetree.identify.measured import leaps
+from kinetree.identify.payload import _check_mass, _exists
+from kinetree.identify.physical import body, coordinates, factor, prior_rows, pseudo_of
+from kinetree.identify.recording import Recording
+from kinetree.identify.report import POOR, base_rows, force_rows, unidentifiable, unknown_rows
+from kinetree.identify.suspicions import remarks
+from kinetree.spatial.inertia import pseudo_inertia
+
+BODY = pseudo_inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.03, 0.04, 0.05]))
+
+
+@pytest.fixture(scope="module")
+def found():
+    true = with_drives(spatial_arm())
+    data = simulated_recording(true, arm_motion(true, 6), torque_noise=0.2)
+    return identify(misjudged(spatial_arm()), data, folds=2)
+
+
+def test_defaults_are_those_of_the_page():
+    """The motion of an `excite()` without arguments does not change from one version to another."""
+    said = {k: x.default for k, x in inspect.signature(excite).parameters.items()}
+    assert said | {"robot": 0} == {
+        "robot": 0, "duration": 20.0, "dt": 0.005, "harmonics": 5, "periods": 1, "use": 0.8,
+        "center": None, "acceleration": None, "rounds": 300, "friction": "symmetric",
+        "armature": True, "seed": 0, "watch": None,
+    }  # fmt: skip
+    said = {k: x.default for k, x in inspect.signature(identify).parameters.items()}
+    assert said | {"robot": 0, "data": 0} == {
+        "robot": 0, "data": 0, "test": None, "hold_out": 0.25, "method": "weighted",
+        "friction": "symmetric", "armature": True, "prior": 1.0, "folds": 5,
+        "torque_cutoff": None, "watch": None,
+    }  # fmt: skip
+
+
+def test_a_cubic_keeps_its_curvature_at_both_ends():
+    t = np.linspace(0, 2, 201)[:, None]
+    x, dx, ddx = smooth(t**3 - 2 * t * t, t[1, 0] - t[0, 0], 5.0)
+    assert np.abs(x - (t**3 - 2 * t * t)).max() < 1e-9
+    assert np.abs(dx - (3 * t * t - 4 * t)).max() < 1e-7
+    assert np.abs(ddx - (6 * t - 4)).max() < 1e-5  # -4 at one end, 8 at the other
+
+
+def test_filters_lose_one_period_of_their_cutoff():
+    assert margin(0.01, 5.0) == 20 and margin(0.01, 3.0) == 34
+
+
+def test_rows_remember_as_long_as_the_longest_filter():
+    zeros = np.zeros((1000, 1))
+    data = Recording(np.arange(1000) * 0.01, zeros, zeros, zeros, zeros)
+    assert row_memory(data, 1, None) == 7  # 4 (T / 100)^(2/9)
+    assert row_memory(dataclasses.replace(data, cutoff=2.0), 1, None) == 50
+    assert row_memory(dataclasses.replace(data, cutoff=2.0), 1, 1.0) == 100
+    assert row_memory(dataclasses.replace(data, cutoff=2.0), 5, 1.0) == 20
+    assert row_memory(dataclasses.replace(data, cutoff=0.1), 1, None) == 250  # a quarter of all
+
+
+def test_the_prior_is_the_distance_of_pseudo_inertias():
+    """|P pi - p|^2 = |U0^-1 J U0^-T - 1|^2, summed over all sixteen entries."""
+    other = pseudo_inertia(1.0, np.array([0.0, 0.1, 0.1]), np.diag([0.02, 0.03, 0.02]))
+    pi = np.array([1.0, 0, 0.1, 0.1, 0.04, 0, 0, 0.04, -0.01, 0.03])
+    assert np.allclose(pseudo_of(pi), other)
+    P, p = prior_rows(BODY)
+    inverse = np.linalg.inv(factor(BODY))
+    assert np.sum((P @ pi - p) ** 2) == pytest.approx(
+        np.sum((inverse @ other @ inverse.T - np.eye(4)) ** 2)
+    )
+
+
+def test_coordinates_of_a_body_and_their_derivatives():
+    theta = coordinates(BODY)
+    pi, D = body(theta)
+    assert np.allclose(pseudo_of(pi), BODY)
+    for k in range(10):
+        h = 1e-6 * np.eye(10)[k]
+        assert np.allclose(D[:, k], (body(theta + h)[0] - body(theta - h)[0]) / 2e-6, atol=1e-7)
+
+
+def test_a_drive_that_would_be_less_than_nothing_stays_at_zero():
+    """One body that is known, and two drives that data put at -3 and at 0.5."""
+    start = np.concatenate([coordinates(BODY), [0.1, 0.1]])
+    x = unknowns_at(start, 1)[0]
+    A, b = np.eye(12) * 100, np.concatenate([100 * x[:10], [-300, 50]])
+    theta, rounds = descend(A, b, start, 1, 1.0)
+    assert theta[10] == 0 and theta[11] == pytest.approx(0.5, rel=1e-6)
+    assert np.allclose(theta[:10], start[:10], atol=1e-4) and rounds < 50
+    costs = []
+    descend(A, b, start, 1, 1.0, lambda k, cost: costs.append(cost))
+    assert all(a >= b >= 0 for a, b in zip(costs, costs[1:], strict=False))
+    assert costs[-1] == pytest.approx(300**2, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_columns_are_regrouped_by_what_they_are(size):
+    rng = np.random.default_rng(0)
+    Y = size * rng.normal(size=(30, 4)) * [1, 1e3, 1e-3, 1]
+    Y[:, 2] = 2 * Y[:, 0] - 0.5 * Y[:, 1]
+    kept, K = regroup(Y, 1e-5)
+    assert kept == [0, 1, 3]
+    assert np.allclose(K, [[1, 0, 2, 0], [0, 1, -0.5, 0], [0, 0, 0, 1]], rtol=1e-9, atol=0)
+    forces, scale = np.array([2.0, 3.0]), np.array([1e-3, 1.0, 5.0, 7.0])
+    again = told(Y.reshape(15, 2, 4), forces, scale)
+    assert again[0] == kept and np.allclose(again[1], K, rtol=1e-9, atol=0)
+
+
+def test_least_squares_of_two_joints_with_units_of_their_own():
+    """Ordinary least squares in units of `forces` is weighted by them, and says so in each unit."""
+    rng = np.random.default_rng(1)
+    W, beta = rng.normal(size=(40, 2, 3)), np.array([1.0, -2.0, 3.0])
+    y = W @ beta + rng.normal(size=(40, 2)) * [0.1, 10.0]
+    forces = np.array([1.0, 100.0])
+    found = fit(W, y, "ordinary", forces=forces)
+    rows = (W / forces[:, None]).reshape(-1, 3)
+    expected = np.linalg.lstsq(rows, (y / forces).ravel(), rcond=None)[0]
+    assert np.allclose(found.beta, expected, rtol=1e-10)
+    assert np.allclose(found.residual, y - W @ expected)
+    assert np.allclose(found.weights, 1 / forces**2)
+    sigma = np.sqrt((found.residual**2).sum(axis=0) / (40 - 1.5))
+    assert np.allclose(found.sigma, sigma)
+    assert found.condition == pytest.approx(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)))
+
+
+def test_friction_of_joints_at_rest_is_left_out():
+    robot = with_drives(spatial_arm())
+    sought = unknowns(robot)
+    q = np.linspace(0, 1, 20)[:, None] * [1.0, 0.0, 1.0]
+    names = [sought.names[k] for k in sought.at_rest(q)]
+    assert names == ["viscous[lift]", "coulomb[lift]", "armature[lift]"]
+    assert len(sought.at_rest(q + np.linspace(0, 1, 20)[:, None])) == 0
+
+
+def lift():
+    """One joint that lifts a carriage."""
+    robot = kt.Builder("lift").link("base").link("carriage", 3.0, (0.1, 0, 0), np.eye(3) * 0.1)
+    robot.joint("up", "prismatic", "base", "carriage", axis=(0, 0, 1))
+    return kt.Robot(robot.build())
+
+
+def test_a_lift_tells_the_mass_of_its_load_and_nothing_else():
+    true, t = lift(), np.linspace(0, 4, 200)
+    q, dq, ddq = (
+        x[:, None] for x in (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.sin(3 * t))
+    )
+    loaded = true.with_payload(0.5, (0, 0, 0.1))
+    noise = 0.01 * np.random.default_rng(0).normal(size=(200, 1))
+    data = make_recording(true, t, q, loaded.inverse_dynamics(q, dq, ddq) + noise, dq, ddq)
+    found = identify_payload(true, data)
+    assert found.m == pytest.approx(0.5, abs=5e-3)
+    assert found.untold == ("hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    assert np.isnan(found.parameters[1:]).all() and found.parameters[0] == pytest.approx(
+        found.m, 0.01
+    )
+
+
+def mass_fit(m, error):
+    beta = np.array([m, 5.0])
+    return Fit(beta, np.diag([error**2, 1.0]), *np.zeros((3, 2)), 1.0)
+
+
+def test_masses_that_are_none_or_less_are_refused():
+    _check_mass(mass_fit(0.5, 0.1), True)
+    _check_mass(mass_fit(0.31, 0.1), True)
+    with pytest.raises(SingularityError, match="does not tell the mass"):
+        _check_mass(mass_fit(0.5, 0.1), False)
+    with pytest.raises(InputError, match=r"from none: 0.29 kg, give or take 0.2 kg"):
+        _check_mass(mass_fit(0.29, 0.1), True)
+    with pytest.raises(InputError, match=r"payload of -0.5 kg"):
+        _check_mass(mass_fit(-0.5, 0.1), True)
+
+
+def test_a_body_that_exists_is_taken_as_it_was_found():
+    pi = body(coordinates(BODY))[0]
+    pi[1:4] = 0  # its centre may be anywhere
+    pi[4:] = [0.03, 0, 0, 0.04, 0, 0.05]
+    assert _exists(pi, np.eye(10), np.eye(10)) is pi
+    flat = pi.copy()
+    flat[9] = 0.08  # more than the other two together
+    found = _exists(flat, np.eye(10) * 1e6, np.eye(10))
+    assert np.linalg.eigvalsh(pseudo_of(found))[0] > 0
+    assert np.abs(found - flat).max() < 0.02
+
+
+def test_what_is_odd_is_named_with_the_worst_of_it():
+    """Joint b is twice beyond a small limit, joint a only 1.6 times beyond a large one."""
+    robot = kt.Builder("two").link("base")
+    for name, before, most in (("a", "base", 100.0), ("b", "a", 1.0), ("c", "b", 50.0)):
+        robot.link(name, 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
+        limits = kt.Limits(-3, 3, 10.0, most)
+        robot.joint(f"j{name}", "revolute", before, name, at=(0.2, 0, 0), limits=limits)
+    model = robot.build()
+    t = np.concatenate([np.arange(50), np.arange(60, 110), np.arange(140, 150)]) * 0.01
+    q = np.sin(t)[:, None] * [1, 1, 1]
+    tau = np.cos(7 * t)[:, None] * [160, 2.5, 20]
+    notes = remarks(model, t, (q, np.cos(t)[:, None] * [1, 1, 1]), tau)
+    assert notes[0] == "no samples for 0.31 s after t = 1.09 s, and 1 shorter gaps"
+    assert "tau of 'ja', 'jb' is far beyond its limit, 2.5 of 1 for 'jb'" in notes[1]
+    assert len(notes) == 2
+    tau[:17] = tau[0]  # 16 of 109 steps: no more than a coarse sensor does
+    assert len(remarks(model, t, (q, q), tau)) == 2
+    tau[:25] = tau[0]
+    assert "repeats itself in up to 22% of the samples" in remarks(model, t, (q, q), tau)[2]
+
+
+def test_leaps_are_single_samples_off_a_smooth_motion():
+    model, t = spatial_arm().model, np.linspace(0, 3, 300)
+    q = np.sin(t)[:, None] * [1.0, 0.5, 0.2]
+    assert leaps(model, t, q) == []
+    for k in (2, 150, 297):
+        wild = q.copy()
+        wild[k, 1] += 0.05
+        assert leaps(model, t, wild) == [
+            f"q of 'lift' leaps in 1 sample, the first at t = {t[k]:.6g} s: if that is no motion, "
+            "take them out of the recording"
+        ]
+
+
+def test_tables_of_the_report_hold_the_numbers_of_the_result(found):
+    test = found.test
+    names, rows = force_rows(found)
+    assert names[1:4] == ["rms", "error as described", "error of the robot"]
+    for k, row in enumerate(rows):
+        assert float(row[1]) == pytest.approx(np.sqrt((test.tau[:, k] ** 2).mean()), rel=1e-3)
+        assert float(row[3]) == pytest.approx(found.error()[k], rel=1e-3)
+        assert float(row[6]) == pytest.approx(found.fit.sigma[k], rel=1e-3)
+    for k, row in enumerate(base_rows(found)[1]):
+        low, high = found.interval()[k]
+        assert float(row[0]) == pytest.approx(found.fit.beta[k], rel=1e-4)
+        assert [float(x) for x in row[2].split(" to ")] == pytest.approx([low, high], rel=1e-4)
+        assert row[5] == found.base.formula(k)
+    for k, row in enumerate(unknown_rows(found)[1]):
+        assert row[0] == found.sought.names[k] and row[5] == found.base.status()[k]
+        assert float(row[1]) == pytest.approx(found.estimate.x[k], rel=1e-4)
+
+
+def test_what_is_told_by_less_than_a_tenth_is_not_identifiable(found):
+    mixed = [k for k, x in enumerate(found.base.status()) if x == "in combination"][:2]
+    learned = np.ones(len(found.sought.names))
+    learned[mixed] = POOR - 0.01, POOR + 0.01
+    changed = dataclasses.replace(
+        found, estimate=dataclasses.replace(found.estimate, learned=learned)
+    )
+    assert POOR == 0.1
+    line = unidentifiable(changed)[-1]
+    assert found.sought.names[mixed[0]] in line and found.sought.names[mixed[1]] not in line
+
+
+def test_the_found_robot_is_the_estimate(found):
+    """The result checks itself; here by the parameters of the robot, which it does not look at."""
+    pi = np.asarray(found.robot.parameters)
+    assert np.allclose(pi, found.sought.fixed + found.sought.S @ found.estimate.x, rtol=1e-12)
+    assert not [x for x in found.notes if "Do not use" in x]
