@@ -1,12 +1,14 @@
 """Arguments that several commands share, with their help."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 from kinetree.cli.completing import complete_robot, complete_table
+from kinetree.errors import InputError
 
 RobotName = Annotated[
     str,
@@ -66,10 +68,13 @@ Degrees = Annotated[
 ]
 
 
-@Parameter(name="*", group=Group("How the robot is read", sort_key=9))
+HOW_READ = Group("How the robot is read", sort_key=9)
+
+
+@Parameter(name="*", group=HOW_READ)
 @dataclass(frozen=True)
-class Reading:
-    """What `kinetree.load` can be told about a file; each applies to built-in robots, too."""
+class BasicReading:
+    """Options of `kinetree.load` that every command has; they apply to built-in robots, too."""
 
     floating: Annotated[
         bool,
@@ -106,10 +111,58 @@ class Reading:
             name="--folder",
             negative=(),
             show_default=False,
-            help="Where ROS packages, includes and meshes may lie, besides the folder of the file. "
-            "Once for every such folder.",
+            help="Where ROS packages, includes and meshes may lie, at any depth, besides the "
+            "workspace of the file. Once for every such folder.",
+        ),
+    ] = ()
+    arguments: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--arg",
+            negative=(),
+            show_default=False,
+            allow_leading_hyphen=True,
+            help="An argument of a xacro file, as NAME:=VALUE. Once for every argument.",
         ),
     ] = ()
 
+    def options(self) -> dict[str, Any]:
+        """The options as `kinetree.load` takes them.
+
+        Raises:
+            InputError: an argument is not NAME:=VALUE, or is given twice.
+        """
+        return asdict(self) | {"arguments": named_values(self.arguments)}
+
+
+@Parameter(name="*", group=HOW_READ)
+@dataclass(frozen=True)
+class Reading(BasicReading):
+    """All options of `kinetree.load`; for commands without a --friction of their own."""
+
+    friction: Annotated[
+        Literal["file", "none"],
+        Parameter(
+            name="--friction",
+            show_default=False,
+            help="file keeps the joint friction of the file, which is part of tau; none leaves it "
+            "out.",
+        ),
+    ] = "file"
+
+
+def named_values(words: Iterable[str]) -> dict[str, str]:
+    """Values by name of words such as NAME:=VALUE."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, sign, value = word.partition(":=")
+        if not sign or not name.strip():
+            raise InputError(f"--arg is {word!r}; expected NAME:=VALUE, such as prefix:=left_.")
+        if name.strip() in found:
+            raise InputError(f"--arg gives {name.strip()!r} twice; expected each argument once.")
+        found[name.strip()] = value
+    return found
+
 
 AS_IT_IS = Reading()
+BASIC = BasicReading()

@@ -3,14 +3,13 @@
 import difflib
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.errors import InputError, NameLookupError
 
 if TYPE_CHECKING:
-    from kinetree.cli.arguments import Reading
+    from kinetree.cli.arguments import BasicReading
     from kinetree.robot import Robot
 
 MOST_FILES = 5  # of a folder that are named in a message
@@ -33,7 +32,7 @@ def choose(word: str, known: Iterable[str], what: str) -> str:
     )
 
 
-def find_robot(name: str, reading: "Reading") -> "Robot":
+def find_robot(name: str, reading: "BasicReading") -> "Robot":
     """The robot of a file, or the built-in one of that name, also spelt `UR5e` or `puma-560`."""
     from kinetree import robots
     from kinetree.cli.built_in import as_read
@@ -51,7 +50,7 @@ def find_robot(name: str, reading: "Reading") -> "Robot":
         if not path.exists():
             raise InputError(f"there is no file {name}; expected a robot.{_beside(path)}")
         with waiting(f"reading {path.name}"):
-            return load(path, **asdict(reading))
+            return load(path, **reading.options())
     known = ", ".join(robots.__all__)
     raise NameLookupError(
         f"there is no robot {name!r}: neither a file of that name nor one of {known}."
@@ -59,14 +58,14 @@ def find_robot(name: str, reading: "Reading") -> "Robot":
     )
 
 
-def check_folders(reading: "Reading") -> None:
-    """Refuse a --folder that is none."""
+def check_folders(reading: "BasicReading") -> None:
+    """Raise InputError if --folder is not a directory."""
     for folder in reading.folders:
         if not folder.is_dir():
             raise InputError(f"--folder is {folder}, which is no folder.")
 
 
-def mesh_folder(reading: "Reading") -> Path | None:
+def mesh_folder(reading: "BasicReading") -> Path | None:
     """The only folder that meshes to be drawn are read from; None is that of the file."""
     return next(iter(reading.folders), None)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
+from kinetree.cli.arguments import BASIC, BasicReading, Degrees, Json, RobotName
 from kinetree.cli.completing import complete_table
 
 
@@ -33,7 +33,7 @@ def identify(
     hold_out: float = 0.25,
     json: Json = False,
     degrees: Degrees = False,
-    reading: Reading = AS_IT_IS,
+    reading: BasicReading = BASIC,
 ) -> None:
     """Find a robot's parameters in a recording, and write the robot that has them.
 

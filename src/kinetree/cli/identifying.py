@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kinetree.cli.angles import units
-from kinetree.cli.arguments import Reading
+from kinetree.cli.arguments import BasicReading
 from kinetree.cli.choices import find_robot
 from kinetree.cli.show import console, print_json, table
 from kinetree.cli.trajectories import as_file
@@ -36,7 +36,7 @@ class Files:
 
 def run_identify(
     files: Files,
-    reading: Reading,
+    reading: BasicReading,
     *,
     json: bool,
     degrees: bool,

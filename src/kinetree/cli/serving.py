@@ -4,11 +4,10 @@ import signal
 import sys
 import threading
 import webbrowser
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kinetree.cli.arguments import Reading
+from kinetree.cli.arguments import BasicReading
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.show import print_json
 from kinetree.cli.waiting import waiting
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 TERMINATED = 143  # exit code: 128 and the number of the signal
 
 
-def opened(robot: str, reading: Reading, port: int, degrees: bool) -> "Workbench":
+def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":
     """The workbench on a built-in robot or on one of a file, its page not opened yet."""
     need("viser", "view", "The workbench")
     from kinetree.views.workbench.files import read_robot
@@ -33,7 +32,7 @@ def opened(robot: str, reading: Reading, port: int, degrees: bool) -> "Workbench
         return view(find_robot(robot, reading), **options)
     folder = mesh_folder(reading)
     with waiting(f"reading {path.name}"):
-        found, drawn, notes = read_robot(path, folder, **asdict(reading))
+        found, drawn, notes = read_robot(path, folder, **reading.options())
     return view(found, drawn=drawn, notes=notes, meshes=folder, **options)
 
 

@@ -77,6 +77,11 @@ def expand_xacro(
     reader = _Reader(place, folders, Arguments(place.name, arguments), findings)
     try:
         root = reader.expand()
+    except ParseError as error:
+        hint = reader.arguments.unknown()
+        if not hint:
+            raise
+        raise type(error)(f"{error} {hint}") from None
     except RecursionError:
         raise ParseError(
             f"{place.name}: macros, blocks or expressions are nested too deeply; does a macro "
@@ -299,7 +304,7 @@ class _Reader:
         """The files that a name means; several if it is a pattern with *, ? or [."""
         if not re.search(r"[*?[]", name):
             return [self.located(name, element)]
-        pattern = self.packages.locate(name, self.files[-1].parent, element.place)
+        pattern = self.packages.locate(name, self.files[-1].parent, element.where)
         found = sorted(map(Path, glob.glob(str(pattern))))
         if not found:
             self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
@@ -309,8 +314,8 @@ class _Reader:
         """The file of a name in the text of `element`, relative to the file being read."""
         here = self.files[-1].parent
         own = self.paths.get(element.file, self.files[-1]).parent
-        path = self.packages.locate(name, here, element.place)
-        other = self.packages.locate(name, own, element.place)
+        path = self.packages.locate(name, here, element.where)
+        other = self.packages.locate(name, own, element.where)
         if path == other or not other.is_file():
             return path
         if path.is_file():
@@ -495,7 +500,7 @@ class _Reader:
             return os.environ.get(values[0], " ".join(values[1:]))
         if word in ("find", "arg", "env") and len(values) == 1:
             if word == "find":
-                return str(self.packages.find(values[0], element.place))
+                return str(self.packages.find(values[0], element.where))
             if word == "arg":
                 return self.arguments.value(values[0])
             if values[0] in os.environ:

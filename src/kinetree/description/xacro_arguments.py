@@ -80,13 +80,20 @@ class Arguments:
         ]
         return f"The arguments of {self.file} are {', '.join(each)}."
 
-    def check(self) -> None:
-        """Raise InputError if an argument was given that no file has."""
+    def unknown(self) -> str:
+        """A sentence about a given argument that no file read so far has, or nothing."""
         for name in self.given:
             if name not in self.declared and name not in self.used:
                 near = get_close_matches(name, list(self.declared), 1)
                 hint = f" Is {near[0]!r} meant?" if near else ""
-                raise InputError(f"{self.file} has no argument {name!r}.{hint} {self.listed()}")
+                return f"{self.file} has no argument {name!r}.{hint}"
+        return ""
+
+    def check(self) -> None:
+        """Raise InputError if an argument was given that no file has."""
+        unknown = self.unknown()
+        if unknown:
+            raise InputError(f"{unknown} {self.listed()}")
 
     def in_force(self) -> str:
         """All values as a sentence for the report; empty without arguments."""

@@ -1,6 +1,7 @@
 """scene: everything of a robot that can be drawn, from its joints, its masses and its file."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,17 @@ def scene(
 
 def visuals_of(robot: Any, source: Any, folder: Any) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
     """Visuals of the source, or of the file that the robot came from, and remarks about them."""
+    report = getattr(robot, "report", None)
+    own = getattr(report, "source", None)
+    how = {}  # the robot's own file is read again as it was read before
+    if report is not None and own is not None and (source is None or own == Path(source)):
+        how = {"folders": report.folders, "arguments": report.arguments}
     if source is not None:
-        return read_visuals(source, folder)
-    source = getattr(getattr(robot, "report", None), "source", None)
-    if source is None:
+        return read_visuals(source, folder, **how)
+    if own is None:
         return (), ()
     try:
-        return read_visuals(source, folder)
+        return read_visuals(own, folder, **how)
     except ParseError as error:  # the robot is here, its file may be gone since
         return (), (f"the file cannot be read any more: {error}",)
 

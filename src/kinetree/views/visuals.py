@@ -4,9 +4,10 @@ Dynamics do not need it, so no model keeps it. What cannot be drawn is left out 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,20 +24,27 @@ MAX_VISUALS = 5000
 
 
 def read_visuals(
-    source: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None
+    source: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, Any] | None = None,
 ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
     """Visuals of a URDF or MJCF file with their meshes, and remarks about those left out.
 
     Args:
         source: the file.
         folder: the only folder that meshes are read from; the folder of the file when None.
+        folders: folders with the packages of a xacro file.
+        arguments: arguments of a xacro file.
     """
     file = Path(path_text(source))
     chosen = file.parent if folder is None else Path(path_text(folder))
     if not chosen.is_dir():
         raise InputError(f"folder is {str(chosen)!r}, which is no folder; meshes lie in one.")
     is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
-    found = list((mjcf_visuals if is_mjcf else urdf_visuals)(file, chosen))
+    found = list(
+        mjcf_visuals(file, chosen) if is_mjcf else urdf_visuals(file, chosen, folders, arguments)
+    )
     meshes = MeshFolder(file.parent, chosen)
     visuals: list[Visual] = []
     remarks: dict[str, None] = {}  # each once, in order

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,14 @@ def urdf_visuals(
     file: Path,
     folder: Path,
     folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Iterator[Visual]:
     """The visuals of all links; one that cannot be read is left out.
 
     `folder` and `folders` are where xacro may find packages, `arguments` those of the xacro file.
     """
     if file.suffix.lower() == ".xacro":
-        root = expand_xacro(file, (folder, *folders), arguments).root
+        root = expand_xacro(file, folders or (folder,), arguments).root
     else:
         root = parse_xml(decode(read_bytes(file), file.name), file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}

@@ -129,6 +129,48 @@ def test_every_command_takes_them(files, command):
     found = files(f"{command} quadruped {rest} --floating", code=2).stderr
     assert "floats already" in found
     assert "triangle" in files(f"{command} odd.urdf {rest} --strict", code=2).stderr
+    assert "built-in" in files(f"{command} panda {rest} --arg a:=b", code=2).stderr
+    if command != "identify":  # whose --friction is the friction to be found
+        assert "none" in files(f"{command} panda {rest} --friction some", code=2).stderr
+
+
+XACRO = """<robot name="mast" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="mass" default="2"/> <xacro:arg name="name" default="rod"/>
+  <link name="base"/> <link name="$(arg name)"><inertial><mass value="$(arg mass)"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="$(arg name)"/>
+    <axis xyz="0 0 1"/><dynamics damping="0.5"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def mast(files):
+    (files.folder / "mast.xacro").write_text(XACRO, encoding="utf-8")
+    return files
+
+
+def test_arguments_reach_a_xacro_file(mast):
+    assert mast.json("info mast.xacro")["mass"] == 2
+    found = mast.json("info mast.xacro --arg mass:=-0 --arg name:=a:=b")
+    assert found["mass"] == 0 and found["links"][0]["name"] == "a:=b"
+    assert any("mass:=-0 (given)" in note["text"] for note in found["notes"])
+
+
+def test_arguments_that_are_not_there_are_named(mast):
+    found = mast("info mast.xacro --arg mas:=3", code=2).stderr
+    assert "no argument 'mas'" in found and "mass:=2, name:=rod" in found
+    assert "NAME:=VALUE" in mast("info mast.xacro --arg mass=3", code=2).stderr
+    assert "twice" in mast("info mast.xacro --arg mass:=3 --arg mass:=4", code=2).stderr
+    assert "takes no arguments" in mast("info gripper.urdf --arg a:=b", code=2).stderr
+    assert "built-in" in mast("info panda --arg a:=b", code=2).stderr
+
+
+def test_friction_can_be_left_out(mast):
+    assert mast.json("id mast.xacro --dq 2")["tau"] == [1.0]
+    assert mast.json("id mast.xacro --dq 2 --friction none")["tau"] == [0.0]
+    assert mast.json("info mast.xacro")["effects"] == ["viscous friction 0.5, 1 of 1 joint"]
+    assert mast.json("info mast.xacro --friction none")["effects"] == []
+    assert "viscous friction 0.5" in mast("info mast.xacro").stdout
+    assert mast.json("info cart_pole --friction none")["effects"] == []
 
 
 def test_a_legged_robot_falls_from_the_command_line(files):
