@@ -15,6 +15,7 @@ from kinetree.description.records import (
     Friction,
     JointDescription,
     LinkDescription,
+    Note,
     RobotDescription,
 )
 from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
@@ -77,7 +78,7 @@ def load(
     if floating:
         description = float_base(description)
     model = build_model(description, unphysical="allow")
-    report = Report.of(Path(path), description, model)
+    report = Report.of(Path(path), description, model, folders, arguments)
     announce(model, str(path), strict)
     return Robot(model, report=report)
 
@@ -108,9 +109,15 @@ def read(
 
 
 def without_friction(description: RobotDescription) -> RobotDescription:
-    """The same robot without the friction of its joints."""
+    """The same robot without the friction of its joints, which is noted."""
+    had = [joint.name for joint in description.joints if joint.friction != Friction()]
+    if not had:
+        return description
     joints = tuple(dataclasses.replace(j, friction=Friction()) for j in description.joints)
-    return dataclasses.replace(description, joints=joints)
+    names = f"{', '.join(map(repr, had[:3]))}{' and more' if len(had) > 3 else ''}"
+    text = f"friction of {counted(len(had), 'joint')} ({names}) is left out, as asked."
+    notes = (*description.notes, Note(text))
+    return dataclasses.replace(description, joints=joints, notes=notes)
 
 
 def float_base(description: RobotDescription) -> RobotDescription:

@@ -1,9 +1,12 @@
 """Report: what was read from a file, on one screen."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.counting import counted
@@ -30,10 +33,22 @@ class Report:
     model: Model
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
+    folders: tuple[Path, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Path, description: RobotDescription, model: Model) -> "Report":
-        """The report of a description and the model built from it."""
+    def of(
+        cls,
+        source: Path,
+        description: RobotDescription,
+        model: Model,
+        folders: Sequence[Any] = (),
+        arguments: Mapping[str, Any] | None = None,
+    ) -> "Report":
+        """The report of a description and the model built from it.
+
+        folders, arguments: those that the file was read with.
+        """
         return cls(
             source,
             len(description.links),
@@ -41,7 +56,14 @@ class Report:
             model,
             model.notes,
             model.warnings,
+            tuple(map(Path, folders)),
+            dict(arguments or {}),
         )
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """What changes tau besides rigid bodies in ordinary gravity, a text each."""
+        return tuple(tau_effects(self.model))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -63,6 +85,8 @@ class Report:
             f"{counted(model.n, 'degree', 'of freedom')}, {total_mass(model):.6g} kg"
         )
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
+        yield "  tau: rigid bodies in gravity"
+        yield from (f"     + {text}" for text in self.effects)
         yield ""
         yield "  joint                          type        moves                    limits"
         for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_JOINTS]:
@@ -91,6 +115,34 @@ class Report:
 
 def _remark(note: Note) -> str:
     return f"{note.text} [{note.where}]" if note.where else note.text
+
+
+def tau_effects(model: Model) -> Iterator[str]:
+    """Friction, armature, rotors and unusual gravity of a model, with their sizes."""
+    friction = [joint.friction for joint in model.joints]
+    kinds: tuple[tuple[str, Callable[[int], Any]], ...] = (
+        ("viscous friction", lambda i: friction[i].viscous),
+        ("Coulomb friction", lambda i: friction[i].coulomb),
+        ("armature", lambda i: model.joints[i].armature),
+    )
+    for title, value in kinds:
+        sizes = [float(np.max(np.abs(np.asarray(value(i), float)))) for i in model.links]
+        yield from _joints_with(title, [x for x in sizes if x], model)
+    functions = [x for x in friction if x.function is not None]
+    if functions:
+        yield f"friction by a function in {counted(len(functions), 'joint')}"
+    inertias = [float(np.asarray(x.inertia * x.ratio**2, float)) for x in model.rotors]
+    yield from _joints_with("rotors (inertia times ratio^2)", [x for x in inertias if x], model)
+    gravity = [float(x) for x in model.gravity[3:]]
+    if gravity != [0, 0, -9.81]:
+        yield f"gravity ({', '.join(f'{x:g}' for x in gravity)})"
+
+
+def _joints_with(title: str, sizes: list[float], model: Model) -> Iterator[str]:
+    """How many joints have it, from the smallest to the largest value."""
+    if sizes:
+        ends = f"{min(sizes):.4g}" + (f" .. {max(sizes):.4g}" if len(set(sizes)) > 1 else "")
+        yield f"{title} {ends}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
 
 
 def _limits(joint: Joint) -> str:

@@ -113,6 +113,65 @@ def test_a_joint_that_moves_no_mass_is_warned_about_and_named_by_forward_dynamic
         _ = robot.forward_dynamics
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("robot.sdf", "this is SDF, which is not read"),
+        ("robot.srdf", "load the URDF that it belongs to"),
+        ("robot.STL", "this is a mesh"),
+        ("robot.txt", "ends with '.txt'"),
+        ("robot", "has no ending"),
+    ],
+)
+def test_files_of_other_kinds_are_named_for_what_they_are(tmp_path, name, words):
+    with pytest.raises(kt.KinetreeError) as caught:
+        kt.load(tmp_path / name)
+    assert words in str(caught.value) and "Rename" not in str(caught.value)
+
+
+RUBBING = """<robot name="rubbing"><link name="a"/>
+  <link name="b"><inertial><mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+    <dynamics damping="0.5" friction="0.25"/></joint>
+  <transmission name="t"><joint name="j"/><actuator name="m"><rotor_inertia value="0.01"/>
+    <gear_ratio value="10"/></actuator></transmission>
+</robot>"""
+
+
+def test_the_report_names_all_that_changes_tau(tmp_path, gripper):
+    path = tmp_path / "rubbing.urdf"
+    path.write_text(RUBBING)
+    robot = kt.load(path)
+    assert robot.report.effects == (
+        "viscous friction 0.5, 1 of 1 joint",
+        "Coulomb friction 0.25, 1 of 1 joint",
+        "rotors (inertia times ratio^2) 1, 1 of 1 joint",
+    )
+    assert "+ viscous friction 0.5" in str(robot.report)
+    assert kt.load(gripper).report.effects == ()
+    flat = robot.with_gravity((0, 0, 0))
+    assert "gravity (0, 0, 0)" in kt.report.Report.of(path, _empty(), flat.model).effects
+
+
+def _empty():
+    return kt.loading.RobotDescription(name="x", links=(), joints=())
+
+
+def test_friction_of_a_file_can_be_left_out(tmp_path):
+    path = tmp_path / "rubbing.urdf"
+    path.write_text(RUBBING)
+    with_it, without = kt.load(path), kt.load(path, friction="none")
+    assert with_it.inverse_dynamics([0.0], [2.0], [0.0]) == pytest.approx([0.5 * 2 + 0.25])
+    assert without.inverse_dynamics([0.0], [2.0], [0.0]) == pytest.approx([0.0])
+    assert without.inverse_dynamics([0.0], [0.0], [1.0]) == pytest.approx([2.0])  # rotor stays
+    assert not any("friction" in text for text in without.report.effects)
+    assert any("friction of 1 joint ('j') is left out" in x.text for x in without.report.notes)
+    for other in ("nothing", None, False):
+        with pytest.raises(kt.KinetreeError, match="expected 'file' or 'none'"):
+            kt.load(path, friction=other)
+
+
 @pytest.mark.parametrize("name", ["robot.txt", "robot", "robot.sdf"])
 def test_another_ending_is_refused_with_the_known_ones(tmp_path, name):
     with pytest.raises(kt.KinetreeError, match=r"\.urdf, \.xacro, \.xml, \.mjcf"):

@@ -13,8 +13,8 @@ def info(
 ) -> None:
     """Links, joints, limits and drives of a robot, and what was found odd about its file.
 
-    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, notes,
-    warnings; limits that are not there are null.
+    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, effects (what
+    changes tau besides rigid bodies), notes, warnings; limits that are not there are null.
 
     For example:
 

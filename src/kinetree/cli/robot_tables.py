@@ -12,6 +12,7 @@ from kinetree.counting import counted
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, Model
+from kinetree.report import tau_effects
 from kinetree.robot import Robot
 
 WIDE = 110  # columns of a screen on which parents are shown too
@@ -33,6 +34,7 @@ def document(robot: Robot, degrees: bool) -> dict[str, Any]:
         "joints": [_joint(model, i, degrees) for i in model.links],
         "links": [_link(model, i) for i in model.links],
         "frames": list(model.frames),
+        "effects": list(tau_effects(model)),
         "notes": [_remark(x) for x in model.notes],
         "warnings": [_remark(x) for x in model.warnings],
     }
@@ -99,6 +101,9 @@ def print_robot(robot: Robot, degrees: bool) -> None:
         f"{counted(len(model.joints), 'moving link')}, {number(float(total_mass(model)))} kg; "
         f"base {model.base_name!r}, tool {model.tool!r}, gravity ({gravity}) m/s^2"
     )
+    effects = "; ".join(tau_effects(model))
+    if effects:
+        screen.print(f"tau includes {effects}")
     if model.joints:
         for part in (joint_table(model, degrees, screen.width >= WIDE), link_table(model)):
             screen.print()

@@ -1,4 +1,9 @@
-"""Limits of the joints of a URDF. They never change the dynamics, so doubts are warnings."""
+"""Limits of the joints of a URDF. They never change the dynamics, so doubts are warnings.
+
+A velocity or effort limit of 0 is taken as not given: exporters write 0 where nothing was filled
+in, and many robot descriptions use effort="0" for "not known". Four zeros are an empty form: no
+limit at all. A range of 0 to 0 beside other limits is kept. Each of these is warned about.
+"""
 
 import math
 from math import inf
@@ -38,10 +43,17 @@ def read_limits(joint: Element, word: str, owner: str, findings: Findings) -> Li
         if math.copysign(value, none) == value and abs(value) >= NO_LIMIT:
             given[key] = none
             findings.count(limit, f"limits of {NO_LIMIT:g} and beyond are taken as none")
+    if set(given) == set(keys) and not any(given.values()) and word in LIMITED:
+        text = "<limit> has zeros only, as if it was never filled in; taken as unlimited."
+        findings.warn_together(limit, text, owner)
+        return Limits()
     for key in ("velocity", "effort"):
         if given.get(key, 0) < 0:
             text = f"{owner}: {key} limit {given.pop(key):g} is negative; taken as unlimited."
             findings.warn(limit, text)
+        elif given.get(key) == 0:
+            given.pop(key)
+            findings.warn_together(limit, f"{key} limit 0 is taken as not given: unlimited.", owner)
     if word == "continuous":
         ends = [given.pop(key, 0) for key in ("lower", "upper")]
         if any(ends):
@@ -59,6 +71,9 @@ def _range(
     lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
     if absent:
         text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF."
+        findings.warn_together(limit, text, owner)
+    elif lower == upper == 0:
+        text = "lower and upper limit are both 0: the joint can only stand at 0."
         findings.warn_together(limit, text, owner)
     if lower > upper:
         text = f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored."

@@ -1,5 +1,6 @@
 """A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
 
+import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -184,7 +185,25 @@ HINTS = {
 }
 
 
+MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
+
+
+def _merge_marker(builder: _Builder, body: str) -> ParseError | None:
+    """The error of a file with both sides of a conflict of a version control system, if it is."""
+    found = MERGE_MARKER.search(body)
+    if found is None:
+        return None
+    line = body.count("\n", 0, found.start()) + 1 + builder.lines_skipped
+    return ParseError(
+        f"{builder.file}:{line}:1: {clip(found[0])!r} is a merge marker: the file has both sides "
+        "of a conflict. Choose one, delete the markers, and load the file again."
+    )
+
+
 def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseError:
+    conflict = _merge_marker(builder, body)
+    if conflict is not None:
+        return conflict
     line, column = error.lineno + builder.lines_skipped, error.offset + 1
     what = expat.ErrorString(error.code) or "not well-formed"
     hint = HINTS.get(what, "")

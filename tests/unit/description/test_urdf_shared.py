@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from urdf_texts import NO_SHARED, SHARED, bad_files, model_files, said
 
+from kinetree.description.records import Limits
 from kinetree.description.urdf import read_urdf
 from kinetree.errors import KinetreeError
 from kinetree.spatial.so3 import rpy
@@ -104,7 +105,8 @@ def check_joint(joint, expected):
         np.testing.assert_allclose(axis, given / np.linalg.norm(given), atol=1e-15)
         assert joint.friction.viscous == expected.get("damping", 0)
         assert joint.friction.coulomb == expected.get("friction", 0)
-    if expected["type"] in ("revolute", "prismatic") and "lower" in expected:
+    unfilled = joint.limits == Limits() and expected.get("lower") == expected.get("upper") == 0
+    if expected["type"] in ("revolute", "prismatic") and "lower" in expected and not unfilled:
         assert (joint.limits.lower, joint.limits.upper) == (expected["lower"], expected["upper"])
     mimic = None if kind == "fixed" else expected.get("mimic")
     assert (joint.mimic is None) == (mimic is None)

@@ -18,6 +18,10 @@ WARNINGS = [
     (LIMIT, '<limit lower="-1" upper="1" effort="-5"/>', "j1;effort;-5"),
     (LIMIT, '<limit effort="5" velocity="1"/>', "j1;lower;upper"),
     (LIMIT, "", "j1;limit"),
+    (LIMIT, '<limit lower="-1" upper="1" effort="0" velocity="2"/>', "j1;effort limit 0;not given"),
+    (LIMIT, '<limit lower="-1" upper="1" effort="1" velocity="0"/>', "j1;velocity limit 0"),
+    (LIMIT, '<limit lower="0" upper="0" effort="0" velocity="0"/>', "j1;zeros only;unlimited"),
+    (LIMIT, '<limit lower="0" upper="0" effort="1" velocity="1"/>', "j1;both 0"),
     ('lower="0" upper="0.5"', 'lower="0" upper="500"', "j2;millimetres"),
     ('xyz="0 0 0.2"', 'xyz="0 0 200"', "j1;millimetres"),
     ('rpy="0 0 0"', 'rpy="90 0 0"', "j1;rpy;degrees"),
@@ -78,6 +82,26 @@ def test_what_belongs_to_others_is_left_to_them(extra):
 def test_faulty_limits_are_dropped_since_they_do_not_change_the_dynamics():
     robot = read_changed(LIMIT, '<limit lower="1" upper="-1" velocity="-2" effort="3"/>')
     assert robot.joints[0].limits == Limits(-math.inf, math.inf, math.inf, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ('lower="-1" upper="1" effort="0" velocity="0.0"', Limits(-1.0, 1.0)),
+        ('lower="-1" upper="1" effort="0" velocity="2"', Limits(-1.0, 1.0, velocity=2.0)),
+        ('lower="0" upper="0" effort="0" velocity="0"', Limits()),
+        ('lower="0" upper="0" effort="1" velocity="0"', Limits(0.0, 0.0, effort=1.0)),
+    ],
+)
+def test_limits_of_zero_are_taken_as_not_given(text, limits):
+    """As exporters and many robot descriptions mean them; a range of zero is kept."""
+    assert read_changed(LIMIT, f"<limit {text}/>").joints[0].limits == limits
+
+
+def test_a_continuous_joint_may_have_zeros_for_a_range():
+    text = changed(LIMIT, '<limit lower="0" upper="0" effort="0" velocity="3"/>')
+    joint = read_urdf_text(text.replace("revolute", "continuous")).joints[0]
+    assert joint.limits == Limits(velocity=3.0)
 
 
 def test_a_limit_without_bounds_means_zero_by_the_rules_of_urdf():

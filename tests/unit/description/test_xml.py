@@ -112,3 +112,16 @@ def test_entities_cannot_grow():
     laughs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
     with pytest.raises(ParseError, match="DOCTYPE"):
         parse_xml(f'<!DOCTYPE a [<!ENTITY l0 "lol">{laughs}]><a>&l9;</a>', "f")
+
+
+@pytest.mark.parametrize("start", ["<<<<<<< HEAD\n", "<robot>\n<<<<<<< HEAD\n"])
+def test_merge_markers_are_named_with_their_line(start):
+    text = f"{start}<a/>\n=======\n<b/>\n>>>>>>> branch\n</robot>"
+    line = start.count("\n")
+    with pytest.raises(ParseError, match=rf"r\.urdf:{line}:1: '<<<<<<< HEAD' is a merge marker"):
+        parse_xml(text, "r.urdf")
+
+
+def test_text_with_arrows_is_not_taken_for_a_merge_marker():
+    with pytest.raises(ParseError, match="broken XML"):
+        parse_xml("<a>\n>>>>>>>> x\n</b>", "r.urdf")
