@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_a_drive_that_would_be_less_than_nothing_stays_at_zero():
     assert np.allclose(theta[:10], start[:10], atol=1e-4) and rounds < 50
     costs = []
     descend(A, b, start, 1, 1.0, lambda k, cost: costs.append(cost))
-    assert all(a >= b >= 0 for a, b in zip(costs, costs[1:], strict=False))
+    assert all(a >= b >= 0 for a, b in pairwise(costs))
     assert costs[-1] == pytest.approx(300**2, rel=1e-3)
 
 
