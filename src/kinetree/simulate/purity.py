@@ -49,7 +49,7 @@ READINGS = {"now", "today", "utcnow", "localtime", "gmtime", "ctime", "asctime"}
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")  # of CPython's code
 DEPTH = 4  # of objects within objects
 MOST = 2_000  # entries that are looked at
-LARGEST = 4_000_000  # numbers of an array that is looked at
+LARGEST = 200_000  # numbers of an array that is looked at
 AGREE = 1e-6  # of the largest force: rounding is far below, another formula far above
 SEEN = 4  # graphs of one function that are remembered
 
@@ -433,20 +433,28 @@ def _clock(code: types.CodeType, names: set[str], values: Sequence[Any]) -> str 
             own = getattr(value, "__name__", "")
             if own in READINGS or (isinstance(value, type) and names & READINGS):
                 return f"{value.__module__}.{own}"
-    modules = {x.__name__ for x in values if isinstance(x, types.ModuleType)} | names
-    if modules.isdisjoint(CLOCKS):
+    modules = {x.__name__ for x in values if isinstance(x, types.ModuleType)}
+    if (modules | names).isdisjoint(CLOCKS):
         return None
-    loaded = {x.argval for x in dis.get_instructions(code) if x.opname in ATTRIBUTES}
-    found = sorted(loaded & READINGS)
-    return f"{sorted(modules & set(CLOCKS))[0]}.{found[0]}" if found else None
+    steps = [x for part in _codes(code) for x in dis.get_instructions(part)]
+    modules |= {x.argval for x in steps if x.opname == "IMPORT_NAME"}
+    found = sorted(x.argval for x in steps if x.opname in ATTRIBUTES and x.argval in READINGS)
+    known = sorted(modules & set(CLOCKS))
+    return f"{known[0]}.{found[0]}" if known and found else None
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
     """All names in a code and in the functions that it makes."""
-    yield from code.co_names
+    for part in _codes(code):
+        yield from part.co_names
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code and those of the functions that it makes."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            yield from _codes(constant)
 
 
 def _numpy_state() -> Any:
