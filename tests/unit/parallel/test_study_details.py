@@ -1,0 +1,198 @@
+"""Small parts of studies: defaults, sizes, and what clusters are asked for."""
+
+import dataclasses
+import inspect
+from concurrent.futures import Future
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from test_study_files import ROBOT
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.parallel import (
+    Grid,
+    Noise,
+    Normal,
+    Uniform,
+    bootstrap,
+    dask_engine,
+    engines,
+    envelope,
+    locks,
+    ray_engine,
+    rollouts,
+    sweep,
+)
+from kinetree.parallel.work import prepare, study_text
+
+
+def defaults(function):
+    found = inspect.signature(function).parameters.values()
+    return {x.name: x.default for x in found if x.default is not inspect.Parameter.empty}
+
+
+def test_defaults_are_those_of_the_page():
+    assert defaults(rollouts) == {
+        "dq0": 0.0, "dt": 1e-3, "method": "rk4", "tau": None, "F_ext": None, "controller": None,
+        "parameters": None, "every": None,
+    }  # fmt: skip
+    assert defaults(sweep) == {"n": 1, "frame": None, "parameters": None}
+    assert defaults(envelope) == {"q": None, "frame": None, "effort": None, "parameters": None}
+    assert defaults(bootstrap) == {"n": 1000, "block": None}
+    assert dataclasses.astuple(Normal()) == (0.0, 1.0)
+    assert dataclasses.astuple(Uniform()) == (0.0, 1.0)
+
+
+def made(kind, robot, **settings):
+    return prepare(study_text(kind, robot.model, settings, 0, 1))
+
+
+def test_the_memory_of_a_sample_grows_with_its_numbers():
+    """At least what it computes; twice that for each more column."""
+    panda, sizes = kt.robots.panda(), []
+    for parameters in ({}, {"mass": Normal(5, 0.1)}):
+        study = made(
+            "envelope", panda, frame=None, effort=50.0, q=Uniform(-1, 1), parameters=parameters
+        )
+        sizes.append((study.size, len(study.columns)))
+        assert study.size > 8 * len(study.columns) and 0 < study.seconds < 1e-3
+    assert sizes[1][0] - sizes[0][0] == 16 * (sizes[1][1] - sizes[0][1]) > 0
+    few, many = (
+        made("sweep", panda, quantity=x, arguments={"q": Uniform(-1, 1)}, frame=None, parameters={})
+        for x in ("gravity_forces", "mass_matrix")
+    )
+    assert many.size > few.size > 8 * len(few.columns) and many.seconds > few.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("mass", "said"),
+    [
+        (Normal(0.5, 0.5), "reaches -"),
+        (Uniform(-0.1, 1), "reaches -0.1"),
+        (Grid([[0.5, 0.5], [-1, 1]]), "reaches -1"),
+        (-2.0, "reaches -2"),
+    ],
+)
+def test_masses_below_zero_are_refused(mass, said):
+    with pytest.raises(InputError, match=f"mass of the study {said}.*expected 0 or more"):
+        sweep(ROBOT, "gravity_forces", {"q": 0.0}, parameters={"mass": mass})
+    sweep(ROBOT, "gravity_forces", {"q": 0.0}, 2, parameters={"mass": Normal(5.0, 0.01)})
+
+
+def test_quaternions_that_are_none_are_refused():
+    robot = kt.Robot(
+        kt.Builder("ball").link("base").link("arm", 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
+        .joint("socket", "spherical", "base", "arm").build()
+    )  # fmt: skip
+    good, long, wide = (1.0, 0, 0, 0), (2.0, 0, 0, 0), (1.0, 0, 0, 0.5)
+    assert sweep(robot, "gravity_forces", {"q": Uniform(good, good)}).samples == 1
+    with pytest.raises(InputError, match="quaternion"):
+        sweep(robot, "gravity_forces", {"q": Uniform(long, long)})
+    with pytest.raises(InputError, match="not drawn one by one"):
+        sweep(robot, "gravity_forces", {"q": Uniform(good, wide)})
+
+
+def test_noise_is_for_forces_alone():
+    with pytest.raises(InputError, match="dq0 is Noise, which is for tau and F_ext"):
+        rollouts(ROBOT, 1, q0=0.0, dq0=Noise(1.0, 0.1), duration=0.01)
+
+
+def test_a_lock_can_be_read_and_is_no_program(tmp_path):
+    with locks.locked(tmp_path / "study.npy"):
+        mode = (tmp_path / "study.npy.lock").stat().st_mode
+    assert mode & 0o600 == 0o600 and not mode & 0o111
+
+
+class Cluster:
+    """What a study asks of distributed, written down."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def LocalCluster(self, **options):
+        self.log.append(("cluster", options))
+        return self
+
+    def Client(self, cluster):
+        assert cluster is self
+        return Client(self.log)
+
+    def close(self):
+        self.log.append("cluster closed")
+
+
+class Client:
+    def __init__(self, log):
+        self.log = log
+
+    def get_executor(self, **options):
+        self.log.append(("executor", options))
+        return self
+
+    def nthreads(self):
+        return {"a": 2, "b": 3}
+
+    def submit(self, *given):
+        self.log.append(given[1:])
+        return Future()
+
+    def close(self):
+        self.log.append("client closed")
+
+
+def test_dask_is_asked_for_processes_of_its_own_here(monkeypatch):
+    """Equal chunks of two studies are not the same task: pure=False."""
+    log = []
+    monkeypatch.setattr(dask_engine, "need", lambda *_: Cluster(log))
+    engine = dask_engine.DaskEngine("text", 3)
+    engine.submit(5, 2)
+    engine.close()
+    assert log[0][0] == "cluster" and log[0][1]["processes"] is True
+    assert log[0][1]["n_workers"] == 3 and log[0][1]["threads_per_worker"] == 1
+    assert log[0][1]["host"] == "127.0.0.1"
+    assert log[0][1]["scheduler_kwargs"]["dashboard"] is False
+    assert log[1:] == [
+        ("executor", {"pure": False}), ("text", 5, 2), "client closed", "cluster closed",
+    ]  # fmt: skip
+
+
+def test_a_dask_client_brings_its_threads(monkeypatch):
+    log = []
+    engine = engines.make_engine(Client(log), None, "text")
+    assert engine.workers == 5 and log == [("executor", {"pure": False})]
+    assert engines.make_engine(Client(log), 2, "text").workers == 2
+    plain = engines.make_engine(None, 1, "text")
+    assert isinstance(plain, engines.ThreadEngine)
+    plain.close()
+
+
+def test_ray_tasks_that_are_under_way_are_cancelled():
+    """Those that are done are forgotten."""
+
+    class Reference:
+        def __init__(self):
+            self.own = Future()
+
+        def future(self):
+            return self.own
+
+    class Ray:
+        cancelled: ClassVar = []
+
+        def remote(self, *given):
+            return Reference()
+
+        def cancel(self, reference):
+            self.cancelled.append(reference)
+
+    engine = ray_engine.RayEngine.__new__(ray_engine.RayEngine)
+    engine._ray, engine._task, engine._text, engine._own = Ray(), Ray(), "text", False
+    engine._under_way = {}
+    done, waiting = engine.submit(0, 1), engine.submit(1, 1)
+    assert set(engine._under_way) == {done, waiting}
+    done.set_result(b"")
+    assert set(engine._under_way) == {waiting}
+    engine.close()
+    assert [x.own for x in Ray.cancelled] == [waiting]
