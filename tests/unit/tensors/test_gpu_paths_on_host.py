@@ -15,11 +15,23 @@ import pytest
 from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.dispatch import Dispatch
 from kinetree.backends.explain import ArgumentError
+from kinetree.backends.gufunc import Loop
 from kinetree.tensors import cupy as adapter
 from kinetree.tensors import operation as operations
 from kinetree.tensors import xla_frame, xla_targets
 from kinetree.tensors.operation import Operation, operation_of
-from kinetree.tensors.xla_frame import Api, Buffer, Buffers, CallFrame, ErrorRequest, StreamRequest
+from kinetree.tensors.xla_code import Handler
+from kinetree.tensors.xla_frame import (
+    HANDLER,
+    Api,
+    Buffer,
+    Buffers,
+    CallFrame,
+    ErrorRequest,
+    Metadata,
+    MetadataExtension,
+    StreamRequest,
+)
 from tensor_robots import arm, state
 
 CONTEXT, STREAM, DEVICE = 4711, 77, 3
@@ -330,3 +342,25 @@ def test_targets_are_registered_once_for_each_type_and_platform(operation, monke
         (("capsule", "cuda"), "CUDA", 1),
     ]
     assert operation_of(arm().inverse_dynamics._dispatch).digest == operation.digest
+
+
+def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
+    """Of a version whose major number is not the zero that is there already."""
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    address, _code = Handler(operation.graph, Loop("float64", 0, None), (3, 7), 1000, 0).load()
+    metadata = Metadata()
+    ctypes.memset(ctypes.byref(metadata), 0x55, ctypes.sizeof(metadata))
+    question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA, None)
+    question.metadata = ctypes.pointer(metadata)
+    frame = CallFrame(ctypes.sizeof(CallFrame), ctypes.addressof(question))
+    assert HANDLER(address)(ctypes.byref(frame)) is None
+    expected = Metadata()
+    ctypes.memset(ctypes.byref(expected), 0x55, ctypes.sizeof(expected))
+    expected.version.major, expected.version.minor, expected.traits = 3, 7, 0
+    assert bytes(metadata) == bytes(expected)
+
+
+def test_a_question_of_another_kind_is_no_question_for_the_version():
+    question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA + 1, None)
+    frame = CallFrame(ctypes.sizeof(CallFrame), ctypes.addressof(question))
+    assert not xla_frame.answered(frame)
