@@ -69,7 +69,9 @@ class Report:
         return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        text = "".join(
+        effects = self.effects
+        text = table("tau also has", (), (), notes=effects) if effects else ""
+        text += "".join(
             table(counted(len(notes), title), (), (), notes=[_remark(note) for note in notes])
             for title, notes in (("warning", self.warnings), ("note", self.notes))
             if notes

@@ -191,7 +191,8 @@ class Packages:
 
     def _shared(self, folder: Path) -> int:
         """Number of parts that the paths of a folder and of the description share."""
-        return len(Path(os.path.commonpath([folder, self.file])).parts)
+        pairs = zip(folder.parts, self.file.parts, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _ament(self, name: str, where: str) -> Path | None:
         """The package by the ament index; earlier entries of the path overlay later ones."""

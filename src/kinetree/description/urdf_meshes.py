@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from kinetree.description.packages import Packages
 from kinetree.description.records import Mesh
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_poses import origin_pose
@@ -40,7 +41,8 @@ def find_mesh(
     """The file that a mesh path means; None when there is none.
 
     `package://NAME/REST` is looked for as NAME/REST in each of the package paths, as REST in a
-    package path that is itself called NAME, and then likewise in the folders above the description.
+    package path that is itself called NAME, likewise in the folders above the description, and then
+    in the package whose package.xml has the name, see `Packages`.
 
     Args:
         path: as the description writes it: package://, file:// or a plain path.
@@ -60,9 +62,21 @@ def find_mesh(
             return None  # out of the package
         candidates = [root / package / inside for root in roots]
         candidates += [root / inside for root in roots if root.name == package]
+        found = next(filter(_is_file, candidates), None)
+        return found or _in_package(package, inside, above, package_paths)
     else:
         return None
     return next(filter(_is_file, candidates), None)
+
+
+def _in_package(
+    name: str, inside: str, folder: Path, package_paths: Sequence[str | os.PathLike[str]]
+) -> Path | None:
+    try:
+        path = Packages(folder / "robot", package_paths).find(name, "") / inside
+    except ParseError:
+        return None
+    return path if _is_file(path) else None
 
 
 def _is_file(path: Path) -> bool:

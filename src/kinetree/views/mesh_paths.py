@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from kinetree.description.packages import Packages
 from kinetree.description.source import read_bytes
 from kinetree.errors import InputError, ParseError
 from kinetree.views.mesh_readers import READERS, read_mesh
@@ -22,6 +23,7 @@ class MeshFolder:
 
     def __init__(self, source: Path, folder: Path) -> None:
         self.source, self.folder = source.resolve(), folder.resolve()
+        self.packages = Packages(self.source / "robot", (self.folder,), {})
         self.left = MAX_TOTAL
         self.read: dict[Path, TriangleMesh] = {}
 
@@ -65,5 +67,9 @@ class MeshFolder:
                 yield root / package / inside
                 if root.name == package:
                     yield root / inside
+            try:  # by the name in package.xml, which need not be that of the folder
+                yield self.packages.find(package, "") / inside
+            except ParseError:
+                return
         else:
             raise InputError(f"has the scheme {scheme[:20]!r}; only files of the folder are read")

@@ -41,3 +41,11 @@ def test_a_package_path_may_be_the_package_itself(tree):
 def test_a_file_url_is_a_path(tree):
     path = tree / "secret.stl"
     assert find_mesh(f"file://{path}", tree / "ws") == path
+
+
+def test_a_package_is_also_found_by_the_name_in_its_package_xml(tree):
+    manifest = tree / "other/hand/package.xml"
+    manifest.write_text("<package><name>big_hand</name></package>")
+    found = find_mesh("package://big_hand/h.stl", tree / "ws/arm/urdf", [tree / "other"])
+    assert found == tree / "other/hand/h.stl"
+    assert find_mesh("package://big_hand/none.stl", tree / "ws", [tree / "other"]) is None

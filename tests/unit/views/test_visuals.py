@@ -92,6 +92,30 @@ def test_meshes_inside_the_folder_are_found(path, folder, package):
     assert visuals_of(package, path, folder)[2].mesh is not None
 
 
+def test_meshes_of_a_package_are_found_by_the_name_in_its_package_xml(package):
+    (package / "pkg/package.xml").write_text("<package><name>the_arm</name></package>")
+    (package / "outside/package.xml").write_text("<package><name>secret</name></package>")
+    assert visuals_of(package, "package://the_arm/meshes/m.obj")[2].mesh is not None
+    assert len(visuals_of(package, "package://secret/secret.obj", "pkg")) == 3
+
+
+def test_a_xacro_robot_is_drawn_with_its_own_arguments_and_folders(package):
+    (package / "sizes").mkdir()
+    (package / "sizes/package.xml").write_text("<package><name>sizes</name></package>")
+    (package / "sizes/size.xacro").write_text(
+        '<robot xmlns:xacro="x"><xacro:property name="wide" value="${2 * $(arg wide)}"/></robot>'
+    )
+    text = URDF.format(mesh="m.obj", scale="1 1 1").replace("0.1 0.2 0.3", "${wide} 1 1")
+    head = '<xacro:include filename="$(find sizes)/size.xacro"/>'
+    path = package / "pkg/urdf/r.xacro"
+    path.write_text(text.replace("<material", f"{head}<material", 1), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        robot = kt.load(path, arguments={"wide": 3}, folders=[package / "sizes"])
+    for source in (None, path):
+        assert scene(robot, source).of("visual")[0].size == (6.0, 1.0, 1.0)
+
+
 @pytest.mark.parametrize(
     "path",
     [
