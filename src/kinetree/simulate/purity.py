@@ -14,7 +14,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -352,17 +352,16 @@ class Memory:
         self.walk_attributes(x, name, depth)
         self.walk((x.__defaults__, x.__kwdefaults__), name, depth)
         names = set(_names(x.__code__))
-        values = []
+        values: dict[str, Any] = {}
         for free, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             try:
-                values.append(cell.cell_contents)
+                values[free] = cell.cell_contents
             except ValueError:  # not yet bound
                 continue
             self.add_attribute(repr(free), cell, "cell_contents")
-            self.walk(values[-1], free, depth + 1)
+            self.walk(values[free], free, depth + 1)
         for found in sorted(names & x.__globals__.keys()):
-            value = x.__globals__[found]
-            values.append(value)
+            value = values[found] = x.__globals__[found]
             if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
                 continue
             get, put = x.__globals__.get, x.__globals__.__setitem__
@@ -426,17 +425,19 @@ def _foreign(x: Any) -> bool:
     return root in FOREIGN or root in sys.stdlib_module_names
 
 
-def _clock(code: types.CodeType, names: set[str], values: Sequence[Any]) -> str | None:
+def _clock(code: types.CodeType, names: set[str], values: Mapping[str, Any]) -> str | None:
     """The function of the modules time and datetime that a code calls, or None."""
-    for value in values:
+    for value in values.values():
         if getattr(value, "__module__", None) in CLOCKS:  # from time import time
             own = getattr(value, "__name__", "")
             if own in READINGS or (isinstance(value, type) and names & READINGS):
                 return f"{value.__module__}.{own}"
-    modules = {x.__name__ for x in values if isinstance(x, types.ModuleType)}
-    if (modules | names).isdisjoint(CLOCKS):
+    modules = {key: x.__name__ for key, x in values.items() if isinstance(x, types.ModuleType)}
+    if names.isdisjoint(CLOCKS) and set(modules.values()).isdisjoint(CLOCKS):
         return None
     steps = [x for part in _codes(code) for x in dis.get_instructions(part)]
+    used = {x.argval for x in steps if x.opname.startswith("LOAD_") and x.opname not in ATTRIBUTES}
+    modules = {name for key, name in modules.items() if key in used}
     modules |= {x.argval for x in steps if x.opname == "IMPORT_NAME"}
     found = sorted(x.argval for x in steps if x.opname in ATTRIBUTES and x.argval in READINGS)
     known = sorted(modules & set(CLOCKS))

@@ -5,6 +5,7 @@ import random
 import time
 import types
 from collections import OrderedDict, deque
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic, sleep
 
@@ -194,6 +195,52 @@ def test_what_is_large_frozen_deep_or_of_a_library_is_left_alone():
     memory = Memory(x)
     assert len(memory.kept) < 12
     inner.next = 1.0
+    assert memory.change() is None
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [lambda x: [x], lambda x: {"a": x}, lambda x: types.SimpleNamespace(x=x), lambda x: (x,)],
+)
+def test_the_depth_of_the_walk(nest):
+    """An object and what is in it, four times over; each nesting counts as one."""
+    for levels in range(7):
+        inner = [0.0]
+        outer = inner
+        for _ in range(levels):
+            outer = nest(outer)
+        memory = Memory(outer)
+        inner.append(1.0)
+        assert (memory.change() is not None) == (levels <= 4), levels
+
+
+def test_arrays_of_objects_and_functions_count_as_levels():
+    inner = [0.0]
+    boxed = np.empty(1, object)
+    boxed[0] = [[[inner]]]  # a list in a list in a list in a list in an array
+    memory = Memory(boxed)
+    inner.append(1.0)
+    assert memory.change() is not None
+    boxed[0] = [[[[inner]]]]
+    memory = Memory(boxed)
+    inner.append(1.0)
+    assert memory.change() is None
+
+
+def test_the_number_of_entries_of_the_walk():
+    last = [0.0]
+    for count, seen in ((550, True), (750, False)):  # a list in a list counts three times
+        x = types.SimpleNamespace(many=[[0.0] for _ in range(count)], last=last)
+        memory = Memory(x)
+        last.append(1.0)
+        assert (memory.change() is not None) == seen
+    whole = list(range(1_990))
+    memory = Memory((whole, last))
+    whole.append(0)
+    assert memory.change() is not None
+    longer = list(range(2_001))
+    memory = Memory((longer,))
+    longer.append(0)
     assert memory.change() is None
 
 
@@ -439,7 +486,12 @@ def test_controllers_are_their_values():
     ]
     keys = [value_key(x) for x in different]
     assert None not in keys and len(set(keys)) == len(keys)
-    for x in (controllers.Law(sin), controllers.Stateful(sin, [0]), object(), sin):
+
+    @dataclass
+    class Own:
+        kp: float = 1.0
+
+    for x in (controllers.Law(sin), controllers.Stateful(sin, [0]), object(), sin, Own()):
         assert value_key(x) is None
     assert plain(sin) is None and plain("a") == ("str", "a") and plain({"a": 1}) is None
     assert plain(1.0) != plain(True) and plain(None) == ("NoneType", None)
