@@ -204,6 +204,11 @@ def test_rows_that_belong_to_others_are_found():
     rows["sample"] = np.repeat(np.arange(4), study.rows)
     sink.write(rows)
     assert run.check_samples(study, sink, 4) in (1, 2)
+    name = study.columns[-1]
+    sink.table[name][-1] = np.nextafter(sink.table[name][-1], 9)
+    with pytest.raises(StudyError, match=rf"sample 3, column {name!r}.*expected the same bits"):
+        run.check_samples(study, sink, 4)
+    sink.table[name][-1] = rows[name][-1]
     sink.table["sample"][-1] = 2
     with pytest.raises(
         StudyError, match=r"sample 3 of 4 has 11 rows in the output, of samples \[2"
