@@ -23,7 +23,7 @@ def plot_forces(found: Identification, path: Any = None) -> Any:
         left, right = axes[k]
         left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")
         left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="predicted")
-        left.set_title(name, loc="left", fontsize=9)
+        left.set_title(name, loc="left", fontsize=9, parse_math=False)
         left.set_ylabel("N m or N" if _mixed(found) else "N m", fontsize=8)
         rest = data.tau[some, k] - predicted[some, k]
         right.plot(data.t[some], rest, ".", ms=1.5, color=MEASURED)
@@ -38,7 +38,7 @@ def plot_forces(found: Identification, path: Any = None) -> Any:
     handles, labels = axes[0][0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper right", ncols=2, fontsize=8, frameon=False)
     fig.suptitle(f"{found.robot.name}: joint forces on held-out motion", x=0.01, ha="left",
-                 fontsize=11)  # fmt: skip
+                 fontsize=11, parse_math=False)  # fmt: skip
     if path is not None:
         fig.savefig(path, dpi=110)
     return fig
@@ -62,7 +62,7 @@ def plot_parameters(found: Identification, path: Any = None) -> Any:
     ax.plot(shown, y, "x", ms=5, color=PRIOR, label="described")
     ax.axvline(0, color=MEASURED, lw=0.8)
     labels = [found.sought.names[k] + _more(found, j) for j, k in enumerate(found.base.kept)]
-    ax.set_yticks(y, labels, fontsize=7)
+    ax.set_yticks(y, labels, fontsize=7, parse_math=False)  # names, in which $ is a character
     ax.set_xlim(-3, 3)
     ax.set_ylim(-1, found.base.r)
     ax.set_xlabel(
@@ -70,7 +70,8 @@ def plot_parameters(found: Identification, path: Any = None) -> Any:
     )
     ax.tick_params(axis="x", labelsize=8)
     fig.legend(loc="outside upper right", ncols=2, fontsize=8, frameon=False)
-    fig.suptitle(f"{found.robot.name}: base parameters", x=0.01, ha="left", fontsize=11)
+    fig.suptitle(f"{found.robot.name}: base parameters", x=0.01, ha="left", fontsize=11,
+                 parse_math=False)  # fmt: skip
     if path is not None:
         fig.savefig(path, dpi=110)
     return fig

@@ -1,8 +1,12 @@
 """The report: every joint, every parameter with its error, what is open, and pictures of it."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 
+from kinetree import Robot
 from kinetree.identify import identify, simulated_recording
 
 
@@ -66,3 +70,30 @@ def test_the_pictures_show_what_was_measured_and_predicted(found):
     assert list(predicted.get_ydata()) == list(found.predict(found.test)[:, 0])
     labels = [x.get_text() for x in plot_parameters(found).axes[0].get_yticklabels()]
     assert len(labels) == found.base.r and "coulomb[lift]" in labels
+
+
+HOSTILE = (
+    "arm|x</td><script>alert(1)</script> [a](javascript:b) ![i](c) `d` *e* _f_ $\\frac{$\n"
+    "## Base parameters"
+)
+
+
+def test_names_cannot_mark_up_the_report(tmp_path):
+    """A table keeps its columns, a heading stays one line, nothing becomes a link or a picture."""
+    pytest.importorskip("matplotlib")
+    true = with_drives(spatial_arm())
+    model = true.model
+    joints = tuple(replace(joint, name=f"{HOSTILE}{k}") for k, joint in enumerate(model.joints))
+    links = tuple(f"{HOSTILE}{k}" for k in range(len(model.links)))
+    robot = Robot(model.replace(name=HOSTILE, joints=joints, link_names=links))
+    motion = arm_motion(true)
+    data = simulated_recording(true, motion)
+    text = identify(robot, data).save_report(tmp_path).read_text(encoding="utf-8")
+    shown = re.sub(r"\\.", "", text)  # what an escape leaves to be read as markup
+    assert "<" not in shown and "](" not in shown.replace("](forces.png)", "").replace(
+        "](parameters.png)", ""
+    )
+    assert text.count("\n## Base parameters\n") == 1 and "\n# Identification of arm" in f"\n{text}"
+    rows = [line for line in shown.splitlines() if line.startswith("|")]
+    assert {row.count("|") for row in rows} <= {7, 8} and len(rows) > 20
+    assert not re.search(r"[`*$]", shown.replace("`told`", ""))
