@@ -7,7 +7,8 @@ index off by one, a swapped function, a dropped statement. Every line of code in
 equal chance. Only tests that run the faulty statement are tried, the fastest first, until one
 fails. A test that hangs counts as failed. The run ends with an error below 90 % found.
 
-Nothing is written into the working tree: the run takes a copy of it under build/mutants.
+Nothing is written into the working tree: the run takes copies of it in the folder for temporary
+files. What it learns about the tests is kept in build/mutants.
 """
 
 import argparse

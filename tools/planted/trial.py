@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -54,7 +55,14 @@ class Project:
     package: str
     folder: str
     tests: tuple[str, ...]  # files, relative to the root
-    scratch: Path
+    scratch: Path  # what is kept between runs
+
+    @property
+    def copies(self) -> Path:
+        """Where copies of the project are made: not below build/, which the project itself skips."""
+        key = hashlib.sha256(str(self.root).encode()).hexdigest()[:8]
+        user = os.getuid()
+        return Path(tempfile.gettempdir()) / f"mutants-{user}-{key}" / self.folder
 
     @property
     def sources(self) -> str:
@@ -78,7 +86,7 @@ class Result:
 
 def copy_project(project: Project, name: str) -> Path:
     """Copy the project as it is now; the copy lies in a folder that looks like the original's."""
-    place = project.scratch / name
+    place = project.copies / name
     if place.exists():
         shutil.rmtree(place)
     place.mkdir(parents=True)
