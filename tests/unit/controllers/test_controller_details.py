@@ -21,12 +21,12 @@ def reference(t):
     return Q_D, DQ_D, DDQ_D
 
 
-def driven(armature):
-    """A double pendulum whose joints have viscous friction of 0.4 N m s and armature."""
+def driven(armature, rotor=None):
+    """A double pendulum whose joints have viscous friction of 0.4 N m s and armature or rotors."""
     builder = kt.Builder("driven").link("base")
     builder.link("upper", 2.0, (0.2, 0, 0), np.diag([0.01, 0.02, 0.03]))
     builder.link("lower", 1.5, (0.1, 0.05, 0), np.diag([0.02, 0.03, 0.04]))
-    drive = {"friction": kt.Friction(viscous=0.4), "armature": armature}
+    drive = {"friction": kt.Friction(viscous=0.4), "armature": armature, "rotor": rotor}
     builder.joint("a", "revolute", "base", "upper", axis=(0, 1, 0), **drive)
     builder.joint("b", "revolute", "upper", "lower", at=(0.5, 0, 0), axis=(0, 0.6, 0.8), **drive)
     return kt.Robot(builder.build())
@@ -77,6 +77,18 @@ def test_drives_alone_are_armature_where_there_are_no_rotors():
     assert np.allclose(drives(bare(robot.model), q, dq, dq_r, ddq_r), 0.3 * ddq_r, atol=1e-14)
     plain = driven(0.0)
     assert np.all(np.asarray(drives(bare(plain.model), q, dq, dq_r, ddq_r)) == 0)
+
+
+def test_drives_alone_are_rotors_where_there_is_no_armature():
+    """A rotor of inertia I and ratio r on the base adds I r^2 to its own joint."""
+    robot = driven(0.0, kt.Rotor(1e-3, 20.0))
+    q, dq, dq_r, ddq_r = np.random.default_rng(1).normal(size=(4, 2))
+    plain = driven(0.0)
+    found = drives(bare(robot.model), q, dq, dq_r, ddq_r)
+    M = robot.mass_matrix(q) - plain.mass_matrix(q)
+    C = robot.coriolis_matrix(q, dq) - plain.coriolis_matrix(q, dq)
+    assert np.allclose(found, M @ ddq_r + C @ dq_r, atol=1e-12)
+    assert M[1, 1] == pytest.approx(0.4, rel=1e-12) and np.abs(found).max() > 0.1
 
 
 def test_estimates_move_at_rates_of_their_own():

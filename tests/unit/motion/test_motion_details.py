@@ -270,3 +270,47 @@ def test_gravity_of_a_lift_in_the_report():
     text = str(robot.check(quintic([0], [1], 5, robot=robot)))
     assert "gravity alone needs 29.43 on 'rise'" in text
     assert "a slower motion does not help there" in text
+
+
+def humped(speed):
+    """Friction that is largest at 1 rad/s."""
+    return 5 / (1 + 20 * (speed - 1) * (speed - 1))
+
+
+def test_a_motion_that_fits_slower_or_much_faster_has_two_factors():
+    """5 / (1 + 20 (s - 1)^2) <= 2 outside of 1 -+ sqrt(1.5 / 20)."""
+    robot = wheel(effort=2.0, friction=kt.Friction(function=humped))
+    t = np.linspace(0, 1, 11)
+    one = np.ones((11, 1))
+    motion = Trajectory(t=t, q=t[:, None], dq=one, ddq=0 * one, model=robot.model)
+    found = robot.check(motion)
+    assert found.slower == pytest.approx(1 / (1 - np.sqrt(1.5 / 20)), rel=1e-9)
+    assert found.scaling.fastest == pytest.approx(0.01, rel=1e-9)
+
+
+def test_reports_do_not_depend_on_when_a_motion_begins():
+    robot = wheel(friction=kt.Friction(viscous=0.3))
+    motion = sinusoid([0], [1], [1.0], 1.3, 0.01, robot=robot)
+    here = robot.check(motion).joint("spin")
+    later = robot.check(motion.replace(t=motion.t + 50)).joint("spin")
+    for name in ("work", "drawn", "mean_power", "rms_torque", "mean_torque"):
+        assert getattr(later, name) == pytest.approx(getattr(here, name), rel=1e-9), name
+    assert here.drawn == pytest.approx(np.sum(np.maximum(motion_power(motion), 0)) * 0.01, rel=1e-2)
+
+
+def motion_power(motion):
+    return (INERTIA * motion.ddq + 0.3 * motion.dq) * motion.dq
+
+
+def test_free_bases_have_no_straight_lines():
+    robot = kt.robots.quadruped()
+    with pytest.raises(InputError, match="a straight line takes joints of one degree of freedom"):
+        straight_line(robot, robot.neutral(), np.eye(4), 1.0)
+
+
+def test_rounding_is_that_of_the_larger_neighbour():
+    from kinetree.motion.between import ROUNDING, _noise
+
+    t, zero = np.array([0, 0.1]), np.zeros((2, 1))
+    samples = Samples(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)
+    assert _noise(samples)[0, 0] == pytest.approx(ROUNDING * (3 / 0.1 + 2) / 0.1)

@@ -127,3 +127,11 @@ def test_missing_packages_are_told_with_the_way_out(monkeypatch, package, extra,
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{extra}\]'"):
         use()
+
+
+def test_figures_have_the_title_asked_for_or_the_name_of_the_motion():
+    pytest.importorskip("matplotlib")
+    robot = kt.robots.planar_2r()
+    motion = quintic([0, 0], [1, 1], 1, 0.1, robot=robot, name="reach")
+    assert motion.plot(robot).get_suptitle() == "reach"
+    assert motion.plot(robot, title="Fig. 3").get_suptitle() == "Fig. 3"
