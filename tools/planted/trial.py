@@ -59,7 +59,7 @@ class Project:
 
     @property
     def copies(self) -> Path:
-        """Where copies of the project are made: not below build/, which the project itself skips."""
+        """Where copies of the project are made: not in build/, which readers of packages skip."""
         key = hashlib.sha256(str(self.root).encode()).hexdigest()[:8]
         user = os.getuid()
         return Path(tempfile.gettempdir()) / f"mutants-{user}-{key}" / self.folder
@@ -161,6 +161,7 @@ def fork(root: Path, log: Path, work: Callable[[], int]) -> int:
     code = 70
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         number = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(number, 1)
         os.dup2(number, 2)
