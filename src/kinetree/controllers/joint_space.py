@@ -68,8 +68,8 @@ class PD(Following, Stateless):
 class PID(Following):
     """tau = kp e + kd de + ki z with dz = e, and g(q) in addition where `gravity` says so.
 
-    ki: N m/(rad s). bound: the integral z stays within it (rad s), so that it does not wind up;
-    a number, (n,) or None. The other arguments as for PD.
+    ki: N m/(rad s). bound: tau counts the integral z up to it (rad s), so that it does not wind up;
+    a number, (n,) or None. z itself may go beyond by |e| times 1 ms. The other arguments as for PD.
     """
 
     reference: Any

@@ -53,8 +53,12 @@ class AdaptiveSteps:
         progress: Progress,
         max_step: float | None = None,
         seen: Seen | None = None,
-    ) -> tuple[Outcome, dict[str, Any]]:
-        """From setup.x0 over `times`, which begin at 0; `seen` is given every accepted step."""
+    ) -> tuple[Outcome, dict[str, Any], Array]:
+        """From setup.x0 over `times`, which begin at 0; `seen` is given every accepted step.
+
+        Returns the records, what `meta` says of them, and their times: where a terminal event ends
+        the motion, the last is its own, unless `seen` is to know every result from its steps.
+        """
         listed = read_events(events)
         if setup.batch and any(event.terminal for event in listed):
             raise InputError(
@@ -78,17 +82,27 @@ class AdaptiveSteps:
             integration.advance()
             t = integration.t[integration.alive].min(initial=times[-1])
             progress.update(float(t))
-        return self.outcome(integration, setup)
+        return self.outcome(integration, setup, seen is None)
 
     def longest(self, duration: float) -> float:
         """The default of max_step, s."""
         return duration / (FEWEST_BY_PYTHON if self.system.graph is None else FEWEST)
 
-    def outcome(self, run: Integration, setup: Setup) -> tuple[Outcome, dict[str, Any]]:
+    def outcome(
+        self, run: Integration, setup: Setup, with_last: bool
+    ) -> tuple[Outcome, dict[str, Any], Array]:
         """Records of every result, margins to the limits, and what was found on the way."""
         ended = float(run.ended.min())
         count = int(np.searchsorted(run.outputs, ended, "right"))
-        x, k, y = (found[:count] for found in (run.result, run.rates, run.forces))
+        times, parts = run.outputs[:count], (run.result, run.rates, run.forces)
+        x, k, y = (found[:count] for found in parts)
+        if run.last and with_last and times[-1] < ended:
+            (last,) = run.last.values()  # a batch has no terminal events
+            x, k, y = (
+                np.append(found, end[None, None], axis=0)
+                for found, end in zip((x, k, y), last, strict=True)
+            )
+            times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
         (w,) = interpret(self.watch, x, k[..., : self.space.rates], y[..., :n])
         wrong = np.concatenate(
@@ -107,7 +121,7 @@ class AdaptiveSteps:
             meta["ended"] = ended
         if (run.stuck > STUCK).any():
             meta["stuck"] = float(run.t[run.stuck > STUCK].min())
-        return Outcome(records, first, found), meta
+        return Outcome(records, first, found), meta, times
 
 
 def breaks(system: System, feed: Feed, end: float) -> Breaks:

@@ -3,7 +3,7 @@
 Arrays have a row for each rollout: t and h (B,), states and rates (B, x).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,26 @@ from kinetree.simulate.dop853_table import E3, E5, STAGES, A, B, C, D
 # (t, x, ends) -> dx/dt; `ends` says that t is the end of a step, and not the beginning of one
 Slope = Callable[[Array, Array, bool], Array]
 ORDER = 8
+RATES = STAGES + 4
+
+
+Weights = tuple[Array, Array]
+
+
+def as_arrays(weights: Mapping[int, float]) -> Weights:
+    """Which rates have weights, (w,), and the weights, (w, 1, 1)."""
+    return np.array(list(weights), int), np.array(list(weights.values()))[:, None, None]
+
+
+STATES = [as_arrays(weights) for weights in A]
+END, FIFTH, THIRD = as_arrays(B), as_arrays(E5), as_arrays(E3)
+BETWEEN = [as_arrays(weights) for weights in D]
 SAFETY, SHRINK, GROW = 0.9, 0.333, 6.0  # of the next step's length, as in Hairer's program
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step: where it began and ended, and its rates (stages, B, x), the last at its end.
+    """A step: where it began and ended, and its rates (RATES, B, x), number STAGES at its end.
 
     No rate is evaluated after `until`, (B,), where t + h may lie by rounding: forces may jump
     there.
@@ -29,13 +43,13 @@ class Step:
     h: Array
     x: Array
     end: Array
-    rates: list[Array]
+    rates: Array
     until: Array
 
     def of(self, rows: Array) -> "Step":
         """The step of some of its rollouts."""
         t, h, x, end, until = (a[rows] for a in (self.t, self.h, self.x, self.end, self.until))
-        return Step(t, h, x, end, [k[rows] for k in self.rates], until)
+        return Step(t, h, x, end, self.rates[:, rows], until)
 
     def times(self, rows: Array, share: Array) -> Array:
         """The times at shares of the step of some rollouts."""
@@ -45,28 +59,27 @@ class Step:
 def take(slope: Slope, t: Array, h: Array, x: Array, k: Array, until: Array | None = None) -> Step:
     """A step from (t, x) with rate k there."""
     until = np.full(len(t), np.inf) if until is None else until
-    rates, end = [k], x
+    rates = np.empty((RATES, *k.shape), k.dtype)  # the last three are for the values between
+    rates[0] = k
     column = h[:, None]
     for i in range(1, STAGES):
         at = np.minimum(t + C[i] * h, until)
-        rates.append(slope(at, x + column * weighted(A[i], rates), C[i] == 1))
-    end = x + column * weighted(B, rates)
-    rates.append(slope(np.minimum(t + h, until), end, True))
+        rates[i] = slope(at, x + column * weighted(STATES[i], rates), C[i] == 1)
+    end = x + column * weighted(END, rates)
+    rates[STAGES] = slope(np.minimum(t + h, until), end, True)
     return Step(t, h, x, end, rates, until)
 
 
-def weighted(weights: Mapping[int, float], rates: Sequence[Array]) -> Array:
-    """A sum of rates with these weights."""
-    total = np.zeros_like(rates[0])
-    for i, weight in weights.items():
-        total = total + weight * rates[i]
-    return total
+def weighted(weights: Weights, rates: Array) -> Array:
+    """A sum of rates with these weights; its rounding does not depend on the number of rollouts."""
+    index, weight = weights
+    return np.add.reduce(weight * rates[index])
 
 
 def error(step: Step, rtol: float, atol: float) -> Array:
     """Error of the step over what is allowed, (B,): a step with at most 1 is accepted."""
     scale = atol + rtol * np.maximum(abs(step.x), abs(step.end))
-    fifth, third = (weighted(E, step.rates) / scale for E in (E5, E3))
+    fifth, third = (weighted(E, step.rates) / scale for E in (FIFTH, THIRD))
     five, three = (fifth**2).sum(-1), (third**2).sum(-1)
     below = np.sqrt((five + 0.01 * three) * step.x.shape[-1])
     return np.abs(step.h) * five / np.where(below > 0, below, 1.0)
@@ -109,30 +122,36 @@ class Dense:
             y = (y + part[rows]) * (share if i % 2 == 0 else 1 - share)[:, None]
         return y + self.step.x[rows]
 
-    def rate(self, rows: Array, share: Array) -> Array:
-        """Time derivatives of those states, (K, x)."""
+    def moving(self, rows: Array, share: Array) -> tuple[Array, Array]:
+        """Those states and their time derivatives, (K, x) both."""
         y = np.zeros((len(rows), self.step.x.shape[-1]))
         slope = np.zeros_like(y)
+        up, down = share[:, None], 1 - share[:, None]
         for i, part in enumerate(reversed(self.parts)):
-            times, sign = (share, 1) if i % 2 == 0 else (1 - share, -1)
-            y = y + part[rows]
-            slope = slope * times[:, None] + sign * y
-            y = y * times[:, None]
-        return slope / self.step.h[rows, None]
+            y += part[rows]
+            if i % 2 == 0:
+                slope *= up
+                slope += y
+                y *= up
+            else:
+                slope *= down
+                slope -= y
+                y *= down
+        return y + self.step.x[rows], slope / self.step.h[rows, None]
 
 
 def dense(slope: Slope, step: Step) -> Dense:
     """The values between; three further rates are needed."""
-    rates = list(step.rates)
+    rates = step.rates
     column = step.h[:, None]
     for i in range(STAGES + 1, STAGES + 4):
-        state = step.x + column * weighted(A[i], rates)
-        rates.append(slope(np.minimum(step.t + C[i] * step.h, step.until), state, False))
+        state = step.x + column * weighted(STATES[i], rates)
+        rates[i] = slope(np.minimum(step.t + C[i] * step.h, step.until), state, False)
     move = step.end - step.x
     parts = [
         move,
         column * rates[0] - move,
         2 * move - column * (rates[STAGES] + rates[0]),
-        *(column * weighted(row, rates) for row in D),
+        *(column * weighted(row, rates) for row in BETWEEN),
     ]
     return Dense(step, parts)

@@ -15,21 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.arrays import Array
-from kinetree.simulate.dop853 import (
-    Dense,
-    Step,
-    dense,
-    error,
-    factor,
-    first_length,
-    take,
-)
+from kinetree.simulate.dop853 import Dense, Step, dense, error, factor, first_length, take
 from kinetree.simulate.events import Event, Occurrence, measure
 from kinetree.simulate.rollouts import Rollouts
 from kinetree.simulate.roots import close, crossings, samples
 from kinetree.simulate.switches import Breaks
 
-CHECKED = np.array([0.467, 0.715, 0.929])  # of a step, in the widest gaps between the stages
+CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
 DEFECT = 1e3  # of the error allowed in a step: the most that the polynomial may be off
 RESULTS = 1e2  # of that: the most at results, which does not depend on how close they are
 FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
@@ -45,13 +37,15 @@ class Checked:
     """Points of a step at which its polynomial was compared with the equations of motion.
 
     which: rows of the step, (P,). share: where in it. result: the number of the result there, -1
-    for points that only check. x, k, y: states, rates and forces.
+    for points that only check. x: states. moving: rates of the polynomial. k, y: rates and forces
+    by the equations.
     """
 
     which: Array
     share: Array
     result: Array
     x: Array
+    moving: Array
     k: Array
     y: Array
 
@@ -100,6 +94,7 @@ class Integration:
         self.result[0], self.rates[0], self.forces[0] = x, self.k, y
         self.sides = np.zeros((count, len(self.events)))
         self.ended = np.full(count, np.inf)
+        self.last: dict[int, tuple[Array, Array, Array]] = {}  # x, k and y at terminal events
 
     def advance(self) -> None:
         """One step of every rollout that is under way."""
@@ -134,7 +129,7 @@ class Integration:
         `good` and `grown` change where a polynomial does not obey the equations of motion.
         """
         at = np.flatnonzero(good)
-        own, step = rows[at], step.of(at)
+        own, step = rows[at], step if good.all() else step.of(at)
         slope = self.rollouts.slope(own)
         with np.errstate(all="ignore"):
             polynomial = dense(slope, step)
@@ -201,17 +196,17 @@ class Integration:
         which = np.concatenate([np.repeat(np.arange(count), len(CHECKED)), which])
         share = np.concatenate([np.tile(CHECKED, count), share])
         result = np.concatenate([np.full(count * len(CHECKED), -1), result])
-        x = self.rollouts.normal(polynomial.at(which, share))
-        t = step.times(which, share)
-        t = np.where(result >= 0, self.outputs[result], t)
+        x, moving = polynomial.moving(which, share)
+        x = self.rollouts.normal(x)
+        t = np.where(result >= 0, self.outputs[result], step.times(which, share))
         k, y = self.rollouts.rate(t, x, own[which])
-        return Checked(which, share, result, x, k, y)
+        return Checked(which, share, result, x, moving, k, y)
 
     def defect(self, polynomial: Dense, points: Checked) -> Array:
         """How far each step is from obeying the equations, (B,); 1 is allowed."""
         step, which = polynomial.step, points.which
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
-        off = (polynomial.rate(which, points.share) - points.k) * (step.h[:, None] / scale)[which]
+        off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
         size = np.sqrt((off**2).mean(-1)) / DEFECT
         size = np.where(points.result >= 0, size / RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # what jumps there has two sides
@@ -257,5 +252,9 @@ class Integration:
             t, q, dq = state(np.array([share]))
             found.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
         stop = min((x.t for event, x in found if event.terminal), default=np.inf)
-        self.ended[row] = min(self.ended[row], stop)
+        if stop < self.ended[row]:
+            self.ended[row] = stop
+            t, share = np.array([stop]), (stop - step.t[i]) / step.h[i]
+            x = self.rollouts.normal(polynomial.at(np.array([i]), np.array([share])))
+            self.last[row] = x[0], *(part[0] for part in self.rollouts.rate(t, x, np.array([row])))
         self.found += [(row, x) for _, x in sorted(found, key=lambda x: x[1].t) if x.t <= stop]

@@ -166,7 +166,7 @@ def of_adaptive_steps(
     count, N, C = len(setup.x0), steps.space.rates, run.flow.columns
     check_size(len(asked.times), count, N, C - N)
     with Progress("simulating", float(asked.times[-1]), None) as bar:
-        outcome, extra = steps.run(setup, asked.times, tolerances, events, bar, max_step, log)
+        outcome, extra, _ = steps.run(setup, asked.times, tolerances, events, bar, max_step, log)
     motion = asked.motion(outcome, ADAPTIVE, steps.system.note, extra)
     taken = log.steps(count)
     check_complete(taken, setup.batch, count, len(motion))

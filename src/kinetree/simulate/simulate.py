@@ -115,7 +115,7 @@ def simulate(
             tolerances = positive(rtol, "rtol", ""), positive(atol, "atol", "")
             adaptive = adaptive_steps(model, setup, bound)
             longest = None if max_step is None else positive(max_step, "max_step", "s")
-            outcome, extra = adaptive.run(setup, times, tolerances, events, bar, longest)
+            outcome, extra, times = adaptive.run(setup, times, tolerances, events, bar, longest)
             _, kept = record_rows(len(outcome.records["q"]), int(every))
             outcome = outcome.thinned(kept)
             note = adaptive.system.note

@@ -48,7 +48,9 @@ def test_a_terminal_event_ends_the_motion():
         events=event(lambda t, q, dq: q[0] - 0.49, terminal=True, name="wall"),
     )  # fmt: skip
     assert motion.meta["ended"] == pytest.approx(0.7, abs=1e-9)
-    assert motion.t[-1] == pytest.approx(0.7) or motion.t[-1] == pytest.approx(0.6)
+    assert motion.t[-1] == motion.meta["ended"] and motion.t[-2] < motion.t[-1]
+    assert motion.q[-1, 0] == pytest.approx(0.49, abs=1e-12)
+    assert motion.dq[-1, 0] == pytest.approx(1.4, abs=1e-9) and motion.ddq[-1, 0] == 2.0
     assert motion.meta["events"][0].event == "wall" and np.isfinite(motion.q).all()
 
 
