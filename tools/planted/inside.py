@@ -122,6 +122,16 @@ class TrialPlugin:
         with self.progress.open("a") as file:
             file.write(json.dumps(row) + "\n")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Let Hypothesis stop at the first example that fails: a smaller one is of no use here."""
+        with contextlib.suppress(ImportError):
+            from hypothesis import Phase, settings
+
+            phases = (Phase.explicit, Phase.generate)
+            settings.register_profile("planted", settings.default, phases=phases)
+            settings.load_profile("planted")
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the chosen tests, in their order."""
