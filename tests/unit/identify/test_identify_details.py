@@ -21,13 +21,22 @@ from kinetree.identify import (
 from kinetree.identify.base import regroup, told
 from kinetree.identify.consistent import descend, unknowns_at
 from kinetree.identify.filtering import margin, smooth
-from kinetree.identify.identify import row_memory
+from kinetree.identify.findings import odd_errors
+from kinetree.identify.identify import _check, row_memory
 from kinetree.identify.least_squares import Fit, fit
 from kinetree.identify.measured import leaps
 from kinetree.identify.payload import _check_mass, _exists
 from kinetree.identify.physical import body, coordinates, factor, prior_rows, pseudo_of
+from kinetree.identify.rates import check_given_rates
 from kinetree.identify.recording import Recording
-from kinetree.identify.report import POOR, base_rows, force_rows, unidentifiable, unknown_rows
+from kinetree.identify.report import (
+    POOR,
+    base_rows,
+    force_rows,
+    overview,
+    unidentifiable,
+    unknown_rows,
+)
 from kinetree.identify.suspicions import remarks
 from kinetree.spatial.inertia import pseudo_inertia
 
@@ -43,6 +52,7 @@ def found():
 
 def test_defaults_are_those_of_the_page():
     """The motion of an `excite()` without arguments does not change from one version to another."""
+    excite(kt.robots.planar_2r(), 2.0, 0.02, rounds=1)
     said = {k: x.default for k, x in inspect.signature(excite).parameters.items()}
     assert said | {"robot": 0} == {
         "robot": 0, "duration": 20.0, "dt": 0.005, "harmonics": 5, "periods": 1, "use": 0.8,
@@ -54,6 +64,13 @@ def test_defaults_are_those_of_the_page():
         "robot": 0, "data": 0, "test": None, "hold_out": 0.25, "method": "weighted",
         "friction": "symmetric", "armature": True, "prior": 1.0, "folds": 5,
         "torque_cutoff": None, "watch": None,
+    }  # fmt: skip
+    robot = spatial_arm()
+    simulated_recording(robot, arm_motion(robot, 2))
+    said = {k: x.default for k, x in inspect.signature(simulated_recording).parameters.items()}
+    assert said | {"robot": 0, "motion": 0} == {
+        "robot": 0, "motion": 0, "encoder_noise": 0.0, "torque_noise": 0.0, "seed": 0,
+        "cutoff": None,
     }  # fmt: skip
 
 
@@ -176,6 +193,21 @@ def test_a_lift_tells_the_mass_of_its_load_and_nothing_else():
     )
 
 
+def test_errors_of_a_load_count_what_its_samples_share():
+    """Noise that lasts six samples: five of them are shared, as for T = 200."""
+    true, t = lift(), np.linspace(0, 4, 200)
+    s, c = np.sin(3 * t)[:, None], np.cos(3 * t)[:, None]
+    q, dq, ddq = 0.2 * s, 0.6 * c, -1.8 * s
+    white = 0.05 * np.random.default_rng(2).normal(size=205)
+    noise = np.convolve(white, np.ones(6), "valid")[:, None]
+    tau = true.with_payload(0.5, (0, 0, 0)).inverse_dynamics(q, dq, ddq) + noise
+    found = identify_payload(true, make_recording(true, t, q, tau, dq, ddq))
+    W = (ddq + 9.81)[..., None]
+    expected = fit(W, tau - true.inverse_dynamics(q, dq, ddq), lag=5)
+    assert found.standard_error[0] == pytest.approx(expected.standard_error[0], rel=1e-6)
+    assert found.parameters[0] == pytest.approx(expected.beta[0], rel=1e-9)
+
+
 def mass_fit(m, error):
     beta = np.array([m, 5.0])
     return Fit(beta, np.diag([error**2, 1.0]), *np.zeros((3, 2)), 1.0)
@@ -254,6 +286,58 @@ def test_tables_of_the_report_hold_the_numbers_of_the_result(found):
     for k, row in enumerate(unknown_rows(found)[1]):
         assert row[0] == found.sought.names[k] and row[5] == found.base.status()[k]
         assert float(row[1]) == pytest.approx(found.estimate.x[k], rel=1e-4)
+
+
+def test_the_report_says_what_was_held_out(found):
+    assert f"{len(found.test)} samples held out" in overview(found)
+    assert "the same samples (none held out)" in overview(
+        dataclasses.replace(found, test=found.train)
+    )
+
+
+def test_shares_to_hold_out_go_to_four_fifths():
+    for share in (0, 0.4, 0.8):
+        _check("weighted", share, 1.0, 2)
+    with pytest.raises(InputError, match=r"hold_out is 0\.81"):
+        _check("weighted", 0.81, 1.0, 2)
+
+
+def test_the_mean_of_errors_is_told_with_its_sign(found):
+    rest = np.random.default_rng(0).normal(size=(200, 3))
+    rest[:, 1] -= 2
+    fit_of = dataclasses.replace(found.fit, residual=rest)
+    note = odd_errors(found.robot.model, fit_of, "weighted")[-1]
+    assert f"errors of 'lift' have a mean of {rest[:, 1].mean():.3g}:" in note
+
+
+def test_rates_of_noisy_rates_are_compared_over_a_stretch():
+    """From one sample to the next dq is noise; over a twentieth of the record it is not."""
+    model, t = spatial_arm().model, np.linspace(0, 4, 401)
+    q, dq, ddq = (np.repeat(x[:, None], 3, 1) for x in (np.sin(t), np.cos(t), -np.sin(t)))
+    noisy = dq + 0.02 * np.random.default_rng(0).normal(size=dq.shape)
+    check_given_rates(model, t, q, noisy, ddq)
+    with pytest.raises(InputError, match=r"ddq of 'turn' is not the rate of its dq: it is -0.9"):
+        check_given_rates(model, t, q, noisy, -ddq)
+
+
+def test_samples_that_are_far_apart_are_said_or_refused():
+    robot, t = spatial_arm(), np.arange(40.0)
+    q = np.repeat(np.sin(t)[:, None], 3, 1)
+    dq = np.repeat(np.cos(t)[:, None], 3, 1)
+    notes = remarks(robot.model, t, (q, dq), q)
+    assert notes[0] == "samples are 1 apart: is t in s, not in ms?"
+    with pytest.raises(InputError, match="samples are 1 s apart, too far for rates"):
+        make_recording(robot, t, q, q)
+
+
+def test_what_was_done_to_a_recording_is_noted():
+    robot, t = spatial_arm(), np.linspace(0, 4, 401)
+    q = np.repeat(np.sin(3 * t)[:, None], 3, 1)
+    data = make_recording(robot, t, q, q, cutoff=5.0)
+    assert data.notes == (
+        "rates and accelerations by a zero-phase low-pass at 5 Hz; 0.2 s at each end are left out",
+    )
+    assert len(data) == 401 - 2 * 20
 
 
 def test_what_is_told_by_less_than_a_tenth_is_not_identifiable(found):

@@ -34,6 +34,8 @@ def defaults(function):
 
 
 def test_defaults_are_those_of_the_page():
+    rollouts(ROBOT, 1, q0=Uniform(), duration=0.002)
+    sweep(ROBOT, "gravity_forces", {"q": Normal()})
     assert defaults(rollouts) == {
         "dq0": 0.0, "dt": 1e-3, "method": "rk4", "tau": None, "F_ext": None, "controller": None,
         "parameters": None, "every": None,
