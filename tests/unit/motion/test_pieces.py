@@ -413,3 +413,25 @@ def test_legs_of_a_free_robot_follow_quintics_too():
     assert isinstance(fine.pieces, Samples)
     assert not len(sample_motion(motion).breaks[1:-1])
     resample(fine, 0.1)
+
+
+def test_workers_of_studies_get_the_pieces_too():
+    from kinetree.parallel.plain import decode, encode
+
+    t = np.linspace(0, 1, 77)
+    for plan in (PLAN, PLAN.resample(0.13), PLANS["line"], PLAN.replace(pieces=None)):
+        found = decode(encode(plan, "reference"))
+        same(found.resample(t), plan.resample(t))
+        assert np.array_equal(sample_motion(found).breaks, sample_motion(plan).breaks)
+
+
+def test_workers_know_how_a_base_in_the_plane_moves():
+    from kinetree.model.samples import random_model
+    from kinetree.parallel.plain import decode, encode
+
+    model = random_model(0, 1, types=("planar",))
+    q = np.array([[0, 0, 0], [1.0, 1, 0], [2, 0, 1]])
+    motion = Trajectory(t=[0, 1, 2], q=q, dq=0 * q, ddq=0 * q, model=model)
+    found = decode(encode(motion, "reference"))
+    t = np.linspace(0, 2, 9)
+    assert np.array_equal(found.resample(t).q, motion.resample(t).q)
