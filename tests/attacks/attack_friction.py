@@ -14,13 +14,17 @@ STEPS = (8_000, 64_000, 512_000)  # of the oracle; more where kinetree seems to 
 
 
 def draw(rng: Any, family: str) -> dict[str, Any]:
-    """A random case: masses, friction, springs, waves and pulses of force, often at rest."""
+    """A random case: masses, friction, springs, waves and pulses of force, often at rest.
+
+    One of two is extreme in one way: stiff springs, joints without dry friction, very low or very
+    different levels, fast waves, or nothing that pushes.
+    """
     n = FAMILIES[family][1]
     coulomb = rng.uniform(0.2, 6, n)
     root = rng.normal(size=(n, n)) * 2
     pulses = rng.random(n) < 0.3
     at_rest = rng.random(n) < 0.5
-    return {
+    data = {
         "m": rng.uniform(0.3, 3, n),
         "l": rng.uniform(0.3, 1.2, n),
         "g": float(rng.uniform(0, 10)) if rng.random() < 0.7 else 0.0,
@@ -39,6 +43,24 @@ def draw(rng: Any, family: str) -> dict[str, Any]:
         "q0": rng.normal(size=n) * 0.5,
         "v0": np.where(at_rest, 0.0, rng.normal(size=n) * 2),
     }
+    style, some = int(rng.integers(12)), rng.random(n) < 0.5
+    if style == 1:
+        data["K"] = data["K"] * 100
+    elif style == 2:
+        data["up"], data["down"] = (
+            np.where(some, 0.0, data["up"]),
+            np.where(some, 0.0, data["down"]),
+        )
+    elif style == 3:
+        data["up"], data["down"] = data["up"] * 1e-3, data["down"] * 1e-3
+    elif style == 4:
+        data["down"] = np.where(some, 0.0, 10 * data["up"])
+    elif style == 5:
+        data["w"] = data["w"] * 5
+    elif style == 6:
+        for name in ("a0", "a1", "pulse"):
+            data[name] = 0 * data[name]
+    return data
 
 
 def build(family: str, d: dict[str, Any]) -> kt.Robot:

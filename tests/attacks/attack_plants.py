@@ -66,6 +66,7 @@ def tree(
     armature: bool = True,
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0),
     friction: Callable[[int], kt.Friction] | None = None,
+    name: str = "tree",
 ) -> kt.Robot:
     """A random tree of up to `most` joints; one of two is a chain.
 
@@ -76,7 +77,7 @@ def tree(
     base = np.eye(4) if base is None else base
     drawn = rng.normal(size=3) * 6
     down = drawn if gravity is None else np.asarray(gravity, float)
-    builder = kt.Builder("tree", gravity=base[:3, :3] @ down * L / S**2)
+    builder = kt.Builder(name, gravity=base[:3, :3] @ down * L / S**2)
     builder.link("base")
     names, n = ["base"], int(rng.integers(1, most + 1))
     chain = rng.random() < 0.5
