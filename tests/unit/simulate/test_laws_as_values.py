@@ -255,3 +255,37 @@ def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
     torque = lambda t, low=0.5, high=1.5: np.array([low, high]) * sin(t)  # noqa: E731
     plain = run("rk4", tau=lambda t: np.array([0.5, 1.5]) * sin(t))
     assert np.allclose(run("rk4", tau=torque).q, plain.q, rtol=0, atol=1e-13)
+
+
+def test_a_controller_of_kinetree_is_not_traced_to_be_known(monkeypatch):
+    from kinetree.simulate import purity
+
+    made = []
+    monkeypatch.setattr(purity, "trace", lambda *a: made.append(a))
+    run("rk4", controller=controllers.PID(GOAL, 2.0, 1.0, 0.5))
+    assert made == []
+
+
+def test_a_controller_of_ones_own_with_signals_and_varied_data():
+    """Two signals of different sizes and the masses of each robot go to their places."""
+
+    class Own:
+        signals = {"goal": lambda t: GOAL * (1 + t), "rest": lambda t: (np.array([t]), GOAL)}  # noqa: RUF012
+
+        def start(self, model):
+            return np.zeros(0)
+
+        def act(self, model, t, q, dq, z, given):
+            (goal,), (push, other) = given["goal"], given["rest"]
+            return 20 * (goal - q) - dq * model.m[0] + push[0] * other, z
+
+    mass = ROBOT.model.m * np.array([[1.0, 1.0], [1.5, 0.5]])
+    found = run("rk4", controller=Own(), parameters={"mass": mass})
+    assert found.meta["compiled"]
+    for row, m in enumerate(mass):
+        alone = run(
+            "rk4",
+            tau=lambda t, q, dq, m=m: 20 * (GOAL * (1 + t) - q) - dq * m[0] + t * GOAL,
+            parameters={"mass": m},
+        )
+        assert np.allclose(found.q[:, row], alone.q, rtol=0, atol=1e-12)
