@@ -193,7 +193,7 @@ def _check_root(root: Node) -> None:
     if root.tag == "mujoco":
         return
     hints = {
-        "robot": "This is a URDF file: rename it to .urdf, or read it with read_urdf.",
+        "robot": "This is a URDF file: let its name end with .urdf.",
         "sdf": "This is an SDF file: convert it to URDF or MJCF.",
         "mujocoinclude": "This is a part of a model: read the file that includes it.",
     }

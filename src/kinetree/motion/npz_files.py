@@ -58,7 +58,7 @@ def read_npz(path: Any, robot: Any = None) -> Trajectory:
     if robot is None and coordinates != dofs:
         raise InputError(
             f"{path.name} holds joints of several coordinates ({', '.join(coordinates)}); they "
-            "need their robot: read_npz(path, robot)."
+            "need their robot: kt.motion.read_npz(path, robot)."
         )
     model = None if robot is None else model_of(robot)
     arrays: dict[str, Any] = {"tau": None}

@@ -36,7 +36,7 @@ class Target:
                 raise InputError(
                     f"target {self.name!r} has {field} = {getattr(self, field)!r}, "
                     f"expected one of {', '.join(map(str, LANES))}. "
-                    "host_target() chooses what fits this machine."
+                    "kinetree.backends.llvm.target.host_target() chooses what fits this machine."
                 )
 
     def lanes(self, dtype: str) -> int:
