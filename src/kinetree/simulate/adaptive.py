@@ -19,7 +19,7 @@ from kinetree.simulate.rollouts import Rollouts
 from kinetree.simulate.space import Space
 from kinetree.simulate.stiction import rubbing
 from kinetree.simulate.switches import Breaks, merged, python_breaks, time_switches, traced_activity
-from kinetree.simulate.system import Actors, System, make_system
+from kinetree.simulate.system import Actors, make_system
 from kinetree.simulate.watch import Bound, watch_graph
 
 # The default of max_step is the duration over this number. It bounds what a step can pass over
@@ -36,6 +36,7 @@ class AdaptiveSteps:
         self.dry = len(rubbing(space.model, actors.parameters))
         self.system = make_system(space, actors, self.with_modes(feed, ()), adaptive=True)
         self.watch = watch_graph(space, limits)
+        self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
 
     def with_modes(self, feed: Feed, batch: tuple[int, ...]) -> Feed:
         """The feed with a mode for each joint that has dry friction, as the last constants."""
@@ -70,7 +71,7 @@ class AdaptiveSteps:
         integration = Integration(
             rollouts=rollouts,
             outputs=times,
-            breaks=breaks(self.system, feed, float(times[-1])),
+            breaks=self.breaks(feed, float(times[-1])),
             rtol=tolerances[0],
             atol=tolerances[1],
             max_step=self.longest(float(times[-1])) if max_step is None else max_step,
@@ -87,6 +88,25 @@ class AdaptiveSteps:
     def longest(self, duration: float) -> float:
         """The default of max_step, s."""
         return duration / (FEWEST_BY_PYTHON if self.system.graph is None else FEWEST)
+
+    def breaks(self, feed: Feed, end: float) -> Breaks:
+        """Times at which an input may jump, bend, or begin or end to change."""
+        graph = self.system.graph
+        if end not in self.switches:
+            traced = [] if graph is None else time_switches(graph, end)
+            traced += [] if graph is None else traced_activity(graph, end)
+            self.switches = {end: traced}
+        found = list(self.switches[end])
+        for source in feed.sampled.values():
+            found += [(float(t), float(t)) for t in source.breaks]
+            if not len(source.breaks):
+
+                def values(t: Array, source: Any = source) -> Array:
+                    parts = source.at(t, np.zeros(len(t), bool))
+                    return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
+
+                found += python_breaks(values, end)
+        return merged(found, end)
 
     def outcome(
         self, run: Integration, setup: Setup, with_last: bool
@@ -122,23 +142,6 @@ class AdaptiveSteps:
         if (run.stuck > STUCK).any():
             meta["stuck"] = float(run.t[run.stuck > STUCK].min())
         return Outcome(records, first, found), meta, times
-
-
-def breaks(system: System, feed: Feed, end: float) -> Breaks:
-    """Times at which an input may jump, bend, or begin or end to change."""
-    found: list[tuple[float, float]] = []
-    for source in feed.sampled.values():
-        found += [(float(t), float(t)) for t in source.breaks]
-        if not len(source.breaks):
-
-            def values(t: Array, source: Any = source) -> Array:
-                parts = source.at(t, np.zeros(len(t), bool))
-                return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
-
-            found += python_breaks(values, end)
-    if system.graph is not None:
-        found += time_switches(system.graph, end) + traced_activity(system.graph, end)
-    return merged(found, end)
 
 
 def occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Any, ...]:
