@@ -414,10 +414,10 @@ def law_files_read_back_to_the_same_bits(rng: np.random.Generator) -> None:
 # -- inverse kinematics ----------------------------------------------------------------------------
 
 
-@law(ci=2)
+@law(ci=1)
 def law_inverse_kinematics_reach_the_pose(rng: np.random.Generator) -> None:
     """Poses by products of rotations and translations, joint by joint, in NumPy."""
-    n = int(rng.integers(2, 8))
+    n = int(rng.integers(2, 5))
     axes = rng.normal(size=(n, 3))
     if not np.all(np.linalg.norm(axes, axis=1) > 1e-2):
         raise Skip
@@ -452,7 +452,7 @@ def law_inverse_kinematics_reach_the_pose(rng: np.random.Generator) -> None:
     part = str(rng.choice(["pose", "position"]))
     note(rng, axes=axes, places=places, kinds=kinds, goal=goal, part=part)
     try:
-        q = robot.inverse_kinematics(T, near, part=part)
+        q = robot.inverse_kinematics(T, near, part=part, restarts=3)
     except kt.errors.InputError:
         raise Skip from None  # it may say that it did not find the way
     R_found, p_found = pose(q)
