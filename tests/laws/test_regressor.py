@@ -203,8 +203,10 @@ def test_geared_rotors_are_part_of_the_base_parameters(name):
     assert missed(model, base) < 1e-9
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("name", ["planar 2R", "four joints", "puma"])
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [*(("planar 2R", x) for x in SYSTEMS), *(("four joints", x) for x in SYSTEMS), ("puma", "um")],
+)
 def test_base_parameters_do_not_depend_on_units(name, system):
     make = {"planar 2R": lambda: robots.planar_2r().model}.get(name) or GEARED[name][0]
     plain = with_gears(without_functions(make()), 80)
