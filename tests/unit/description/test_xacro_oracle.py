@@ -33,7 +33,7 @@ SNIPPETS = {
         <xacro:property name="q" value="'5'"/><xacro:property name="v" value="${[1, 2, 3]}"/>
         <xacro:property name="d" value="${dict(a=1, b=2)}"/><xacro:property name="f" value="false"/>
         <link name="a" n="${n * 2}" t="${t + 'x'}" q="${q + 1}" v="${v[1]}" d="${d['b']}"
-        f="${not f}" w="${sum(v)} ${len(v)}" z="${v}"/>""",
+        f="${not f}" w="${max(v)} ${len(v)}" z="${v}"/>""",
     "conditions": """<xacro:property name="k" value="2"/>
         <xacro:if value="${k == 2}"><link name="a"/></xacro:if>
         <xacro:unless value="${k == 2}"><link name="b"/></xacro:unless>
