@@ -314,3 +314,12 @@ def test_rounding_is_that_of_the_larger_neighbour():
     t, zero = np.array([0, 0.1]), np.zeros((2, 1))
     samples = Samples(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)
     assert _noise(samples)[0, 0] == pytest.approx(ROUNDING * (3 / 0.1 + 2) / 0.1)
+
+
+def test_free_bases_have_no_time_optimal_motions():
+    robot = kt.robots.quadruped()
+    q = np.stack([robot.neutral()] * 3)
+    zero = np.zeros((3, robot.n))
+    motion = Trajectory(t=[0, 1, 2], q=q, dq=zero, ddq=zero, model=robot.model)
+    with pytest.raises(InputError, match="time-optimal scaling takes joints of one degree of free"):
+        kt.motion.time_optimal(robot, motion)
