@@ -194,12 +194,12 @@ def test_a_lift_tells_the_mass_of_its_load_and_nothing_else():
 
 
 def test_errors_of_a_load_count_what_its_samples_share():
-    """Noise that lasts six samples: five of them are shared, as for T = 200."""
+    """Noise that lasts twelve samples: five of them are counted, as for T = 200."""
     true, t = lift(), np.linspace(0, 4, 200)
     s, c = np.sin(3 * t)[:, None], np.cos(3 * t)[:, None]
     q, dq, ddq = 0.2 * s, 0.6 * c, -1.8 * s
-    white = 0.05 * np.random.default_rng(2).normal(size=205)
-    noise = np.convolve(white, np.ones(6), "valid")[:, None]
+    white = 0.05 * np.random.default_rng(2).normal(size=211)
+    noise = np.convolve(white, np.ones(12), "valid")[:, None]
     tau = true.with_payload(0.5, (0, 0, 0)).inverse_dynamics(q, dq, ddq) + noise
     found = identify_payload(true, make_recording(true, t, q, tau, dq, ddq))
     W = (ddq + 9.81)[..., None]
@@ -268,6 +268,15 @@ def test_leaps_are_single_samples_off_a_smooth_motion():
             f"q of 'lift' leaps in 1 sample, the first at t = {t[k]:.6g} s: if that is no motion, "
             "take them out of the recording"
         ]
+
+
+def test_of_two_leaps_that_are_neighbours_the_larger_is_told():
+    model, t = spatial_arm().model, np.linspace(0, 3, 300)
+    q = np.sin(t)[:, None] * [1.0, 0.5, 0.2]
+    for first, second, told_at in ((0.05, -0.06, 152), (0.06, -0.05, 150)):
+        wild = q.copy()
+        wild[[150, 152], 1] += first, second
+        assert f"leaps in 1 sample, the first at t = {t[told_at]:.6g} s" in leaps(model, t, wild)[0]
 
 
 def test_tables_of_the_report_hold_the_numbers_of_the_result(found):
