@@ -525,3 +525,28 @@ def test_words_about_unsteady_laws():
         check_steady(unsteady, "dop853", None)
     assert python_note(None) is None and python_note(Verdict(robot, robot)) is None
     assert python_note(touched).endswith("f counts")
+
+
+def test_one_unsteady_law_among_doubtful_ones_is_enough():
+    calls = []
+
+    def notes(t, q, dq):
+        calls.append(t)
+        return -q
+
+    def guesses(t, q, dq):
+        return -q + np.random.normal()
+
+    robot = kt.robots.planar_2r()
+    for pair in ({"tau": notes, "controller": guesses}, {"tau": guesses, "controller": notes}):
+        with pytest.raises(InputError, match="'dop853' can neither repeat"):
+            robot.simulate([0.1, 0.2], duration=0.01, **pair)
+
+
+def test_a_name_that_is_not_bound_yet_is_passed_over():
+    def early():
+        return later
+
+    memory = Memory(early)
+    later = 1.0
+    assert memory.change() is None and early() == later
