@@ -55,6 +55,37 @@ def import_mujoco() -> Any:
     return need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
 
 
+# Elements whose attributes MuJoCo does not compare with its schema where they stand in a <frame> or
+# <replicate>: it would pass over a misspelt one.
+UNCHECKED = ("body", "joint", "freejoint", "geom", "site", "inertial", "camera", "light", "frame")
+
+
+def check_attributes(nodes: Sequence[Node]) -> None:
+    """Raise if an element inside a <frame> or <replicate> has an attribute that MuJoCo lacks.
+
+    Each attribute is tried on an element of the same kind in a body, where MuJoCo does look.
+    """
+    mujoco = import_mujoco()
+    seen: dict[tuple[str, str], tuple[Node, list[Node]]] = {}
+    for node, around in with_ancestors(nodes):
+        if node.tag in UNCHECKED and any(x.tag in ("frame", "replicate") for x in around):
+            for attribute in node.attributes:
+                seen.setdefault((node.tag, attribute), (node, list(around)))
+    for (tag, attribute), (node, around) in seen.items():
+        text = f"<mujoco><worldbody><body><{tag} {attribute}='0'/></body></worldbody></mujoco>"
+        with _LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                mujoco.MjSpec.from_string(text)
+            except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+                if "unrecognized attribute" in str(error):
+                    raise ParseError(
+                        f"{node.where}: {owner(node, around)} has an attribute "
+                        f"{clip(attribute)!r}, which MuJoCo does not know. "
+                        f"{HINTS['Schema violation']}"
+                    ) from None
+
+
 def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = None) -> Compiled:
     """Compile a prepared document; `assets` are the only files MuJoCo can open."""
     mujoco = import_mujoco()

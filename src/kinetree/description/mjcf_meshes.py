@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.description.mjcf_compile import Compiled, compile_nodes
+from kinetree.description.mjcf_compile import Compiled, check_attributes, compile_nodes
 from kinetree.description.mjcf_files import Files, OutsideError, find, read_asset
 from kinetree.description.mjcf_names import body_names
 from kinetree.description.mjcf_nodes import Node
@@ -49,7 +49,9 @@ class MeshedModel:
 def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
     """Compile, reading mesh files only for bodies whose inertia comes from them."""
     written = mesh_files(nodes)
-    compiled = compile_nodes(prepare(nodes))
+    prepared = prepare(nodes)
+    check_attributes(prepared)
+    compiled = compile_nodes(prepared)
     meshes = _compiled_meshes(compiled, written)
     if not meshes:
         return MeshedModel(compiled, meshes, files.folders)

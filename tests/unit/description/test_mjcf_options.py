@@ -160,3 +160,14 @@ def test_a_part_of_a_model_is_told_from_a_model(tmp_path):
     """A file of keyframes alone is not one whose keyframes are wrong."""
     with pytest.raises(ParseError, match=r"has no <worldbody>.*file that includes it"):
         read(tmp_path, '<mujoco><keyframe><key name="home" qpos="0 0 0"/></keyframe></mujoco>')
+
+
+@pytest.mark.parametrize(
+    "around", ["<frame>{}</frame>", '<replicate count="2" offset="1 0 0">{}</replicate>']
+)
+def test_a_misspelt_attribute_inside_a_frame_is_not_passed_over(tmp_path, around):
+    """MuJoCo compares elements with its schema everywhere but there."""
+    inside = '<body name="b2"><joint name="j2" armature=".1" {}/><geom size=".1"/></body>'
+    assert read(tmp_path, model(around.format(inside.format("")))).joints[1].armature == 0.1
+    with pytest.raises(ParseError, match=r"toy\.xml:1: <joint> 'j2' of body 'b2' .*'dampng'"):
+        read(tmp_path, model(around.format(inside.format('dampng="3"'))))
