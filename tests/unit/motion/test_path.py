@@ -37,9 +37,10 @@ def test_standstills_are_passed_over_and_points_at_rest_end_a_piece():
 def test_a_motion_that_goes_straight_on_through_a_rest_is_one_piece():
     straight = np.array([[0.0, 0], [1, 0], [0, 0], [1, 0], [0, 0]])
     bent = np.array([[0.0, 0], [1, 0], [0, 0], [1, 0.1], [0, 0]])
-    for dq, wanted in ((straight, [(0, 4)]), (bent, [(0, 2), (2, 4)])):
+    cases = ((straight, [(0, 4)]), (bent, [(0, 2), (2, 4)]), (straight[:4], [(0, 3)]))
+    for dq, wanted in cases:
         speed = np.linalg.norm(dq, axis=1)
-        assert list(_pieces(dq, speed, np.zeros(5, bool))) == wanted
+        assert list(_pieces(dq, speed, np.zeros(len(dq), bool))) == wanted
 
 
 @pytest.mark.parametrize("angle", [0.5, np.pi / 2, 2.5])

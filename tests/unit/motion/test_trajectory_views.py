@@ -129,9 +129,10 @@ def test_missing_packages_are_told_with_the_way_out(monkeypatch, package, extra,
         use()
 
 
-def test_figures_have_the_title_asked_for_or_the_name_of_the_motion():
-    pytest.importorskip("matplotlib")
+def test_figures_have_the_title_asked_for_and_open_no_window(monkeypatch):
+    pyplot, shown = pytest.importorskip("matplotlib.pyplot"), []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
     robot = kt.robots.planar_2r()
     motion = quintic([0, 0], [1, 1], 1, 0.1, robot=robot, name="reach")
     assert motion.plot(robot).get_suptitle() == "reach"
-    assert motion.plot(robot, title="Fig. 3").get_suptitle() == "Fig. 3"
+    assert motion.plot(robot, title="Fig. 3").get_suptitle() == "Fig. 3" and not shown
