@@ -38,6 +38,30 @@ def law_a_one_sided_spring_throws_back(rng):
     close(motion.q[:, 0], q, 2e-6 * bounces * (1 + v * end), "q")
 
 
+def law_a_narrow_band_of_force_is_felt(rng):
+    """A slider coasts through a band of positions that pushes it: its energy grows by F width."""
+    m, v = float(rng.uniform(0.5, 2)), float(rng.uniform(0.5, 3))
+    dt = 0.01
+    width = v * dt * float(rng.uniform(1.5, 20))
+    force = float(rng.uniform(0.5, 3)) * m * v**2 / width
+    a = float(rng.uniform(0.3, 3))
+    b, end = a + width, (a + width) / v + 0.5
+    note(rng, m=m, v=v, a=a, width=width, force=force)
+
+    def push(t, q, dq):
+        return np.array([force * where((q[0] - a) * (b - q[0]), 1, 0)])
+
+    motion = slider(m).simulate([0.0], [v], duration=end, dt=dt, tau=push)
+    after = np.sqrt(v**2 + 2 * force * width / m)
+    reach, leave = a / v, a / v + (after - v) * m / force
+    t = motion.t
+    inside = np.clip(t - reach, 0, leave - reach)
+    q = v * np.minimum(t, reach) + v * inside + force / m * inside**2 / 2
+    q = q + after * np.clip(t - leave, 0, None)
+    close(motion.dq[-1, 0], after, 1e-5 * after, "rate after the band")
+    close(motion.q[:, 0], q, 1e-5 * size(q), "q")
+
+
 def law_saturated_torques(rng):
     """clip(kp e - kd dq, -limit, limit) on a pendulum, against scipy."""
     kp, kd, limit = float(rng.uniform(5, 80)), float(rng.uniform(0.5, 5)), float(rng.uniform(1, 12))
