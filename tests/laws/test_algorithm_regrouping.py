@@ -6,6 +6,8 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.regrouping import (
+    _across,
+    _parallel,
     inertia,
     line,
     point,
@@ -115,3 +117,15 @@ def test_rows_are_derivatives_of_a_point_mass():
 
 
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def test_directions_of_symbols_are_compared_and_crossed_exactly():
+    sympy = pytest.importorskip("sympy")
+    a, zero = sympy.Symbol("a", positive=True), sympy.Integer(0)
+    for k in range(3):
+        w = np.array([a if j == k else zero for j in range(3)])
+        u, v = _across(w)
+        assert u @ w == v @ w == u @ v == 0
+        assert any(u) and any(v)  # not zero themselves
+        assert _parallel(w, np.array([2 * x for x in w]))
+        assert not _parallel(w, np.roll(w, 1))

@@ -1,6 +1,7 @@
 """Planted faults: a small package with one strong and one weak test shows what survives."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,23 +65,27 @@ def test_waits():
 
 @pytest.fixture
 def toy(tmp_path):
-    part = tmp_path / "src" / "toy" / "part"
+    root = tmp_path / "toy"
+    part = root / "src" / "toy" / "part"
     part.mkdir(parents=True)
-    (tmp_path / "src" / "toy" / "__init__.py").write_text("")
+    (root / "src" / "toy" / "__init__.py").write_text("")
     (part / "__init__.py").write_text("")
     (part / "strong.py").write_text(STRONG)
     (part / "weak.py").write_text(WEAK)
-    tests = tmp_path / "tests" / "unit" / "part"
+    tests = root / "tests" / "unit" / "part"
     tests.mkdir(parents=True)
     for name, text in TESTS.items():
         (tests / name).write_text(text)
-    return tmp_path
+    return root
 
 
 def run(toy, *words):
     command = [sys.executable, str(TOOLS / "mutants.py"), "part", "--root", str(toy)]
     command += ["--package", "toy", "--record", str(toy / "record.json"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    temporary = toy.parent / "temporary"
+    temporary.mkdir(exist_ok=True)
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     record = toy / "record.json"
     return done, json.loads(record.read_text())["faults"] if record.exists() else []
 

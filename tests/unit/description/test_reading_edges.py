@@ -1,0 +1,173 @@
+"""Readers of files: bounds of what is included, where names are looked up, what is said of them."""
+
+import os
+
+import pytest
+
+from kinetree.description import mjcf_files, urdf_findings
+from kinetree.description.mjcf import read_mjcf
+from kinetree.description.mjcf_nodes import parse
+from kinetree.description.mjcf_prepare import mesh_files
+from kinetree.description.urdf_findings import Findings
+from kinetree.description.xacro import expand_xacro
+from kinetree.description.xml import Bounds, Element, parse_xml
+from kinetree.errors import ParseError
+
+HEAD = '<?xml version="1.0"?>\n<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+BODY = '<body><joint/><geom size=".1"/></body>'
+
+
+# XML
+
+
+def test_a_merge_marker_is_named_with_its_line_after_blank_lines():
+    with pytest.raises(ParseError, match=r"f\.xml:5:1: '<<<<<<< HEAD' is a merge marker"):
+        parse_xml("\n\n<a>\n<b/>\n<<<<<<< HEAD\n</a>", "f.xml")
+
+
+def test_a_file_of_comments_has_no_element():
+    for text in ("<!-- nothing -->", '<?xml version="1.0"?>'):
+        with pytest.raises(ParseError, match=r"f\.xml:.*(no element|XML)"):
+            parse_xml(text, "f.xml")
+
+
+# MJCF
+
+
+def include(tmp_path, parts):
+    (tmp_path / "part.xml").write_text(f"<mujocoinclude>{BODY * parts}</mujocoinclude>")
+    path = tmp_path / "robot.xml"
+    path.write_text('<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
+    return path
+
+
+def test_elements_and_levels_are_bounded_with_all_includes(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    path = include(tmp_path, 4)  # 2 + 4 x 3 elements, in 4 levels
+    for depth, elements in ((4, 14), (500, 200_000)):
+        monkeypatch.setattr(mjcf_files, "BOUNDS", Bounds(depth=depth, elements=elements))
+        assert len(read_mjcf(path).joints) == 4
+    for depth, elements in ((3, 14), (4, 13)):
+        monkeypatch.setattr(mjcf_files, "BOUNDS", Bounds(depth=depth, elements=elements))
+        text = f"part.xml:1: with its includes .* more than {elements} elements or {depth} levels"
+        with pytest.raises(ParseError, match=text):
+            read_mjcf(path)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "expected"),
+    [
+        ("", "deep/a.stl"),
+        ('meshdir="m"', "m/deep/a.stl"),
+        ('assetdir="s"', "s/deep/a.stl"),
+        ('assetdir="s" meshdir="m"', "m/deep/a.stl"),
+        ('strippath="true"', "a.stl"),
+        ('strippath="false"', "deep/a.stl"),
+        ('meshdir="m" strippath="true"', "m/a.stl"),
+    ],
+)
+def test_a_mesh_lies_where_the_compiler_s_settings_say(compiler, expected):
+    text = f"""<mujoco><compiler {compiler}/><asset><mesh name="a" file="deep\\a.stl"/>
+    <mesh name="b" vertex="0 0 0"/></asset></mujoco>"""
+    (found,) = mesh_files(parse(text.encode(), "r.xml")).values()
+    assert found.path == expected
+
+
+# URDF and xacro
+
+
+def element(line=1):
+    return Element("joint", {}, "f.urdf", line, 1)
+
+
+def test_findings_of_one_kind_are_counted_and_kinds_are_bounded(monkeypatch):
+    found = Findings()
+    for line in (3, 4, 5):
+        found.count(element(line), "odd")
+    found.count(element(6), "rare")
+    assert [(x.text, x.where) for x in found.all_notes()] == [
+        ("odd (3 times)", "f.urdf:3"),
+        ("rare", "f.urdf:6"),
+    ]
+    for k in range(5):
+        found.warn_together(element(k + 1), "is shared.", f"joint {k}")
+    found.warn_together(element(9), "is single.", "link a")
+    assert [(x.text, x.where) for x in found.all_warnings()] == [
+        ("joint 0, joint 1, joint 2 and 2 more: is shared.", "f.urdf:1"),
+        ("link a: is single.", "f.urdf:9"),
+    ]
+    monkeypatch.setattr(urdf_findings, "MAX_KINDS", 4)
+    assert found.is_full
+    found.warn_together(element(10), "is new.", "link b")
+    found.warn_together(element(11), "is single.", "link c")
+    found.count(element(12), "new")
+    found.count(element(13), "rare")
+    assert "link b: there is more that is not read." in {x.text for x in found.all_warnings()}
+    assert "link a, link c: is single." in {x.text for x in found.all_warnings()}
+    assert {"there is more that is not read", "rare (2 times)"} <= {
+        x.text for x in found.all_notes()
+    }
+
+
+def expand(tmp_path, inside, name="robot.xacro", **options):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{HEAD}{inside}</robot>")
+    findings = Findings()
+    return expand_xacro(path, findings=findings, **options).root, findings
+
+
+def test_folders_of_the_file_and_of_the_process(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "part.xacro").write_text(f'{HEAD}<link name="$(dirname)"/></robot>')
+    inside = """<link name="$(dirname)"/><link name="$(cwd)"/>
+    <xacro:include filename="sub/part.xacro"/><link name="${xacro.abs_filename('x.stl')}"/>"""
+    root, findings = expand(tmp_path, inside)
+    names = [link.attributes["name"] for link in root.all("link")]
+    expected = [tmp_path, tmp_path / "elsewhere", tmp_path / "sub", tmp_path / "x.stl"]
+    assert [os.path.realpath(x) for x in names] == [os.path.realpath(x) for x in expected]
+    assert any("$(cwd) is the current folder" in note.text for note in findings.notes)
+
+
+def test_what_the_file_says_and_what_is_not_read_is_passed_on(tmp_path):
+    inside = """<link name="a${xacro.message('hello', 1)}${xacro.warning('careful')}"/>
+    <xacro:property name="p" value="1" scope="parent"/><xacro:property name="q" value="2" odd="3"/>
+    <xacro:include filename="none*.xacro"/>"""
+    root, findings = expand(tmp_path, inside)
+    assert root.all("link")[0].attributes["name"] == "a"
+    assert any("the file says: hello 1" in note.text for note in findings.notes)
+    warnings = " ".join(note.text for note in findings.warnings)
+    for words in (
+        "the file says: careful",
+        "property 'p' has no parent scope; not set",
+        "attribute 'odd' of <xacro:property> is not of xacro",
+        "no file matches 'none*.xacro'",
+    ):
+        assert words in warnings
+
+
+@pytest.mark.parametrize("name", ["absent.yaml", "folder"])
+def test_data_that_is_not_there_is_named_with_the_place_looked_at(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ParseError, match=rf"there is no file .*{name}\. Relative paths start"):
+        expand(tmp_path, f"""<link name="${{load_yaml('{name}')}}"/>""")
+
+
+def test_the_environment_must_have_what_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.delenv("KINETREE_NOT_SET", raising=False)
+    with pytest.raises(ParseError, match="the environment variable 'KINETREE_NOT_SET' is not set"):
+        expand(tmp_path, '<link name="$(env KINETREE_NOT_SET)"/>')
+    for text in ("nothing", "cwd a", "env", "env a b", "dirname a", "find a b", "optenv"):
+        with pytest.raises(ParseError, match="is not known; expected one of find"):
+            expand(tmp_path, f'<link name="$({text})"/>')
+
+
+def test_a_property_that_needs_itself_is_refused(tmp_path):
+    inside = '<xacro:property name="a" value="${a + 1}"/><link name="${a}"/>'
+    with pytest.raises(ParseError, match="property 'a': its value depends on itself"):
+        expand(tmp_path, inside)
+    inside = '<xacro:macro name="m" params="n"><xacro:m n="${n}"/></xacro:macro><xacro:m n="1"/>'
+    with pytest.raises(ParseError, match="call itself without an end"):
+        expand(tmp_path, inside)
