@@ -67,3 +67,20 @@ def test_wrenches_onto_frames_push_links_and_the_base_takes_its_own():
     assert np.array_equal(exerted[3:], [0, 0, -10])  # 2 f onto it, less f that the tool exerts
     with pytest.raises(InputError, match="expected them by the names of frames"):
         frame_wrenches(model, [force])
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(10, np.inf), (-np.inf, -10), (-1, np.inf), (-np.inf, 1), (-9, 9), (2, 2)]
+)
+def test_random_positions_stay_within_limits_of_which_one_may_be_missing(kind, lower, upper):
+    """Without an end they reach half a turn or half a metre from zero, or from the other end."""
+    builder = kt.Builder("one").link("base").link("body", 1.0, (0, 0, 0), box(1, 1, 1, 1))
+    limits = kt.Limits(lower, upper)
+    model = builder.joint("joint", kind, "base", "body", limits=limits).build()
+    reach = 0.5 if kind == "prismatic" else np.pi
+    low = lower if np.isfinite(lower) else min(-reach, upper - reach)
+    high = upper if np.isfinite(upper) else max(reach, lower + reach)
+    q = np.array([algorithms.random(model, np.random.default_rng(k))[0] for k in range(200)])
+    assert low <= q.min() and q.max() <= high
+    assert q.min() - low <= 0.1 * (high - low) and high - q.max() <= 0.1 * (high - low)
