@@ -32,6 +32,7 @@ Motion = tuple[Array, Array, Array]
 EPS = float(np.finfo(float).eps)
 ROUNDING = 64 * EPS
 SMOOTH = 0.25  # of h^2 times the change of slope of ddq: more than any parabola overshoots
+PARABOLA = 0.1  # share by which the moments of ddq may differ from those of a parabola
 BEYOND = 0.5  # of the range of four samples: an acceleration further outside is reported
 SLIGHT = 0.02  # of the largest acceleration, or of the largest speed over the whole time
 
@@ -375,7 +376,9 @@ def _second(samples: Samples) -> Array:
 def _bending(samples: Samples) -> Array:
     """How far a smooth ddq may overshoot in every interval, by the samples on either side of it.
 
-    The lesser of both sides counts, and neither of them uses the interval itself.
+    The lesser of both sides counts, and neither of them uses the interval itself. Nothing may where
+    the mean and the first moment of ddq, by dq and q, are not those of one parabola: a line is
+    exceeded by d on average and then by d / 2 in the moment, but at a jump by a third.
     """
     h = column(np.diff(samples.t), samples.ddq.ndim)
     second = _second(samples)
@@ -383,7 +386,11 @@ def _bending(samples: Samples) -> Array:
     left = np.concatenate([none, second[:-1]])[: len(h)] if len(h) > 1 else none[:1]
     right = np.concatenate([second[1:], none])[-len(h) :] if len(h) > 1 else none[:1]
     least = np.minimum(left, right)
-    return SMOOTH * h * h * np.where(np.isfinite(least), least, 0.0)
+    (q0, q1), (v0, v1), (a0, a1) = ((x[:-1], x[1:]) for x in (samples.q, samples.dq, samples.ddq))
+    mean = (v1 - v0) / h - (a0 + a1) / 2
+    moment = (q1 - q0 - v0 * h) / (h * h) - a0 / 3 - a1 / 6
+    parabola = np.abs(moment - mean / 2) <= PARABOLA * np.abs(mean)
+    return SMOOTH * h * h * np.where(np.isfinite(least) & parabola, least, 0.0)
 
 
 def find_excess(samples: Samples) -> Excess | None:

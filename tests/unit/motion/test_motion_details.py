@@ -133,7 +133,7 @@ def test_bending_is_that_of_either_side_and_not_of_the_interval_itself():
     """h^2 / 4 of the second derivative of ddq: 2 for t^2, 0 beside a jump of constants."""
     t = np.linspace(0, 1, 11)
     zero = np.zeros((11, 1))
-    parabola = Samples(t, zero, zero, (t**2)[:, None])
+    parabola = Samples(t, (t**4 / 12)[:, None], (t**3 / 3)[:, None], (t**2)[:, None])
     assert np.allclose(_bending(parabola), 0.25 * 0.01 * 2)
     jump = Samples(t, zero, zero, np.where(t < 0.45, 1.0, 3.0)[:, None])
     assert np.allclose(_bending(jump), 0, atol=1e-12)

@@ -95,6 +95,15 @@ def test_samples_anywhere_find_the_jumps_of_a_trapezoid(seed, side):
     assert pieces_of(samples).jumps == pytest.approx(PLAN.pieces.jumps, abs=1e-9)
 
 
+def test_five_samples_are_enough_for_a_trapezoid():
+    """Only the ends of its phases and one more: every neighbour is a jump too."""
+    for end in (2.0, 3.5):
+        plan = trapezoid([0], [end], acceleration=5.0, velocity=1.1, dt=1.0)
+        fine = plan.replace(pieces=None).resample(0.0037)
+        assert np.abs(fine.ddq).max() <= 5 * (1 + 1e-9)
+        assert np.allclose(fine.q, plan.resample(0.0037).q, rtol=0, atol=1e-12)
+
+
 def test_numbers_of_six_digits_still_show_where_the_jump_is():
     plan = trapezoid([0], [2], acceleration=5, velocity=1.3, dt=0.01)
     rough = plan.replace(q=plan.q.round(6), dq=plan.dq.round(6), ddq=plan.ddq.round(6))
