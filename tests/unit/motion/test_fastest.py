@@ -165,3 +165,20 @@ def test_rows_without_a_way_give_none():
     shut = Rows(np.tile([1.0, -1.0, 0.0], (n, 1)), np.tile([0.0, 0, 1], (n, 1)),
                 np.tile([1.0, 1, -1], (n, 1)), np.full(n + 1, 1.0), lengths)  # fmt: skip
     assert fastest_profile(shut) is None
+
+
+def test_polynomials_of_a_curved_path_are_its_motion():
+    """Every coefficient counts: long intervals, strong bends and large u."""
+    from kinetree.motion.path import Path
+    from kinetree.motion.splines import cubic_spline
+
+    s = np.linspace(0, 3, 5)
+    curve = cubic_spline(s, np.random.default_rng(0).normal(size=(5, 2)) * 3)
+    x = np.array([0.0, 4.0, 9.0, 2.0, 0.0])
+    profile = Profile(Path(curve, s, 0.0), x, np.diff(x) / (2 * np.diff(s)))
+    c, knots = profile.coefficients(), profile.times
+    for k in range(4):
+        since = np.linspace(0, 1, 9)[1:-1] * (knots[k + 1] - knots[k])
+        for order, wanted in enumerate(profile(knots[k] + since)):
+            found = [np.polynomial.Polynomial(c[:, k, j]).deriv(order)(since) for j in range(2)]
+            assert np.allclose(np.transpose(found), wanted, atol=1e-9)

@@ -228,3 +228,14 @@ def test_forces_peak_just_before_the_acceleration_ends(known, side):
     assert report.joint("spin").peak_torque == pytest.approx(peak, rel=1e-6)
     if side < 0:
         assert report.violations[0].t == pytest.approx(v / a, abs=1e-6)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_tolerance_is_the_same_on_both_sides(sign):
+    """A share of the limit: 0.7 of it is forgiven, 1.3 of it is not."""
+    robot = wheel(velocity=2.0)
+    for part, fits in ((0.7, True), (1.3, False)):
+        speed = np.full((3, 1), sign * 2.0 * (1 + part * 0.01))
+        motion = Trajectory(t=[0, 1, 2], q=speed * [[0], [1], [2]], dq=speed, ddq=0 * speed,
+                            model=robot.model)  # fmt: skip
+        assert robot.check(motion, tolerance=0.01).ok == fits

@@ -444,3 +444,19 @@ def test_workers_know_how_a_base_in_the_plane_moves():
     found = decode(encode(motion, "reference"))
     t = np.linspace(0, 2, 9)
     assert np.array_equal(found.resample(t).q, motion.resample(t).q)
+
+
+def test_arrays_of_pieces_cannot_be_written(tmp_path):
+    PLAN.resample(0.1).to_npz(tmp_path / "a.npz")
+    found = read_npz(tmp_path / "a.npz").pieces
+    for x in (PLAN.pieces.t, PLAN.pieces.c, found.t, found.c, found.samples.q, found.samples.ddq):
+        with pytest.raises(ValueError, match="read-only"):
+            x[0] = 1
+
+
+def test_times_may_be_late_by_rounding():
+    late = Trajectory(t=PLAN.t + 1000, q=PLAN.q, dq=PLAN.dq, ddq=PLAN.ddq)
+    found = late.resample([1000.5, 1001 + 5e-10])
+    assert np.array_equal(found.q[-1], PLAN.q[-1])
+    with pytest.raises(InputError, match="only from 1000 to 1001"):
+        late.resample([1000.5, 1001 + 5e-9])
