@@ -40,7 +40,7 @@ def read_mjcf(
     check_nodes(nodes)
     meshed = compile_with_meshes(nodes, files)
     model = meshed.compiled.model
-    check_keyframes(nodes, model.nq, model.nv)
+    check_keyframes(nodes, model.nq)
     links, joints = links_and_joints(meshed)
     return RobotDescription(
         name=nodes[0].attributes.get("model", "robot"),

@@ -22,6 +22,8 @@ WORDS = frozenset(
 )
 ODD_NUMBER = re.compile(r"[+-]?(?:nan(?:\(.*\))?|inf(?:inity)?|0x[0-9a-f.p+-]*)", re.IGNORECASE)
 
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")  # "1-2" are two, as for MuJoCo
+
 # What makes MuJoCo allocate or repeat: (tag, attribute, largest value).
 SIZES = (
     ("replicate", "count", 1000),
@@ -60,22 +62,21 @@ def check_nodes(nodes: Sequence[Node]) -> None:
     _check_copies(nodes)
 
 
-def check_keyframes(nodes: Sequence[Node], nq: int, nv: int) -> None:
-    """Raise if a keyframe does not fit the compiled model; keyframes themselves are not read.
+def check_keyframes(nodes: Sequence[Node], nq: int) -> None:
+    """Raise if qpos of a keyframe does not fit the compiled model; keyframes are not read further.
 
     Where parts of the model are copies, MuJoCo writes keyframes anew; their length is not checked.
     """
     if any(node.tag in ("attach", "replicate") for node in nodes):
         return
     for node in nodes:
-        for attribute, expected in (("qpos", nq), ("qvel", nv)):
-            found = len(node.attributes.get(attribute, "").split())
-            if node.tag == "key" and found not in (0, expected):
-                raise ParseError(
-                    f"{node.where}: {node} has {counted(found, 'entry')} in {attribute}; expected "
-                    f"{expected}, as the joints of the model need. Correct the keyframe or remove "
-                    "it; keyframes do not enter the dynamics."
-                )
+        found = len(NUMBER.findall(node.attributes.get("qpos", "")))
+        if node.tag == "key" and found not in (0, nq):
+            raise ParseError(
+                f"{node.where}: {node} has {counted(found, 'entry')} in qpos; expected {nq}, as "
+                "the joints of the model need. Correct the keyframe or remove it; keyframes do not "
+                "enter the dynamics."
+            )
 
 
 def _check_bodies(nodes: Sequence[Node]) -> None:

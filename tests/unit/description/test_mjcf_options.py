@@ -150,6 +150,8 @@ def test_keyframes_are_named_and_must_fit(tmp_path):
     key = '<keyframe><key name="home" qpos="{}"/></keyframe>'
     robot = read(tmp_path, model(top=key.format("1")))
     assert robot.warnings == () and "keyframes are not read" in texts(robot.notes)
+    two = '<body name="b2"><joint/><geom size=".1"/></body>'
+    assert read(tmp_path, model(two, top=key.format("1e-2-.5"))).warnings == ()
     with pytest.raises(
         ParseError, match=r"toy\.xml:1: <key> 'home' has 2 entries in qpos; expected 1"
     ):
