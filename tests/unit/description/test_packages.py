@@ -186,6 +186,9 @@ def test_the_home_folder_is_never_searched(tmp_path, monkeypatch):
     arm = package(tmp_path / "arm")
     (tmp_path / ".git").mkdir()
     assert "not found" in refused(arm / "x.xacro")
+    package(tmp_path / "parts")
+    assert workspace(tmp_path) == (tmp_path, 0)
+    assert "not found" in refused(tmp_path / "x.xacro")
 
 
 PATHS = {

@@ -138,6 +138,12 @@ def test_an_unknown_argument_is_refused_with_all_that_the_file_has(arm, tmp_path
     assert "no argument 'hight'" in text and "'height' meant" in text and "height:=0.5" in text
 
 
+def test_a_misspelt_argument_is_named_where_the_file_fails_without_it(tmp_path):
+    inside = '<xacro:arg name="kind" default="x"/><xacro:include filename="$(arg kind).xacro"/>'
+    text = refused(robot(tmp_path, inside), arguments={"kid": "a"})
+    assert "x.xacro" in text and "no argument 'kid'. Is 'kind' meant?" in text
+
+
 def test_a_missing_argument_is_named_with_all_that_the_file_has(tmp_path):
     path = robot(tmp_path, '<xacro:arg name="a" default="1"/><link name="$(arg b)$(arg a)"/>')
     text = refused(path)
@@ -301,6 +307,26 @@ def test_what_cannot_be_expanded_is_named_with_its_place(tmp_path, inside):
         read_urdf(path)
     assert FAULTS[inside] in str(caught.value)
     assert str(caught.value).startswith("robot.xacro:")
+
+
+LARGE = {  # refused before they are computed
+    "range(10 ** 12)": "a range has",
+    "'%999999999d' % 1": "too wide",
+    "f'{1:999999999}'": "too wide",
+    "'a' * 10 ** 10": "would have",
+    "10 ** 10 * [0]": "would have",
+    "9 ** 9 ** 9": "a power would",
+    "('a' * 90000).replace('a', 'b' * 90000)": "replacements would",
+    "('a' * 90000).join(['b'] * 30000)": "joined text would",
+    "round(10, -10 ** 9)": "digits",
+    "'a' * 99999 + 'a' * 99999": "more than 100000",
+    "2 ** 4000 * 2 ** 4000": "bits",
+}
+
+
+@pytest.mark.parametrize("expression", LARGE)
+def test_large_values_are_refused_before_they_are_computed(tmp_path, expression):
+    assert LARGE[expression] in refused(robot(tmp_path, f'<link name="$(eval {expression})"/>'))
 
 
 HOSTILE = [
