@@ -42,11 +42,12 @@ def law_a_narrow_band_of_force_is_felt(rng):
     """A slider coasts through a band of positions that pushes it: its energy grows by F width."""
     m, v = float(rng.uniform(0.5, 2)), float(rng.uniform(0.5, 3))
     dt = 0.01
-    width = v * dt * float(rng.uniform(1.5, 20))
-    force = float(rng.uniform(0.5, 3)) * m * v**2 / width
-    a = float(rng.uniform(0.3, 3))
-    b, end = a + width, (a + width) / v + 0.5
-    note(rng, m=m, v=v, a=a, width=width, force=force)
+    width = v * dt * float(rng.uniform(1.2, 6))  # at least one result lies within
+    force = float(rng.uniform(0.1, 1)) * m * v**2 / width * 0.2
+    end = float(rng.uniform(3, 20))
+    a = v * end * float(rng.uniform(0.1, 0.8))
+    b = a + width
+    note(rng, m=m, v=v, a=a, width=width, force=force, end=end)
 
     def push(t, q, dq):
         return np.array([force * where((q[0] - a) * (b - q[0]), 1, 0)])
