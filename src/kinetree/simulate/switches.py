@@ -168,15 +168,21 @@ def _div(a: Interval, b: Interval) -> Interval:
 
 
 def _cos(a: Interval) -> Interval:
-    low, high = _hull(np.cos(a[0]), np.cos(a[1]))
-    turn = 2 * np.pi
-    top = np.floor(a[1] / turn) > np.ceil(a[0] / turn) - 1  # a multiple of 2 pi lies between
-    bottom = np.floor((a[1] - np.pi) / turn) > np.ceil((a[0] - np.pi) / turn) - 1
-    return np.where(bottom, -1.0, low), np.where(top, 1.0, high)
+    return _between_turns(_hull(np.cos(a[0]), np.cos(a[1])), a)
 
 
 def _sin(a: Interval) -> Interval:
-    return _cos((a[0] - np.pi / 2 - EPS * abs(a[0]), a[1] - np.pi / 2 + EPS * abs(a[1])))
+    # not the cosine of a - pi / 2, whose rounding hides the zeros of a sine near a = 0
+    shifted = a[0] - np.pi / 2, a[1] - np.pi / 2
+    return _between_turns(_hull(np.sin(a[0]), np.sin(a[1])), shifted)
+
+
+def _between_turns(ends: Interval, a: Interval) -> Interval:
+    """Bounds of cos over a, from those of its values at both ends."""
+    turn = 2 * np.pi
+    top = np.floor(a[1] / turn) > np.ceil(a[0] / turn) - 1  # a multiple of 2 pi lies between
+    bottom = np.floor((a[1] - np.pi) / turn) > np.ceil((a[0] - np.pi) / turn) - 1
+    return np.where(bottom, -1.0, ends[0]), np.where(top, 1.0, ends[1])
 
 
 def _sqrt(a: Interval) -> Interval:
@@ -222,6 +228,7 @@ def sign_changes(function: TimeFunction, end: float, both: bool) -> list[tuple[f
         changes = (bottom <= 0) & (top > 0)
         if both:
             changes |= (bottom < 0) & (top >= 0)
+        changes &= high > EPS * end  # what changes sooner does so at the start
         low, high = low[changes], high[changes]
         middle = (low + high) / 2
         fine = (middle <= low) | (middle >= high)  # neighbours, or equal
