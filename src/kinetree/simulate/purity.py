@@ -392,18 +392,23 @@ class Memory:
         """Its attributes, those of its class, and its methods."""
         self.walk_attributes(x, name, depth)
         for kind in type(x).__mro__:
-            if kind is object or _foreign(kind) or id(kind) in self.seen:
+            if kind is object or _foreign(kind):
+                continue
+            entries = list(vars(kind).items())
+            slots = {k for k, value in entries if isinstance(value, types.MemberDescriptorType)}
+            for key in sorted(slots - {"__dict__"}):  # the object's own
+                if hasattr(x, key):
+                    put = partial(object.__setattr__, x, key)  # frozen records too
+                    self.add(f"{name}.{key}", partial(getattr, x, key), put)
+                    self.walk(getattr(x, key), f"{name}.{key}", depth + 1)
+            if id(kind) in self.seen:
                 continue
             self.seen.add(id(kind))
-            for key, value in list(vars(kind).items()):
+            for key, value in entries:
                 if isinstance(value, types.FunctionType):
                     self.walk(value, key, depth + 1)
                 elif isinstance(value, PLAIN) and not key.startswith("__"):
                     self.add_attribute(f"{kind.__name__}.{key}", kind, key)
-                elif isinstance(value, types.MemberDescriptorType) and hasattr(x, key):
-                    put = partial(object.__setattr__, x, key)  # frozen records too
-                    self.add(f"{name}.{key}", partial(getattr, x, key), put)
-                    self.walk(getattr(x, key), f"{name}.{key}", depth + 1)
 
     def walk_attributes(self, x: Any, name: str, depth: int) -> None:
         """What is in its dictionary."""
