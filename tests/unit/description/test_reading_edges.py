@@ -54,6 +54,22 @@ def test_elements_and_levels_are_bounded_with_all_includes(tmp_path, monkeypatch
             read_mjcf(path)
 
 
+def test_files_of_a_model_are_counted_with_the_first(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    for k in range(3):
+        (tmp_path / f"part{k}.xml").write_text(f"<mujocoinclude>{BODY}</mujocoinclude>")
+    path = tmp_path / "robot.xml"
+    monkeypatch.setattr(mjcf_files, "MAX_FILES", 3)
+    for count in (2, 3):
+        names = "".join(f'<include file="part{k}.xml"/>' for k in range(count))
+        path.write_text(f"<mujoco><worldbody>{names}</worldbody></mujoco>")
+        if count == 2:
+            assert len(read_mjcf(path).joints) == 2
+        else:
+            with pytest.raises(ParseError, match="consists of more than 3 files"):
+                read_mjcf(path)
+
+
 @pytest.mark.parametrize(
     ("compiler", "expected"),
     [
