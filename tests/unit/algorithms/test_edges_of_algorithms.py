@@ -65,6 +65,9 @@ def test_wrenches_onto_frames_push_links_and_the_base_takes_its_own():
     assert not frame_wrenches(model, {"base": force}).any()
     exerted = link_wrenches(model, [force * 2], force)[0]
     assert np.array_equal(exerted[3:], [0, 0, -10])  # 2 f onto it, less f that the tool exerts
+    two = kt.robots.planar_2r().model
+    found = frame_wrenches(two, {two.tool: force, two.link_names[0]: 2 * force})
+    assert found.shape == (2, 6) and np.array_equal(found[0][3:], 2 * force[3:])
     with pytest.raises(InputError, match="expected them by the names of frames"):
         frame_wrenches(model, [force])
 

@@ -10,7 +10,7 @@ from kinetree.description.mjcf_nodes import parse
 from kinetree.description.mjcf_prepare import mesh_files
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.xacro import expand_xacro
-from kinetree.description.xml import Bounds, Element, parse_xml
+from kinetree.description.xml import Bounds, Element, clip, parse_xml
 from kinetree.errors import ParseError
 
 HEAD = '<?xml version="1.0"?>\n<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
@@ -29,6 +29,11 @@ def test_a_file_of_comments_has_no_element():
     for text in ("<!-- nothing -->", '<?xml version="1.0"?>'):
         with pytest.raises(ParseError, match=r"f\.xml:.*(no element|XML)"):
             parse_xml(text, "f.xml")
+
+
+def test_long_texts_are_cut_to_their_length():
+    assert clip("a" * 20, 20) == "a" * 20
+    assert clip("a" * 21, 20) == "a" * 17 + "..."
 
 
 # MJCF
