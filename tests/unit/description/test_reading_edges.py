@@ -8,6 +8,8 @@ from kinetree.description import mjcf_files, urdf_findings
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.mjcf_nodes import parse
 from kinetree.description.mjcf_prepare import mesh_files
+from kinetree.description.source import read_bytes
+from kinetree.description.urdf import read_urdf_text
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import Bounds, Element, clip, parse_xml
@@ -94,7 +96,50 @@ def test_a_mesh_lies_where_the_compiler_s_settings_say(compiler, expected):
     assert found.path == expected
 
 
+OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_mesh_of_an_included_file_may_lie_beside_it(tmp_path, beside):
+    """A tetrahedron of 1/6 m^3 at 1000 kg/m^3; welded bodies are no drives."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "part.xml").write_text(
+        """<mujocoinclude><asset><mesh name="m" file="m.obj"/></asset><worldbody><body name="a">
+        <joint armature="0.2"/><geom type="mesh" mesh="m"/><body name="b" pos="0 0 1">
+        <geom type="mesh" mesh="m"/></body></body></worldbody></mujocoinclude>"""
+    )
+    (tmp_path / ("sub/m.obj" if beside else "m.obj")).write_text(OBJ)
+    path = tmp_path / "robot.xml"
+    path.write_text('<mujoco><include file="sub/part.xml"/></mujoco>')
+    found = read_mjcf(path)
+    masses = [body.m for link in found.links for body in link.bodies]
+    assert sorted(m for m in masses if m) == pytest.approx([1000 / 6] * 2, rel=1e-6)
+    assert [(x.type, x.armature) for x in found.joints] == [("revolute", 0.2), ("fixed", 0)]
+
+
+def test_a_folder_is_refused_as_a_file(tmp_path):
+    with pytest.raises(ParseError, match="is a folder; expected the path of one file in it"):
+        read_bytes(tmp_path)
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_bytes(tmp_path / "file", 5) == b"12345"
+    with pytest.raises(ParseError, match="larger than 4 bytes"):
+        read_bytes(tmp_path / "file", 4)
+
+
 # URDF and xacro
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(2, ""), (8, ""), (9, " and 1 more"), (12, " and 4 more")]
+)
+def test_links_without_parents_are_listed_up_to_eight(count, more):
+    links = "".join(f'<link name="l{k}"/>' for k in range(count))
+    with pytest.raises(ParseError) as caught:
+        read_urdf_text(f'<robot name="r">{links}</robot>', name="r.urdf")
+    text = str(caught.value)
+    assert f"(r.urdf:1){more}; expected one root" in text
+    assert "l1" in text and "l8" not in text
 
 
 def element(line=1):
