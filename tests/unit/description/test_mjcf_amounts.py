@@ -2,7 +2,19 @@
 
 import pytest
 
-from kinetree.description import mjcf_checks, mjcf_files, mjcf_meshes, mjcf_nodes, source, xml
+from kinetree.description import (
+    mjcf_checks,
+    mjcf_files,
+    mjcf_meshes,
+    mjcf_nodes,
+    packages,
+    source,
+    urdf_values,
+    xacro,
+    xacro_values,
+    xacro_yaml,
+    xml,
+)
 from kinetree.description.mjcf_checks import check_nodes
 from kinetree.description.mjcf_nodes import parse
 from kinetree.errors import ParseError
@@ -76,6 +88,11 @@ def test_the_limits_are_those_that_were_tried():
     assert (mjcf_checks.MAX_COPIES, mjcf_checks.MAX_JOINTS) == (200_000, 4_000)
     assert mjcf_checks.MAX_CHARACTERS == mjcf_meshes.MAX_MESHES == 268_435_456
     assert (mjcf_files.MAX_FILES, mjcf_files.MAX_NESTING) == (256, 16)
-    assert source.MAX_SIZE == 67_108_864
+    assert source.MAX_SIZE == 67_108_864 and xacro_yaml.YAML_SIZE == 4_194_304
+    assert (xacro.MOST_ELEMENTS, xacro.MOST_FILES) == (200_000, 40)
+    assert (packages.MOST_FOLDERS, packages.MANIFEST_SIZE) == (20_000, 1_048_576)
+    limits = xacro_values.MOST_STEPS, xacro_values.MOST_ENTRIES, xacro_values.MOST_BITS
+    assert limits == (1_000_000, 100_000, 4096)
+    assert (urdf_values.LARGEST, urdf_values.MAX_NAME) == (1e60, 1000)
     assert xml.BOUNDS == xml.Bounds(67_108_864, 200, 500_000, 200, 65_536)
     assert mjcf_nodes.BOUNDS == xml.Bounds(67_108_864, 500, 200_000, 200, 33_554_432)

@@ -61,6 +61,21 @@ def test_elements_and_levels_are_bounded_with_all_includes(tmp_path, monkeypatch
             read_mjcf(path)
 
 
+def test_bytes_of_a_model_are_counted_over_all_its_files(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    for k in range(2):
+        (tmp_path / f"part{k}.xml").write_text(f"<mujocoinclude>{BODY}</mujocoinclude>")
+    path = tmp_path / "robot.xml"
+    names = '<include file="part0.xml"/><include file="part1.xml"/>'
+    path.write_text(f"<mujoco><worldbody>{names}</worldbody></mujoco>")
+    size = sum(file.stat().st_size for file in tmp_path.iterdir())
+    monkeypatch.setattr(mjcf_files, "MAX_SIZE", size)
+    assert len(read_mjcf(path).joints) == 2
+    monkeypatch.setattr(mjcf_files, "MAX_SIZE", size - 1)
+    with pytest.raises(ParseError, match=r"part1\.xml"):
+        read_mjcf(path)
+
+
 def test_files_of_a_model_are_counted_with_the_first(tmp_path, monkeypatch):
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     for k in range(3):
