@@ -12,10 +12,10 @@ from kinetree.errors import ParseError
 PIECE = re.compile(
     r"\$+(?P<escaped>\$[({])"
     r"|\$\{(?P<expression>[^}]*)\}"
-    r"|\$\((?P<eval>eval (?:[^()]|\([^()]*\))*)\)"
     r"|\$\((?P<substitution>[^)]*)\)"
     r"|(?P<text>[^$]+|\$(?![$({]))"
 )
+EVAL = "$(eval "  # the one substitution that may contain parentheses
 PARAMETER = re.compile(
     r"\s*(?P<name>[^\s:=]+)"
     r"(?:\s*:?=\s*(?P<forward>\^\|?)?"
@@ -145,6 +145,11 @@ def scanned(text: str) -> Iterator[tuple[str, str]]:
     """The pieces of a text: ("text", ...), ("${", expression) or ("$(", substitution)."""
     position = 0
     while position < len(text):
+        if text.startswith(EVAL, position):
+            end = _closing(text, position + len(EVAL))
+            yield "$(", text[position + 2 : end]
+            position = end + 1
+            continue
         match = PIECE.match(text, position)
         if match is None:
             rest = text[position : position + 40]
@@ -159,3 +164,13 @@ def scanned(text: str) -> Iterator[tuple[str, str]]:
         else:
             yield "$(", inside
         position = match.end()
+
+
+def _closing(text: str, start: int) -> int:
+    """The place of the parenthesis that closes one opened before `start`."""
+    depth = 1
+    for position in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    raise ExpressionError(f"{text[start:][:40]!r} is not closed; a parenthesis is missing")
