@@ -7,6 +7,7 @@ import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, event, signal
 from kinetree.simulate.feed import Sampled
+from kinetree.simulate.gpu_inputs import number_type
 from kinetree.simulate.purity import Memory
 from kinetree.simulate.roots import close
 from kinetree.simulate.sources import Source, fed
@@ -120,3 +121,14 @@ def test_roots_are_closed_with_few_evaluations():
         rising = function(1.0) > 0
         assert close(counted, 0.0, 1.0, rising) == pytest.approx(root, abs=4e-15)
         assert len(calls) < 30, len(calls)
+
+
+def test_the_number_type_of_rollouts_is_that_of_q0():
+    class Bare:
+        """What says where its numbers are, and nothing else."""
+
+        __cuda_array_interface__ = {}  # noqa: RUF012
+
+    for q0 in ([0, 1], [0.5, 1.0], np.zeros(2), np.zeros(2, int), np.zeros(2, "float16"), Bare()):
+        assert number_type(q0) == "float64"
+    assert number_type(np.zeros(2, "float32")) == "float32"
