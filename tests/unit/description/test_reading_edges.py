@@ -33,6 +33,24 @@ def test_a_file_of_comments_has_no_element():
             parse_xml(text, "f.xml")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<a>\n<b></c></a>", "(the open element is <b> of line 2; every element is closed by its"),
+        ("<a>\n<b>", "(the open element is <b> of line 2). Is the file"),
+        ("<a/><b/>", ": junk after document element (nothing may follow the root element). Is"),
+        (
+            "<a><!-- x -- y --></a>",
+            "(the open element is <a> of line 1; a comment may not hold '--'",
+        ),
+    ],
+)
+def test_broken_xml_is_explained_by_what_is_open(text, words):
+    with pytest.raises(ParseError) as caught:
+        parse_xml(text, "f.xml")
+    assert words in str(caught.value)
+
+
 def test_long_texts_are_cut_to_their_length():
     assert clip("a" * 20, 20) == "a" * 20
     assert clip("a" * 21, 20) == "a" * 17 + "..."

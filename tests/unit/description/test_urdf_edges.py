@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from kinetree.description.urdf import read_urdf_text
@@ -132,3 +133,21 @@ def test_a_rotor_drives_one_joint_that_has_none_yet():
     assert warned(found, "has 1 actuators and joints 'k'", "expected one of each")
     two = '<actuator name="n"/>'
     assert warned(robot(inside=limit(), after=drive("t", more=two)), "has 2 actuators")
+
+
+def test_a_mesh_has_its_own_size_and_stands_in_the_link_s_frame_unless_the_file_says_more():
+    found = read_urdf_text(
+        """<robot name="r"><link name="a">
+        <visual><geometry><mesh filename="plain.stl"/></geometry></visual>
+        <collision><origin xyz="1 2 3"/><geometry><mesh filename="b.stl" scale="1 2 -3"/>
+        </geometry></collision><visual><geometry><mesh filename=""/></geometry></visual>
+        <visual><geometry><mesh filename="c.stl" scale="1 2"/></geometry></visual>
+        <sensor><geometry><mesh filename="d.stl"/></geometry></sensor></link></robot>""",
+        name="r.urdf",
+    )
+    plain, moved = found.meshes
+    assert (plain.path, plain.scale, plain.kind) == ("plain.stl", (1, 1, 1), "visual")
+    assert np.array_equal(plain.T, np.eye(4))
+    assert (moved.path, moved.scale, moved.kind) == ("b.stl", (1, 2, -3), "collision")
+    assert moved.T[:3, 3].tolist() == [1, 2, 3]
+    assert any("a mesh is skipped" in note.text for note in found.notes)
