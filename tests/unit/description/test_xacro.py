@@ -259,6 +259,26 @@ def test_the_reference_implementation_gives_the_same(tmp_path, inside, monkeypat
     assert reference(robot(tmp_path, inside), monkeypatch) == CONTENT[inside]
 
 
+def test_a_property_of_an_outer_scope_is_evaluated_at_once(tmp_path, monkeypatch):
+    """Its value is made of parameters that the outer scope does not have."""
+    for scope in ("parent", "global"):
+        inside = f'{M}"y">{X}"${{y + 1}}" scope="{scope}"/></xacro:macro><xacro:m y="1"/>'
+        path = robot(tmp_path, f'{inside}<link name="a${{x}}"/>')
+        assert links(path) == reference(path, monkeypatch) == ["a2"]
+
+
+def test_environment_variables_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_TEST_NAME", "from outside")
+    inside = '<link name="$(env KINETREE_TEST_NAME)"/><link name="$(optenv KINETREE_TEST_NAME x)"/>'
+    assert links(robot(tmp_path, inside)) == ["from outside", "from outside"]
+
+
+def test_the_folder_of_the_file_and_the_current_folder_can_be_named(tmp_path, monkeypatch):
+    path = robot(tmp_path / "here", '<link name="$(dirname)"/><link name="$(cwd)"/>')
+    monkeypatch.chdir(tmp_path)
+    assert links(path) == [str(tmp_path / "here"), str(tmp_path)]
+
+
 def test_yaml_files_with_units(tmp_path):
     write(tmp_path / "c.yaml", "a: {b: [1, 2.5]}\nangle: !degrees 180\nx: !millimeters 2 * 5\n")
     inside = "<xacro:property name='c' value=\"${xacro.load_yaml('c.yaml')}\"/>"
