@@ -138,7 +138,7 @@ def compare(family: str, d: dict[str, Any], motion: Any, extra: float = 1e-6) ->
     for steps in STEPS:
         expected, error = reference(family, d, END, SAMPLES, steps)
         off = np.abs(states - expected).max(1)
-        allowed = 3 * error + extra
+        allowed = 2 * error + extra
         bad = ~(off <= allowed)
         if not bad.any():
             return None

@@ -102,8 +102,12 @@ def functions(rng, known, n):
     i = int(rng.integers(n))
     low, high = float(q[:, i].min()), float(q[:, i].max())
     a, b = (low + (high - low) * float(rng.uniform(-0.1, 1.1)) for _ in range(2))
-    w, c = float(rng.uniform(1, 12)), float(rng.uniform(-0.8, 0.8))
-    s, u = sorted(float(x) for x in rng.uniform(0, known.end, 2))
+    w, c = float(rng.uniform(1, 12)), float(rng.uniform(-0.99, 0.99))
+    s = float(rng.uniform(0, known.end))
+    apart = float(10 ** rng.uniform(-3.2, 0))  # pairs of zeros, often close together
+    b, u = (
+        (b, s * apart) if rng.random() < 0.3 else (a + (high - low) * apart, s + known.end * apart)
+    )
     kind = int(rng.integers(6))
     note(rng, event=(kind, i, a, b, w, c, s, u))
     return [
