@@ -11,6 +11,7 @@ from kinetree.description.mjcf_prepare import mesh_files
 from kinetree.description.source import read_bytes
 from kinetree.description.urdf import read_urdf_text
 from kinetree.description.urdf_findings import Findings
+from kinetree.description.urdf_meshes import find_mesh
 from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import Bounds, Element, clip, parse_xml
 from kinetree.errors import ParseError
@@ -149,6 +150,55 @@ def test_a_mesh_of_an_included_file_may_lie_beside_it(tmp_path, beside):
     masses = [body.m for link in found.links for body in link.bodies]
     assert sorted(m for m in masses if m) == pytest.approx([1000 / 6] * 2, rel=1e-6)
     assert [(x.type, x.armature) for x in found.joints] == [("revolute", 0.2), ("fixed", 0)]
+
+
+def nested(tmp_path, models):
+    """A file with models in models, so many files in all."""
+    for k in range(models):
+        inside = f'<attach model="m{k + 1}" prefix="p"/>' if k + 1 < models else BODY
+        asset = f'<asset><model file="m{k + 1}.xml"/></asset>' if k + 1 < models else ""
+        (tmp_path / f"m{k}.xml").write_text(
+            f'<mujoco model="m{k}">{asset}<worldbody>{inside}</worldbody></mujoco>'
+        )
+    return tmp_path / "m0.xml"
+
+
+def test_models_in_models_are_bounded(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    monkeypatch.setattr(mjcf_files, "MAX_NESTING", 3)
+    assert len(read_mjcf(nested(tmp_path, 3)).joints) == 1
+    with pytest.raises(ParseError, match="models are nested more than 3 deep"):
+        read_mjcf(nested(tmp_path, 4))
+
+
+@pytest.mark.parametrize(
+    ("geom", "joint", "expected"),
+    [
+        ("", '<joint type="hinge"/>', {"contacts"}),
+        ('contype="0"', '<joint type="hinge"/>', set()),
+        ('conaffinity="0"', '<joint type="hinge"/>', set()),
+        ("", '<joint type="ball" range="0 30" limited="true"/>', {"contacts", "cone"}),
+        ("", '<joint type="ball"/>', {"contacts"}),
+        ("", "<freejoint/>", {"contacts", "q of a free joint"}),
+    ],
+)
+def test_what_is_read_otherwise_than_mujoco_does_is_noted(tmp_path, geom, joint, expected):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    path = tmp_path / "robot.xml"
+    path.write_text(
+        f"""<mujoco><worldbody><body>{joint}<geom size=".1" {geom}/></body>
+        </worldbody></mujoco>"""
+    )
+    notes = " ".join(note.text for note in read_mjcf(path).notes)
+    for words in ("contacts", "cone", "q of a free joint"):
+        assert (words in notes) is (words in expected)
+
+
+def test_a_mesh_path_that_the_system_cannot_ask_about_is_not_found(tmp_path):
+    (tmp_path / "a.stl").write_text("")
+    assert find_mesh("a.stl", tmp_path) == tmp_path / "a.stl"
+    for path in ("a\0b.stl", "b.stl", "package://p/a\0b.stl", "http://x/a.stl", "x" * 5000):
+        assert find_mesh(path, tmp_path) is None
 
 
 def test_a_folder_is_refused_as_a_file(tmp_path):
