@@ -228,7 +228,6 @@ class Attack:
         self.tallies = {name: Tally() for name in names}
         self.started = time.monotonic()
         self.workers: list[Worker] = []
-        self.fresh = 0
 
     @property
     def failures(self) -> int:
@@ -242,7 +241,6 @@ class Attack:
     def jobs(self) -> Iterator[tuple[str, int]]:
         """The law with the least time spent, again and again."""
         numbers = dict.fromkeys(self.names, 0)
-        running = {w.job[0] for w in self.workers if w.job}
         while True:
             running = {w.job[0] for w in self.workers if w.job}
             order = sorted(
@@ -264,6 +262,7 @@ class Attack:
         self.workers = [Worker() for _ in range(self.options.jobs)]
         while True:
             stop = time.monotonic() > end or (self.options.stop and self.failures)
+            stop = stop or 0 < self.options.cases <= sum(t.cases for t in self.tallies.values())
             for worker in self.workers:
                 if worker.job is None and not stop:
                     name, seed = next(jobs)
@@ -378,6 +377,7 @@ def read_options(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, help="of the run; a fresh one when left out")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long to run")
+    parser.add_argument("--cases", type=int, default=0, help="end after so many; 0 is any number")
     parser.add_argument("--laws", default="*", help='patterns such as "events.*,*friction*"')
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--record", type=Path, help="write the run to this JSON file")
