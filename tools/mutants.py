@@ -15,6 +15,7 @@ import argparse
 import fcntl
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -212,7 +213,10 @@ def _try(
             if k not in running and queue:
                 number, fault = queue.pop(0)
                 numbers = statements.numbers_for(fault)
-                tests = _order(numbers, usable)
+                named = set()
+                if statements.runs_on_import(fault):
+                    named = _files_that_name(bench.root, fault.path, usable)
+                tests = _order(numbers, usable, named)
                 if tests:
                     running[k] = number, bench.start(fault, tests)
                 else:
@@ -230,7 +234,14 @@ def _try(
     return results
 
 
-def _order(numbers: set[int], usable: dict[str, Reach]) -> list[str]:
+def _files_that_name(root: Path, module: str, usable: dict[str, Reach]) -> set[str]:
+    """Return the files of tests whose text has the name of a module."""
+    word = re.compile(rf"\b{Path(module).stem}\b")
+    files = {name.split("::")[0] for name in usable}
+    return {file for file in files if word.search((root / file).read_text())}
+
+
+def _order(numbers: set[int], usable: dict[str, Reach], named: set[str]) -> list[str]:
     """Return the tests that ran one of the statements, the fastest first, then some neighbours.
 
     A neighbour in the same file may need the statement although an earlier test ran it for both.
@@ -239,7 +250,10 @@ def _order(numbers: set[int], usable: dict[str, Reach]) -> list[str]:
     def quick(name: str) -> tuple[float, str]:
         return usable[name].seconds, name
 
-    touching = sorted((name for name, x in usable.items() if x.touches(numbers)), key=quick)
+    touching = sorted(
+        (n for n, x in usable.items() if x.touches(numbers) or n.split("::")[0] in named),
+        key=quick,
+    )
     files = {name.split("::")[0] for name in touching}
     tests, spent = list(touching), 0.0
     for name in sorted((x for x in usable if x.split("::")[0] in files), key=quick):

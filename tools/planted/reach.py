@@ -67,6 +67,13 @@ class Statements:
         files = {fault.path, *self.importers.get(fault.path, ())}
         return {place.number for path in files for place in self.places[path]}
 
+    def runs_on_import(self, fault: Fault) -> bool:
+        """Return True for code outside of functions: a test may see it by a name alone."""
+        at = fault.line, fault.column
+        headers = [(start, end) for start, end, _ in self.headers[fault.path]]
+        spans = [(p.start, p.end) for p in self.places[fault.path]] + headers
+        return not any(start <= at < end for start, end in spans)
+
 
 def instrument(root: Path, folder: Path, marks: Path) -> Statements:
     """Put marks into the modules of `folder`, in place (a copy!), and return their statements."""

@@ -13,6 +13,8 @@ from kinetree.description.urdf import read_urdf_text
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_meshes import find_mesh
 from kinetree.description.xacro import expand_xacro
+from kinetree.description.xacro_values import Evaluator
+from kinetree.description.xacro_yaml import load_yaml
 from kinetree.description.xml import Bounds, Element, clip, parse_xml
 from kinetree.errors import ParseError
 
@@ -320,3 +322,14 @@ def test_a_property_that_needs_itself_is_refused(tmp_path):
     inside = '<xacro:macro name="m" params="n"><xacro:m n="${n}"/></xacro:macro><xacro:m n="1"/>'
     with pytest.raises(ParseError, match="call itself without an end"):
         expand(tmp_path, inside)
+
+
+def test_data_may_have_the_units_of_xacro(tmp_path):
+    """In rad and m; an inch has 25.4 mm, a foot twelve of them."""
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    units = {"radians": 1, "degrees": 0.017453292519943295, "meters": 1, "millimeters": 1e-3}
+    units |= {"foot": 12 * 25.4e-3, "inches": 25.4e-3}
+    text = "".join(f"{unit}: !{unit} 3 / 2\n" for unit in units)
+    (tmp_path / "data.yaml").write_text(text)
+    found = load_yaml(tmp_path / "data.yaml", Evaluator())
+    assert found == {unit: pytest.approx(1.5 * factor, rel=1e-15) for unit, factor in units.items()}
