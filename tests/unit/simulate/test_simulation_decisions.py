@@ -1,5 +1,7 @@
 """Decisions that motions hardly show: what is refused, kept, or run by Python."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, event, signal
 from kinetree.simulate.feed import Sampled
 from kinetree.simulate.gpu_inputs import number_type
+from kinetree.simulate.loop import SLOW, TABLE, WORK, FixedSteps
 from kinetree.simulate.purity import Memory
 from kinetree.simulate.roots import close
 from kinetree.simulate.sources import Source, fed
@@ -132,3 +135,22 @@ def test_the_number_type_of_rollouts_is_that_of_q0():
     for q0 in ([0, 1], [0.5, 1.0], np.zeros(2), np.zeros(2, int), np.zeros(2, "float16"), Bare()):
         assert number_type(q0) == "float64"
     assert number_type(np.zeros(2, "float32")) == "float32"
+
+
+def test_steps_of_one_call_follow_from_the_work_of_a_step():
+    """Python's steps are slow: few go in one call, so that the bar moves and limits end a run."""
+
+    def chunk(rollout, count, table, operations=10**6):
+        stepping = SimpleNamespace(rate=SimpleNamespace(operations=operations))
+        method = SimpleNamespace(stages=(None,) * 4)
+        steps = SimpleNamespace(rollout=rollout, stepping=stepping, method=method)
+        return FixedSteps.chunk(steps, count, table)
+
+    for count in (1, 7, 10**9):
+        by_python = chunk(None, count, 3)
+        assert by_python == max(1, SLOW // (4 * count))
+        compiled = chunk(object(), count, 3, 150)
+        assert compiled == 1 or (compiled * 4 * count * 200 <= WORK and compiled * 12 <= TABLE)
+    assert chunk(None, 7, 3, 10) == chunk(None, 7, 3)
+    assert chunk(object(), 1, 1, 10) > chunk(object(), 1, 1) and chunk(object(), 1, TABLE) == 1
+    assert chunk(object(), 1, 1, 150) > 10 * chunk(None, 1, 1)
