@@ -126,8 +126,8 @@ def margin_table(rows: list[Margin]) -> Any:
     """A row for every limit, the joint's name once; of two limits the one that is nearer."""
     cells, last = [], ""
     for x in rows:
-        limit = x.upper if x.upper - x.value <= x.value - x.lower else x.lower
-        value = x.value if abs(x.value) > ROUNDING * abs(limit) else 0.0
+        value = x.value if abs(x.value) > ROUNDING * min(abs(x.upper), abs(x.lower)) else 0.0
+        limit = x.upper if x.upper - value <= value - x.lower else x.lower
         cells.append(
             [
                 "" if x.joint == last else x.joint, x.quantity, number(value, 5),

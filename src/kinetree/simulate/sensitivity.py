@@ -64,8 +64,8 @@ def sensitivities(
 
     Args:
         model: the robot.
-        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol,
-            max_step: as in `simulate`; leading axes are a batch of rollouts.
+        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
+            as in `simulate`; leading axes are a batch of rollouts.
         method: "rk4", "semi_implicit_euler", "euler", or "dop853", whose steps keep the lengths
             that they were taken with.
         wrt: what to differentiate by, some of

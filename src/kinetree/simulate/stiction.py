@@ -9,8 +9,8 @@ the friction that this takes follows from
 
 with everything else in motion. A joint whose |f| exceeds what friction can give is released, with
 friction against the way that it will go; one that then would not go that way is bound again; and
-the rest is solved again. Up to ROUNDS of this are written one after the other, without a branch, so that
-the compiled loop can run them on all lanes.
+the rest is solved again. Up to ROUNDS of this are written one after the other, without a branch, so
+that the compiled loop can run them on all lanes.
 """
 
 from collections.abc import Sequence
