@@ -1,0 +1,77 @@
+"""Marks in tables, limits of followers, corners between samples, jumps at the ends."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.motion import Trajectory, sinusoid
+from kinetree.motion.bounds import bounds_of
+from kinetree.motion.interpolation import pieces_of
+from kinetree.motion.limit_tables import cells
+from kinetree.motion.path import _grid, _with_corners
+from kinetree.motion.splines import cubic_spline
+
+
+def cart(effort=5.0, velocity=1.0):
+    builder = kt.Builder("cart").link("base").link("cart", m=2.0, I_com=np.eye(3))
+    limits = kt.Limits(lower=-10, upper=10, velocity=velocity, effort=effort)
+    builder.joint("rail", "prismatic", "base", "cart", axis=(1, 0, 0), limits=limits)
+    return kt.Robot(builder.build())
+
+
+def test_only_what_has_a_limit_is_marked():
+    """4 m/s^2 of 2 kg need 8 N; 1 s of it leads to 4 m/s: force and speed are beyond, q is not."""
+    t = np.linspace(0, 1, 11)
+    model = cart().model
+    motion = Trajectory(
+        t=t, q=2 * t[:, None] ** 2, dq=4 * t[:, None], ddq=np.full((11, 1), 4.0), model=model
+    )
+    report = cart().check(motion)
+    (load,) = report.joints
+    marks = [bad for _, bad in cells(report, load)]
+    assert marks == [False, False, True, True, True, True, False, False, False, False]
+    fits = cart(effort=50.0, velocity=50.0).check(motion)
+    assert not any(bad for _, bad in cells(fits, fits.joints[0]))
+
+
+def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():
+    builder = kt.Builder("pair").link("base").link("a", m=1.0, I_com=np.eye(3))
+    builder.link("b", m=1.0, I_com=np.eye(3))
+    wide = kt.Limits(lower=-2, upper=2, velocity=3.0, effort=4.0)
+    narrow = kt.Limits(lower=-0.1, upper=0.1, velocity=0.2, effort=0.3)
+    builder.joint("leader", "revolute", "base", "a", axis=(0, 0, 1), limits=wide)
+    builder.joint(
+        "follower", "revolute", "a", "b", axis=(0, 0, 1), limits=narrow, mimic=kt.Mimic("leader")
+    )
+    bounds = bounds_of(kt.Robot(builder.build()).model)
+    found = [bounds.lower, bounds.upper, bounds.velocity, bounds.effort]
+    assert [x.tolist() for x in found] == [[-2.0], [2.0], [3.0], [4.0]]
+
+
+def test_corners_lie_between_samples_and_are_known_as_corners():
+    """A swing turns back where its cosine is zero, which no sample hits."""
+    motion = sinusoid([0.0, 1.0], [1.0, 2.0], 1.0, 1.0, 0.013, phase=0.3)
+    times, corners = _with_corners(motion, motion.t)
+    turns = (np.array([0.5, 1.5]) * np.pi - 0.3) / (2 * np.pi)
+    assert times[corners] == pytest.approx(turns, abs=1e-9)
+    assert len(times) == len(motion.t) + 2
+
+
+def test_two_joints_that_turn_back_together_give_one_place():
+    s = np.linspace(0, 1, 8)
+    bend = (s - 0.4) ** 2
+    grid = _grid(cubic_spline(s, np.stack([s, bend, bend / 3, 0.7 * bend], 1)))
+    assert len(grid) == 9 and (np.diff(grid) > 1e-9).all()
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_a_jump_at_an_end_of_the_motion_is_not_within_it(end):
+    """The sample at the end has another acceleration than the motion next to it."""
+    t = np.linspace(0, 1, 5)
+    q, dq, ddq = t**2, 2 * t, np.full(5, 2.0)
+    ddq[0 if end == "first" else -1] = -3.0
+    motion = Trajectory(t=t, q=q[:, None], dq=dq[:, None], ddq=ddq[:, None])
+    jumps = pieces_of(motion).jumps
+    assert ((jumps > t[0]) & (jumps < t[-1])).all()
+    fine = np.linspace(0, 1, 41)
+    assert abs(motion.resample(fine).q[:, 0] - fine**2).max() < 1e-9
