@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.errors import ShapeError
 from kinetree.motion import Trajectory, sinusoid
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.limit_tables import cells
 from kinetree.motion.path import _grid, _with_corners
+from kinetree.motion.pieces import from_arrays
 from kinetree.motion.splines import cubic_spline
 
 
@@ -75,3 +77,16 @@ def test_a_jump_at_an_end_of_the_motion_is_not_within_it(end):
     assert ((jumps > t[0]) & (jumps < t[-1])).all()
     fine = np.linspace(0, 1, 41)
     assert abs(motion.resample(fine).q[:, 0] - fine**2).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("forces_tau", (3,)), ("forces_tau", (4, 2)), ("forces_tau", (3, 2))]
+)
+def test_forces_of_pieces_have_a_row_for_each_time(name, shape):
+    arrays = {"forces_t": np.arange(3.0), name: np.ones(shape)}
+    arrays |= {"pieces_t": np.arange(2.0), "pieces_c": np.zeros((3, 2, 2))}
+    if shape == (3, 2):
+        assert from_arrays(arrays).forces.tau.shape == shape
+        return
+    with pytest.raises(ShapeError, match=r"forces_tau has shape .*; expected \(3, \.\.\., n\)"):
+        from_arrays(arrays)

@@ -51,7 +51,7 @@ def test_batches_and_free_bases_go_into_npz(tmp_path):
     motion = Trajectory(t=range(4), q=q, dq=dq, ddq=dq, model=robot.model)
     motion.to_npz(tmp_path / "walk.npz")
     same(motion, read_npz(tmp_path / "walk.npz", robot))
-    with pytest.raises(InputError, match=r"need their robot: read_npz\(path, robot\)"):
+    with pytest.raises(InputError, match=r"need their robot: kt.motion.read_npz\(path, robot\)"):
         read_npz(tmp_path / "walk.npz")
     with pytest.raises(InputError, match=r"a CSV file takes one motion.*rollout"):
         motion.to_csv(tmp_path / "walk.csv")
