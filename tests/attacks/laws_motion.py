@@ -5,6 +5,7 @@ NumPy. Every law draws one small case.
 """
 
 import tempfile
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,11 @@ def law_samples_of_jumps_stay_within_their_range(rng: np.random.Generator) -> No
 
 
 def law_smooth_samples_follow_the_motion(rng: np.random.Generator) -> None:
-    """Sums of sines given as arrays: within h^6, h^5 and h^4 of their derivatives, all over."""
+    """Sums of sines given as arrays: within h^6, h^5 and h^4 of their derivatives, all over.
+
+    Where the acceleration is almost constant, a slight bend can be taken for a jump of its size;
+    what that may change is bounded by 1e-4 of the accelerations.
+    """
     n = int(rng.integers(1, 4))
     A, w, p = rng.uniform(0.2, 2, (3, n)), rng.uniform(0.5, 4, (3, n)), rng.uniform(0, 6, (3, n))
     h = rng.uniform(0.02, 0.25) / w.max()
@@ -262,6 +267,7 @@ def law_smooth_samples_follow_the_motion(rng: np.random.Generator) -> None:
     for k, (name, x) in enumerate(zip(NAMES, at(found.t), strict=True)):
         off = np.abs(getattr(found, name) - x).max()
         most = size * h ** (6 - k) / (46080, 1500, 100)[k] + 1e-13 / h**k
+        most += 1e-4 * np.abs(ddq).max() * h ** (2 - k)
         assert off <= most, (name, off, most, h)
 
 
@@ -286,7 +292,11 @@ def law_time_scales_and_shifts(rng: np.random.Generator) -> None:
     shift = rng.uniform(-100, 100)
     later = motion.Trajectory(t=plan.t + shift, q=plan.q, dq=plan.dq, ddq=plan.ddq)
     here = motion.Trajectory(t=plan.t, q=plan.q, dq=plan.dq, ddq=plan.ddq)
-    x, y = later.resample(np.clip(times + shift, later.t[0], later.t[-1])), here.resample(times)
+    with warnings.catch_warnings():
+        # a plan of three samples says less than its pieces do, and resampling says so
+        warnings.simplefilter("ignore", kt.errors.KinetreeWarning)
+        x = later.resample(np.clip(times + shift, later.t[0], later.t[-1]))
+        y = here.resample(times)
     off = np.abs(x.q - y.q).max()
     assert off <= 1e-10 * (1 + np.abs(plan.q).max() + np.abs(plan.dq).max()), off
 

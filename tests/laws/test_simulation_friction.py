@@ -129,3 +129,20 @@ def test_a_batch_varies_friction():
         expected = 2.0 * 1.5**2 / 2 / np.array([1.0, 3.0, 6.0])
         assert motion.q[-1, 1:, 0] == pytest.approx(expected[1:], abs=1e-5)
         assert motion.q[-1, 0, 0] == pytest.approx(2.25, abs=1e-5)
+
+
+@pytest.mark.parametrize("make", ["signal", "where"])
+def test_a_force_that_jumps_at_a_result_finds_its_mode_there(make):
+    """At t = 0.5, a time of a result, 9 N begin to pull on 3 N of friction and 2 kg."""
+    from kinetree.scalars import where
+
+    forces = {
+        "signal": kt.simulate.signal([0.0, 0.5], [[1.0], [9.0]]),
+        "where": lambda t: np.array([where(t >= 0.5, 9.0, 1.0)]),
+    }
+    motion = sledge().simulate([0.0], duration=1.0, tau=forces[make])
+    friction = motion.tau[:, 0] - 2.0 * motion.ddq[:, 0]
+    assert (abs(friction) <= 3.0 + 1e-8).all()
+    at = int(np.argmin(abs(motion.t - 0.5)))
+    assert motion.tau[at, 0] == 9.0 and motion.ddq[at, 0] == pytest.approx(3.0)
+    assert motion.dq[-1, 0] == pytest.approx(1.5, rel=1e-9)

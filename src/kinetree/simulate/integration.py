@@ -140,7 +140,7 @@ class Integration:
         good[at[~kept]] = False
         grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
         states, due = self.rollouts.normal(step.end), self.done[own].copy()
-        again = ends == step.until  # the rate jumps here and is computed anew
+        again = (ends == step.until) & (ends < self.outputs[-1])  # the rate jumps: it is made anew
         times = np.where(again, after[at], ends)
         cut = np.zeros(len(own), bool)
         shares = np.ones(len(own))
@@ -150,11 +150,14 @@ class Integration:
             if place is not None:
                 shares[i], states[i] = place
                 times[i] = step.t[i] + shares[i] * step.h[i]
-                cut[i] = again[i] = True
+                cut[i] = True
             if self.events:
                 self.note(row, int(i), polynomial, shares[i])
-        inside = np.where(cut, times, ends * (1 + 1e-15))
-        due[kept] = np.searchsorted(self.outputs, inside[kept], "right")
+        # a result at a break belongs to the step after it, with the forces and modes that follow
+        upto = np.searchsorted(self.outputs, np.where(cut, times, ends * (1 + 1e-15)), "right")
+        last = np.where(times == step.until, times * (1 - 1e-15), step.until)  # 0.1 + 0.2 is 0.3
+        upto = np.where(again & ~cut, np.searchsorted(self.outputs, last, "right"), upto)
+        due[kept] = np.maximum(upto, due)[kept]
         if self.seen is not None:
             parts = (own, step.t, step.h, step.until, due, step.x, self.rollouts.modes(own), cut)
             self.seen(*(x[kept] for x in parts))
@@ -175,9 +178,9 @@ class Integration:
         went = own[kept]
         self.t[went], self.x[went] = times[kept], states[kept]
         self.k[went] = step.rates[12][kept]
-        for i in np.flatnonzero(cut):
+        for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
             self.rollouts.settle(int(own[i]), float(times[i]), states[i])
-        moved = own[kept & (again | (states != step.end).any(-1))]
+        moved = own[kept & (cut | again | (states != step.end).any(-1))]
         if len(moved):
             self.k[moved] = self.rollouts.rate(self.t[moved], self.x[moved], moved)[0]
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
