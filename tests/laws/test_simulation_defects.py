@@ -133,3 +133,12 @@ def test_forces_that_jump_back_and_forth_end_with_a_word():
             [0.0], [1.0], duration=10.0, controller=lambda t, q, dq: -2.0 * sign(dq) + 0.0 * q
         )
     assert error.value.trajectory.t[-1] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "rk4"}], ids=["dop853", "rk4"])
+def test_a_duration_of_one_step_may_be_shorter_by_rounding(options):
+    motion = cart().simulate([0.0], [1.0], duration=2.0 - 1.95, dt=0.05, **options)
+    assert motion.t.tolist() == [0.0, 2.0 - 1.95]
+    assert motion.q[-1, 0] == pytest.approx(0.05)
+    with pytest.raises(ValueError, match="longer than the duration"):
+        cart().simulate([0.0], duration=0.0499, dt=0.05, **options)

@@ -162,7 +162,7 @@ def positive(value: Any, name: str, unit: str) -> float:
 def grid(duration: Any, dt: Any) -> Array:
     """Times 0, dt, 2 dt, ..., duration; the last step is shorter where dt does not divide it."""
     duration, dt = positive(duration, "duration", "s"), positive(dt, "dt", "s")
-    if dt > duration:
+    if dt > duration * (1 + 1e-9):  # 2.0 - 1.95 is a little less than 0.05
         raise InputError(
             f"dt is {dt:g} s, longer than the duration of {duration:g} s; expected less."
         )
