@@ -19,6 +19,7 @@ BROUGHT_BY = {
     "mujoco": "mujoco-core",
     "msgspec": "viser",
     "websockets": "viser",
+    "yaml": "pyyaml",
     "zstandard": "viser",
 }
 
