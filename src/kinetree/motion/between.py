@@ -122,7 +122,7 @@ class Samples:
         return found
 
     def _mixed(self, model: Model, t: Array, k: Array, before: Any) -> Motion:
-        """Joints of one degree of freedom as ever; the others along geodesics."""
+        """Motion in an interval: joints of several degrees of freedom move along geodesics."""
         share = column((t - self.t[k]) / (self.t[k + 1] - self.t[k]), self.dq.ndim)
         dq, ddq = (x[k] + (x[k + 1] - x[k]) * share for x in (self.dq, self.ddq))
         q = _geodesics(self, model, k, share.ravel())
