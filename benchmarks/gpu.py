@@ -59,7 +59,7 @@ ROLLOUT_CASES: dict[str, tuple[float | None, float | None]] = {
 def prepare(folder: Path) -> None:
     """Write the graph of each case, states, and what the CPU's kernels make of them."""
     from benchmarks import robots
-    from kinetree.compile import trace_quantity
+    from kinetree.kernels.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / COMMIT).write_text(commit())

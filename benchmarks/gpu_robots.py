@@ -42,7 +42,7 @@ WORKERS = 12
 def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """Name, model or the error that it met, and quantities."""
     import kinetree as kt
-    from kinetree.quantities import DERIVED, QUANTITIES
+    from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
     for name in kt.robots.__all__:
         every = name in ALL_OF
@@ -61,7 +61,7 @@ def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
 
 def prepare(folder: Path, models: Path | None) -> None:
     """Write a case for each quantity of each robot, and why some have none."""
-    from kinetree.compile import trace_quantity
+    from kinetree.kernels.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
     skipped = {}
@@ -93,7 +93,7 @@ def check_length(operations: int) -> None:
 def rollout(model: Any, seed: int) -> dict[str, np.ndarray]:
     """Runge and Kutta's steps from random states under forces that begin to move them gently."""
     from kinetree.algorithms import random
-    from kinetree.compile import compile_kernel
+    from kinetree.kernels.compile import compile_kernel
 
     rng = np.random.default_rng(seed)
     q0 = np.array([random(model, rng) for _ in range(ROLLOUTS)])

@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree import algorithms, spatial
 from kinetree.algorithms.inputs import zeros
-from kinetree.compile import QUANTITIES
+from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import WORLD, Model
 from robot_states import EPS, State, random_state, size
 

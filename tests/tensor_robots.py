@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import kinetree as kt
-from kinetree.compile import DERIVED, QUANTITIES
-from kinetree.free import free_values
+from kinetree.kernels.free import free_values
+from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
 NAMES = [*QUANTITIES, *DERIVED]
 FREE = ("mass", "com", "inertia", "gravity", "friction")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.records import (

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import total_mass
-from kinetree.counting import counted
+from kinetree.base.tables import counted, table
 from kinetree.description.records import Note, RobotDescription
 from kinetree.model import Joint, Model
-from kinetree.notebook import table
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from kinetree import algorithms, targets
+from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.inputs import frame_wrenches
-from kinetree.arrays import Array
-from kinetree.compiled import Compiled
+from kinetree.base.arrays import Array
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
+from kinetree.kernels import targets
+from kinetree.kernels.attribute import Compiled
+from kinetree.kernels.targets import Cpu, Cuda
 from kinetree.model import Model, build_model, model_of, reshape
-from kinetree.targets import Cpu, Cuda
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
@@ -129,8 +130,8 @@ class Robot:
         return algorithms.task_space(self.model, q, dq, **options)
 
     def task_space_derivatives(self, q: Any, dq: Any, **options: Any) -> "TaskSpaceDerivatives":
-        """Slopes of J, Lambda, eta, any leading axes; see `kinetree.task_kernels`."""
-        from kinetree.task_kernels import task_space_derivatives
+        """Slopes of J, Lambda, eta, any leading axes; see `kinetree.kernels.task_space`."""
+        from kinetree.kernels.task_space import task_space_derivatives
 
         return task_space_derivatives(self.model, q, dq, **options)
 

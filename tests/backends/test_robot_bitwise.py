@@ -6,7 +6,8 @@ import pytest
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
 from kinetree.backends import dispatch
-from kinetree.compile import QUANTITIES, compile_kernel
+from kinetree.kernels.compile import compile_kernel
+from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from kinetree import robots
-from kinetree.compile import trace_quantity
 from kinetree.compiler.text import text
+from kinetree.kernels.compile import trace_quantity
 
 FOLDER = Path(__file__).parent / "kernels"
 WIDE = np.finfo(np.longdouble).eps < np.finfo(float).eps

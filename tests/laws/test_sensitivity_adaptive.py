@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.drives import frictionless
 from kinetree.compiler.interpret import interpret
-from kinetree.free import free_values
+from kinetree.kernels.free import free_values
 from kinetree.simulate.dop853 import dense, take
 from kinetree.simulate.inputs import grid, read_setup
 from kinetree.simulate.progress import Progress

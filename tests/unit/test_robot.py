@@ -10,10 +10,10 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree import compile as compile_module
 from kinetree.backends.explain import ArgumentError
-from kinetree.compile import QUANTITIES
 from kinetree.errors import NameLookupError, ShapeError
+from kinetree.kernels import compile as compile_module
+from kinetree.kernels.quantities import QUANTITIES
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
 ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]

@@ -26,7 +26,7 @@ from kinetree.algorithms.inputs import (
     rates,
     zeros,
 )
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.spatial import ad

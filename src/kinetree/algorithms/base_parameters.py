@@ -22,11 +22,11 @@ from kinetree.algorithms.natural_units import NaturalUnits, natural_units, param
 from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
-from kinetree.notebook import table
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor")

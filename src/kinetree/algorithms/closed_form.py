@@ -27,7 +27,7 @@ from kinetree.algorithms.inputs import (
     zeros,
 )
 from kinetree.algorithms.recursion import Recursion, from_screw_form
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial import ad
 

@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.algorithms.drives import armature, armature_coriolis, turns_armature
 from kinetree.algorithms.inputs import columns, rates
 from kinetree.algorithms.jacobian import link_jacobian_rates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial import ad, skew
 from kinetree.spatial.twist import block

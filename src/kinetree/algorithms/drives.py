@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inputs import per_dof, per_link, rates, zeros
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointFriction, Model
 from kinetree.scalars import sign

@@ -10,10 +10,10 @@ from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.forward_kinematics import pose
 from kinetree.algorithms.jacobian import body_jacobian
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.notebook import table
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
 

@@ -8,7 +8,7 @@ from kinetree.algorithms.drives import armature
 from kinetree.algorithms.forward_kinematics import forward_kinematics
 from kinetree.algorithms.inputs import per_link, rates
 from kinetree.algorithms.jacobian import link_jacobians
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, inverse, translation

@@ -6,7 +6,7 @@ from kinetree.algorithms.factor import Factor, factor, solve
 from kinetree.algorithms.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.mass_matrix import mass_matrix, mass_matrix_by_inverse_dynamics
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.model.joint import rate_names
 

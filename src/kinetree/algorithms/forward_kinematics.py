@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inputs import coordinates, link_pose
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 
 

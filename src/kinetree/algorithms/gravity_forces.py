@@ -9,7 +9,7 @@ from kinetree.algorithms.forward_kinematics import forward_kinematics
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.jacobian import link_jacobians
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.spatial import cross
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, array, is_numeric
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model, joint_pose

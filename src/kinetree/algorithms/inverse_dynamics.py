@@ -9,7 +9,7 @@ from kinetree.algorithms.link_recursion import link_recursion
 from kinetree.algorithms.recursion import Recursion
 from kinetree.algorithms.screw_recursion import screw_recursion
 from kinetree.algorithms.space_recursion import space_recursion
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 

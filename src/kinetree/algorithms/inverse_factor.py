@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.factor import Factor, is_zero
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 Column = dict[int, Any]  # the entries that are not zero by structure, by their rows
 

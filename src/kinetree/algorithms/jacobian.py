@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.algorithms.forward_kinematics import pose
 from kinetree.algorithms.inputs import columns, coordinates, link_pose, rates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, ad, inverse
 

@@ -12,7 +12,7 @@ from kinetree.algorithms.drives import armature, frictionless
 from kinetree.algorithms.inputs import columns, coordinates, link_adjoints, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.jacobian import link_jacobians
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 
 

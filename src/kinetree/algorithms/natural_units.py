@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.parameters import JOINT, LINK
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import WORLD, Model
 

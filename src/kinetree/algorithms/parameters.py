@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.errors import ModelError
 from kinetree.model import JointFriction, Model
 from kinetree.spatial import skew

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.inputs import per_dof
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import number, table
 from kinetree.model import Model
-from kinetree.notebook import number, table
 from kinetree.spatial import cross
 
 

@@ -19,7 +19,7 @@ from kinetree.algorithms.inputs import columns, coordinates, per_link, rates, ze
 from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Model
 from kinetree.scalars import sign

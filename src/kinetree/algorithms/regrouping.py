@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.parameters import INDEX
-from kinetree.arrays import Array, known
+from kinetree.base.arrays import Array, known
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.spatial import cross

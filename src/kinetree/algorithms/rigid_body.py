@@ -3,7 +3,7 @@
 from typing import Any
 
 from kinetree.algorithms.factor import factor, solve
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.spatial import ad
 
 

@@ -17,10 +17,10 @@ from kinetree.algorithms.jacobian import (
     space_jacobian_rate,
 )
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.arrays import Array, array, scalar
+from kinetree.base.arrays import Array, array, scalar
+from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
-from kinetree.notebook import formulas, matrix
 
 JACOBIANS = {
     "body": (body_jacobian, body_jacobian_rate),

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms.articulated_bodies import Articulation, sweep
 from kinetree.algorithms.inputs import zeros
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, JointRotor, Model
 
 

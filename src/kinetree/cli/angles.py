@@ -6,7 +6,7 @@ a planar joint and angular rates. Lengths stay in m, quaternions are numbers, fo
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.joint import COORDINATES, RATES

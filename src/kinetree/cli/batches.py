@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.rows import Block, read_rows, with_zeros
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import Rows, csv_line, json_text, number_lines

@@ -2,8 +2,8 @@
 
 from cyclopts import App
 
+from kinetree.base.tables import counted
 from kinetree.cli.arguments import Json
-from kinetree.counting import counted
 
 app = App(name="cache", help="The compiled code that kinetree keeps on disk.")
 

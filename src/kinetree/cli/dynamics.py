@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.angles import factors
 from kinetree.cli.batches import Job, run_batch
 from kinetree.cli.quantities import function_of

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.cli.batches import opened
 from kinetree.cli.rows import read_rows, with_zeros
-from kinetree.counting import counted
 from kinetree.errors import InputError
 from kinetree.explain import Explanation
 from kinetree.model import Model

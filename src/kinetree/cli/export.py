@@ -49,7 +49,7 @@ def export(
     from kinetree.cli.show import print_json, print_text
     from kinetree.cli.waiting import waiting
     from kinetree.cli.writing import check_output
-    from kinetree.quantities import DERIVED, QUANTITIES
+    from kinetree.kernels.quantities import DERIVED, QUANTITIES
     from kinetree.write.code import export as write
 
     choose(quantity, (QUANTITIES | DERIVED), "quantity")

@@ -7,6 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from kinetree.base.extras import need
+from kinetree.base.tables import counted
 from kinetree.cli.angles import units
 from kinetree.cli.arguments import BasicReading
 from kinetree.cli.choices import find_robot
@@ -14,9 +16,7 @@ from kinetree.cli.show import console, print_json, table
 from kinetree.cli.trajectories import as_file
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
-from kinetree.counting import counted
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.identify import Identification, identify, read_recording
 
 PAGES = (".html", ".htm")

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kinetree.base.tables import counted
 from kinetree.cli.angles import names
 from kinetree.cli.choices import nearest
-from kinetree.counting import counted
 from kinetree.errors import ParseError
 from kinetree.model import Model
 from kinetree.motion.columns import QUANTITIES

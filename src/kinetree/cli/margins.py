@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.show import console, number, table
 from kinetree.motion.bounds import bounds_of, with_limits
 from kinetree.motion.limit_report import MOST_VIOLATIONS, LimitReport, Violation

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
+from kinetree.base.tables import counted
 from kinetree.cli.angles import factors, names, units
 from kinetree.cli.control import Control
 from kinetree.cli.show import console, number, print_json, say, table
@@ -15,9 +17,7 @@ from kinetree.cli.vectors import vector
 from kinetree.cli.waiting import compiling, waiting
 from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
-from kinetree.counting import counted
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.robot import Robot
 from kinetree.simulate.signal import signal
 from kinetree.simulate.trajectory import Trajectory

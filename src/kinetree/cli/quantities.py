@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.waiting import compiling, waiting
 from kinetree.model import Model
 from kinetree.robot import Robot

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import total_mass
+from kinetree.base.tables import counted
 from kinetree.cli.show import console, number, table
-from kinetree.counting import counted
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, Model

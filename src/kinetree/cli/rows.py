@@ -8,11 +8,11 @@ from typing import BinaryIO
 import numpy as np
 
 from kinetree.algorithms.inputs import coordinates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.cli.angles import factors
 from kinetree.cli.layouts import Layout, make_layout
 from kinetree.cli.lines import line_blocks
-from kinetree.counting import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model

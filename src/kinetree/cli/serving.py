@@ -7,11 +7,11 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kinetree.base.extras import need
 from kinetree.cli.arguments import BasicReading
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.show import print_json
 from kinetree.cli.waiting import waiting
-from kinetree.extras import need
 
 if TYPE_CHECKING:
     from kinetree.views.workbench.view import Workbench

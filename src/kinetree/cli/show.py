@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.writing import check_output, json_text
 
 DIGITS = 6

@@ -12,12 +12,12 @@ import numpy as np
 from rich.console import Console
 
 from kinetree import algorithms
-from kinetree.arrays import Array
 from kinetree.backends.threads import threads
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.cli.peer_calls import first_line, peer_calls
 from kinetree.cli.show import console, table
-from kinetree.compile import compile_kernel
-from kinetree.counting import counted
+from kinetree.kernels.compile import compile_kernel
 from kinetree.robot import Robot
 
 QUANTITIES = {

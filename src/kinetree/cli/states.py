@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.angles import factors, names, units
 from kinetree.cli.show import console, number, table
 from kinetree.cli.vectors import vector

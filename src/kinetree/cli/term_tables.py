@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.angles import units
 from kinetree.cli.quantities import function_of
 from kinetree.cli.show import console, matrix_tables, number, table

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.cli.angles import factors
 from kinetree.cli.batches import opened
 from kinetree.cli.rows import read_rows

@@ -8,10 +8,10 @@ import numpy as np
 
 from kinetree.algorithms import neutral
 from kinetree.algorithms.inputs import coordinates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.cli.angles import factors, names
 from kinetree.cli.choices import nearest
-from kinetree.counting import counted
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 

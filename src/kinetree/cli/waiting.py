@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.model import Model
 
 PATIENCE = 0.5  # s before anything is said

@@ -18,7 +18,7 @@ from kinetree.algorithms.lean.coriolis_matrix import coriolis_matrix
 from kinetree.algorithms.lean.mass_matrix import mass_matrix
 from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
 from kinetree.algorithms.lean.reference_dynamics import numbers_of, reference_forces
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import model_of
 from kinetree.controllers.reference import Following, gain, motion, position_error
 from kinetree.errors import InputError

@@ -12,7 +12,7 @@ from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
 from kinetree.algorithms.lean.model import LeanModel, lean_model
-from kinetree.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, is_numeric
 from kinetree.model import Model
 
 

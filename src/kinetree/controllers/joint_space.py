@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import gravity_forces, inverse_dynamics, model_of
 from kinetree.controllers.reference import Following, errors, gain
 from kinetree.errors import InputError

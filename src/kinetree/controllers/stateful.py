@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.simulate.controller import Given

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compilable import check_model
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.controllers.dynamics import model_of
+from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.simulate.controller import as_controller
 from kinetree.simulate.feed import Feed

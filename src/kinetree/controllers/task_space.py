@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.algorithms.factor import factor, solve
 from kinetree.algorithms.forward_kinematics import pose
 from kinetree.algorithms.jacobian import body_jacobian, body_jacobian_rate
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import (
     inverse_dynamics,
     mass_matrix_factor,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.convert.joints import JointOrder
 from kinetree.convert.libraries import Library
 from kinetree.description.joints import FREE, SPHERICAL

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def _same(x: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.description.options import JointOptions, link_bodies, link_names, per_joint
 from kinetree.description.records import RobotDescription

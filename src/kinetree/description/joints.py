@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, known, scalar, unit
+from kinetree.base.arrays import Array, array, known, scalar, unit
 from kinetree.errors import ModelError
 from kinetree.spatial.twist import screw
 

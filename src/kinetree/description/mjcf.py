@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os import PathLike
 
-from kinetree.arrays import array
+from kinetree.base.arrays import array
 from kinetree.description.mjcf_checks import check_keyframes, check_nodes
 from kinetree.description.mjcf_compile import Compiled, import_mujoco
 from kinetree.description.mjcf_drives import disabled

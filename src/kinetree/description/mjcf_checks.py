@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.description.mjcf_nodes import Node, document_name, documents, with_ancestors
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.description.mjcf_checks import owner
 from kinetree.description.mjcf_nodes import Node, document_name, documents, with_ancestors, write
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError
-from kinetree.extras import need
 
 _LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process
 

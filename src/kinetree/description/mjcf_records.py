@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.description.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL, joint_screw
 from kinetree.description.mjcf_compile import Compiled
 from kinetree.description.mjcf_drives import Drive, joint_drives

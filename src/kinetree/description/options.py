@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from kinetree.arrays import array
-from kinetree.counting import counted
+from kinetree.base.arrays import array
+from kinetree.base.tables import counted
 from kinetree.description.records import Body, Friction, Limits, LinkDescription, Rotor
 from kinetree.errors import InputError, ShapeError
 

@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.description.records import Note
 from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.xml import parse_xml

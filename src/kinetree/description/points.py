@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.arrays import array, unit
+from kinetree.base.arrays import array, unit
 from kinetree.description.joints import REVOLUTE, SCREW_TYPES, joint_screw
 from kinetree.description.options import JointOptions, per_joint
 from kinetree.description.records import Body, RobotDescription

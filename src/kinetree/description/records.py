@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known, scalar
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, known, scalar
+from kinetree.base.tables import counted
 from kinetree.errors import InputError
 
 

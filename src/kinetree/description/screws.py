@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.arrays import Array, array, known
+from kinetree.base.arrays import Array, array, known
 from kinetree.description.joints import joint_type
 from kinetree.description.options import JointOptions, joint_options, link_names
 from kinetree.description.records import (

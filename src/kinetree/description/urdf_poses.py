@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.records import FrameDescription
 from kinetree.description.urdf_findings import Findings
 from kinetree.description.urdf_values import fault, name_of, numbers, show

@@ -4,9 +4,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.description.source import decode, read_bytes
 from kinetree.description.xacro_values import Evaluator, ExpressionError, bounded
-from kinetree.extras import need
 
 UNITS = {  # factor of the base unit: rad, m
     "radians": 1.0,

@@ -4,7 +4,7 @@ import numpy as np
 
 from kinetree.algorithms.closed_form import closed_form, column
 from kinetree.algorithms.inputs import Motion, link_adjoints, zeros
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.explain.parts import Parts
 from kinetree.model import WORLD, Model
 

@@ -9,7 +9,7 @@ from kinetree.algorithms.drives import turns_armature
 from kinetree.algorithms.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector
 from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.algorithms.recursion import Recursion
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.explain.closed import closed_parts
 from kinetree.explain.parts import Parts, drive_parts, pose_parts, total
 from kinetree.explain.record import Explanation, LinkSteps, Part, Term

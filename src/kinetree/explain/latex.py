@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinetree.arrays import known
+from kinetree.base.arrays import known
 from kinetree.explain.numbers import expression, latex_expression
 from kinetree.explain.page import Row, Section, idle_causes, page_title, sheets
 from kinetree.explain.record import Explanation

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known
+from kinetree.base.arrays import Array, known
 from kinetree.scalars import home
 
 DIGITS = 5  # of the largest number of a column or of a group of columns

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array, known
+from kinetree.base.arrays import Array, known
 from kinetree.explain.numbers import column_cells, is_listed
 from kinetree.explain.record import Explanation, LinkSteps, Term
 from kinetree.explain.torque import Torque

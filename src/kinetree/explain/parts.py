@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.algorithms.drives import armature, armature_turning, friction_force, turns_armature
 from kinetree.algorithms.inputs import Motion
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model, joint_pose
 
 Parts = dict[str, list[dict[str, Array]]]  # symbol -> for each link -> part -> value

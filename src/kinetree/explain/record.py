@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.recursion import Recursion
-from kinetree.arrays import Array, is_numeric
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.tables import counted
 from kinetree.explain.lookup import find
 from kinetree.explain.torque import Torque
 from kinetree.model import Model

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algorithms.drives import rotor_moments
 from kinetree.algorithms.inputs import Motion, link_adjoints, zeros
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.explain.parts import Parts, child, total
 from kinetree.model import WORLD, Model
 from kinetree.spatial import ad

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, is_numeric
 
 if TYPE_CHECKING:
     from kinetree.explain.record import Explanation

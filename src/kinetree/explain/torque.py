@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algorithms.drives import friction_forces, frictionless
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.inverse_dynamics import newton_euler
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.explain.lookup import find
 from kinetree.model import Model

@@ -11,7 +11,7 @@ from kinetree.algorithms.base_parameters import (
     independent_columns,
     lively_state,
 )
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.identify.least_squares import WORST
 from kinetree.identify.unknowns import Unknowns

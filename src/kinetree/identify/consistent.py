@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.identify.least_squares import triangle
 from kinetree.identify.physical import body, coordinates, definite, prior_rows
 from kinetree.identify.unknowns import Unknowns

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import Unknowns, unknowns

@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 
 ORDER = 4

@@ -9,7 +9,8 @@ from warnings import warn
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.base import Base, find_base, told, told_apart
 from kinetree.identify.consistent import Estimate, consistent
@@ -19,7 +20,6 @@ from kinetree.identify.least_squares import METHODS, Fit, fit
 from kinetree.identify.readings import check_readings
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns, unknowns
-from kinetree.notebook import table
 from kinetree.robot import Robot
 
 CHECKED = 50  # samples at which a result is computed once more

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.suspicions import listing

@@ -6,7 +6,8 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import Base, told
 from kinetree.identify.consistent import descend, unknowns_at
@@ -21,7 +22,6 @@ from kinetree.identify.physical import (
 )
 from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
-from kinetree.notebook import table
 from kinetree.robot import Robot
 
 WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.extras import need
+from kinetree.base.extras import need
 from kinetree.identify.identify import Identification
 
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"

@@ -4,7 +4,7 @@ import numpy as np
 
 from kinetree.algorithms import difference
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify.suspicions import DEGREE, least_motion
 from kinetree.model import Model

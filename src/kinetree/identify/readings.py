@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE
 from kinetree.identify.suspicions import listing
 from kinetree.motion.bounds import bounds_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, positions

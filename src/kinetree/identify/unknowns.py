@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.algorithms import parameter_list, parameters
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import with_parameters
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
 from kinetree.identify.suspicions import least_motion

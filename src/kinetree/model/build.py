@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, is_numeric
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.tables import counted
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
     Friction,

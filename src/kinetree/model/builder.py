@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.description.joints import joint_screw
 from kinetree.description.records import (
     Body,

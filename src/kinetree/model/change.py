@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.description.records import Friction
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.drives import joint_friction

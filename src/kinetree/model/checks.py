@@ -5,7 +5,7 @@ from math import isnan
 from numbers import Real
 from typing import Any
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.records import (
     Friction,
     JointDescription,

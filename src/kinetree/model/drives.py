@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known, scalar, unit
+from kinetree.base.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
 from kinetree.description.records import Friction, JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, frozen, known
+from kinetree.base.arrays import Array, frozen, known
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.spatial.se3 import exp_se3, pose

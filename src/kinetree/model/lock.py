@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, known, length, scalar
+from kinetree.base.arrays import Array, array, known, length, scalar
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note
 from kinetree.errors import InputError, ModelError

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, frozen
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, frozen
+from kinetree.base.tables import counted
 from kinetree.description.records import Friction, Note
 from kinetree.errors import NameLookupError
 from kinetree.model.joint import Joint, coordinate_names, rate_names

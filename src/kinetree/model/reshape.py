@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.records import JointDescription, Note, RobotDescription
 from kinetree.errors import ModelError, NameLookupError
 from kinetree.model.attach import attach

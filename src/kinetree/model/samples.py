@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.records import Friction, Limits, Mimic, Rotor
 from kinetree.model.builder import Builder
 from kinetree.model.model import Model

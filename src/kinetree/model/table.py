@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted, number, table
 from kinetree.model.joint import Joint
 from kinetree.model.model import Model
-from kinetree.notebook import number, table
 
 
 def model_table(model: Model) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.extras import need
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
 from kinetree.model import WORLD, Model
 from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.inputs import positive, sample_times

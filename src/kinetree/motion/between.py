@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.motion.hermite import evaluate, quintic_coefficients

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.errors import ParseError
 from kinetree.motion.columns import QUANTITIES, columns_of, from_columns
 from kinetree.simulate.trajectory import Trajectory

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kinetree.extras import need
+from kinetree.base.extras import need
 from kinetree.motion.columns import columns_of
 from kinetree.simulate.trajectory import Trajectory
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.motion.dynamics import Dynamics
 from kinetree.motion.path import Path
 from kinetree.motion.phase_plane import Rows

@@ -3,9 +3,10 @@
 from functools import lru_cache
 from typing import Any, Protocol
 
-from kinetree.compile import QUANTITIES, compile_kernel
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError
+from kinetree.kernels.compile import compile_kernel
+from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import HasModel, Model, model_of
 from kinetree.simulate.trajectory import Trajectory
 

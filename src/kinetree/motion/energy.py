@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.splines import cubic_spline
-from kinetree.notebook import table
 from kinetree.simulate.trajectory import Trajectory
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds
 from kinetree.motion.demands import Knots, friction_near, knots_of, rows_of

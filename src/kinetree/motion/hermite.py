@@ -5,7 +5,7 @@ Coefficients are listed from the constant upward; t counts from the left end.
 
 from typing import Any
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def cubic_coefficients(h: Any, x0: Any, v0: Any, x1: Any, v1: Any) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, array
+from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.between import Samples

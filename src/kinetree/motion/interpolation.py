@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
+from kinetree.base.arrays import Array, array
 from kinetree.errors import InputError, warn
 from kinetree.motion.between import Forces, Motion, Samples, put, screw_columns
 from kinetree.motion.inputs import sample_times

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inputs import coordinates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of, positions
 from kinetree.spatial.se3 import check_pose, inverse, log_se3

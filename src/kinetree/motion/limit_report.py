@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.errors import KinetreeError, NameLookupError
 from kinetree.motion.scaling import UniformScaling
 

@@ -3,8 +3,8 @@
 from math import isfinite, isnan
 from typing import Any
 
+from kinetree.base.tables import table
 from kinetree.motion.limit_report import JointLoad, LimitReport
-from kinetree.notebook import table
 
 # what a column belongs to, and its heading; "used" is the share of the limit at the peak
 COLUMNS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of, with_limits
 from kinetree.motion.dynamics import check_single, robot_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.motion.bounds import Bounds, positions
 from kinetree.motion.dynamics import Dynamics
 from kinetree.motion.interpolation import pieces_of

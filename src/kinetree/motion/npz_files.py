@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.columns import QUANTITIES

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.motion.bounds import Bounds
 from kinetree.motion.energy import energy_balance, joint_forces
 from kinetree.motion.limit_report import LimitReport

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.hermite import cubic_coefficients, evaluate
 from kinetree.motion.interpolation import motion_at

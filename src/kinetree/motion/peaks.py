@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 # relative change of second differences over two samples: a sine has less than SMOOTH with 35
 # samples a period, and more than KINK with 15

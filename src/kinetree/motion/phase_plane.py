@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 FLAT = 1e-13  # of the largest entry: a row that does not depend on u
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.between import Forces, Motion, Samples, column, located
 from kinetree.motion.hermite import evaluate

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.base.extras import need
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, with_limits
 from kinetree.motion.dynamics import robot_of

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.motion.path import Path
 
 # places in every interval where forces and speeds are looked at; friction may change at its ends

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.motion.bounds import Bounds
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.inputs import positive

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array, array
+from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.dynamics import check_screws
 from kinetree.motion.hermite import cubic_coefficients, evaluate

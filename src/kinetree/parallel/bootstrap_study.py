@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
 from kinetree.model import Model
 from kinetree.parallel.philox import words

@@ -6,7 +6,7 @@ The user's own cluster is used by giving its client as the executor of a study.
 from concurrent.futures import Future
 from typing import Any
 
-from kinetree.extras import need
+from kinetree.base.extras import need
 from kinetree.parallel.work import run_chunk
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.compile import compile_kernel
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.kernels.compile import compile_kernel
 from kinetree.model import Model
 from kinetree.motion.bounds import bounds_of, with_limits
 from kinetree.parallel.columns import AXES

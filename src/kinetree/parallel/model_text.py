@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.compilable import check_model
+from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError, ParseError
+from kinetree.kernels.compile import check_model
 from kinetree.model import Frame, Joint, JointFriction, JointRotor, Model
 from kinetree.model.joint import RATES
 from kinetree.parallel.reader import Reader

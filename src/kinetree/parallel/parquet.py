@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.parallel.sinks import NpySink, meta_of
 
 GROUP = 1 << 16  # rows

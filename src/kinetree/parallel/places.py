@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Joint, Model
 from kinetree.parallel.philox import normals, uniforms

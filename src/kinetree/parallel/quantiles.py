@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def column_quantiles(x: Array, share: Array) -> Array:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.errors import KinetreeError
-from kinetree.extras import need
 from kinetree.parallel.work import run_chunk
 
 # Ray replaces 127.0.0.1 by the machine's address and listens on every interface, unless it is told

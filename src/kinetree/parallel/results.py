@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError
 from kinetree.parallel.quantiles import column_quantiles, described
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta

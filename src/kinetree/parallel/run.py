@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.threads import threads
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel.engines import make_engine
 from kinetree.parallel.locks import locked

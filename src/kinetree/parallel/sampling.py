@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.lean.integrate import integrate
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, ShapeError
-from kinetree.free import free_ports, free_values
+from kinetree.kernels.free import free_ports, free_values
 from kinetree.model import Model
 from kinetree.parallel.columns import argument_columns
 from kinetree.parallel.draws import Anywhere, Choice, Grid, Normal, Spread, Uniform

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 
 PARTIAL = ".partial"

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.compile import compile_kernel
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.free import free_ports
+from kinetree.kernels.compile import compile_kernel
+from kinetree.kernels.free import free_ports
+from kinetree.kernels.quantities import find_quantity
 from kinetree.model import Model
 from kinetree.parallel.columns import result_columns
 from kinetree.parallel.sampling import Arguments
-from kinetree.quantities import find_quantity
 
 
 class SweepStudy:

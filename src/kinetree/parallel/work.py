@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.threads import threads
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.parallel.bootstrap_study import BootstrapStudy

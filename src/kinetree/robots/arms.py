@@ -4,7 +4,7 @@ from math import pi
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description import Limits
 from kinetree.model import Builder
 from kinetree.robot import Robot

@@ -5,7 +5,7 @@ from math import radians
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description import Limits
 from kinetree.model import Builder
 from kinetree.robot import Robot

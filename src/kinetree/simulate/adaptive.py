@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.simulate.events import read_events

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.dop853_table import E3, E5, STAGES, A, B, C, D
 
 # (t, x, ends) -> dx/dt; `ends` says that t is the end of a step, and not the beginning of one

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.integrators import ADAPTIVE
 from kinetree.simulate.loop import Outcome
 from kinetree.simulate.watch import SimulationError, Violation

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, read_only
+from kinetree.base.arrays import Array, read_only
 from kinetree.errors import InputError
 
 

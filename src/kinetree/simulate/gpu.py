@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.cuda.kernel import device_of
 from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.backends.cuda.toolkit import require_device
+from kinetree.base.arrays import Array
 from kinetree.compiler.stepping import NEVER, Run
 from kinetree.errors import CompileError
 from kinetree.model import Model

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.cuda.toolkit import require_device
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.simulate.ending import conclude, hold_lost, recorded
 from kinetree.simulate.gpu_inputs import Given

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.free import free_ports
+from kinetree.kernels.free import free_ports
 from kinetree.model import Model
 from kinetree.simulate.controller import Controller, as_controller
 from kinetree.simulate.feed import Feed, Sampled

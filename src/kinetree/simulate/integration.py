@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.dop853 import Dense, Step, dense, error, factor, first_length, take
 from kinetree.simulate.events import Event, Occurrence, measure
 from kinetree.simulate.rollouts import Rollouts

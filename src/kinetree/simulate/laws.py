@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, read_only
+from kinetree.base.arrays import Array, read_only
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, warn
-from kinetree.free import free_ports, with_free
+from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.simulate.controller import Controller
 from kinetree.simulate.feed import Feed

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.rollout import Rollout
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.dop853 import Dense, Slope
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.roots import close, crossings, samples

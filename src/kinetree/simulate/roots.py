@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 DEGREE = 16
 RESOLVED = 1e-7  # of the largest coefficient: where the last ones must be

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.compilable import check_model
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.simulate.inputs import Setup, grid, positive, read_setup
 from kinetree.simulate.integrators import ADAPTIVE, Method, find_method

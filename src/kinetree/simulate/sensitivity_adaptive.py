@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.adaptive import AdaptiveSteps
 from kinetree.simulate.dop853 import Slope, dense, take
 from kinetree.simulate.inputs import Setup

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.simulate.sensitivity_inputs import Input
 
 

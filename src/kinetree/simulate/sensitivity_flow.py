@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import with_parameters
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import jvp

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.interpret import interpret

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import parameter_list
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.free import FREE, free_values
+from kinetree.kernels.free import FREE, free_values
 from kinetree.model import Model
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.signal import Signal, sample_signal

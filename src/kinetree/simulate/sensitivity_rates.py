@@ -15,9 +15,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compile import compile_derivative, compile_kernel
+from kinetree.base.arrays import Array
+from kinetree.kernels.compile import compile_derivative, compile_kernel
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.sensitivity_forces import ForceChanges
 from kinetree.simulate.sensitivity_inputs import PARAMETERS, STATE, Input

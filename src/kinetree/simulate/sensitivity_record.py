@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.simulate.sensitivity_chain import Chain, Inside

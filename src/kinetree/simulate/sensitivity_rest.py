@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.sensitivity_inputs import PARAMETERS, Input

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.simulate.inputs import Setup
 from kinetree.simulate.loop import FixedSteps, with_stop

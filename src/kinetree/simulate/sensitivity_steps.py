@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.derivatives.linearize import discretize, turning
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import jvp

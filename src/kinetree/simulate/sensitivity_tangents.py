@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace

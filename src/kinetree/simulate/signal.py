@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.feed import Sampled
 from kinetree.simulate.gpu_values import beside, on_cpu, own

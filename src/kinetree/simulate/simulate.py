@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.compilable import check_model
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.simulate.adaptive import AdaptiveSteps
 from kinetree.simulate.ending import conclude, hold_lost, recorded

@@ -16,7 +16,7 @@ from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import step
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.scalars import absolute
 from kinetree.simulate.stiction import dry_friction, rubbing, slip, solve_in, without_dry_friction

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.feed import Sampled

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.lean.integrate import integrate, inverse_rate
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.scalars import absolute, where
 

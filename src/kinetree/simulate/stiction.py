@@ -26,7 +26,7 @@ from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite, forward_dynamics
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import step
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.scalars import absolute, sign, where
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.interpret import FLOATS
 

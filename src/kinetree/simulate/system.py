@@ -19,13 +19,13 @@ import numpy as np
 
 from kinetree.algorithms.lean.mass_matrix import forward_dynamics
 from kinetree.algorithms.lean.model import lean_model
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
-from kinetree.quantities import check_inertia
 from kinetree.simulate.feed import Feed
 from kinetree.simulate.laws import Actors
 from kinetree.simulate.sliding import accelerations_in_mode

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, table
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.notebook import table
 
 if TYPE_CHECKING:
     from kinetree.motion.pieces import Pieces

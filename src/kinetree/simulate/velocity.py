@@ -6,7 +6,7 @@ after each step quaternions are brought back to length 1.
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model
 from kinetree.scalars import cos, sin

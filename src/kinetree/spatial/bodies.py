@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def box(m: Any, x: Any, y: Any, z: Any) -> Array:

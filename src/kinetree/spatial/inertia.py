@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, known, scalar
+from kinetree.base.arrays import Array, array, known, scalar
 from kinetree.errors import InertiaError
 from kinetree.spatial.se3 import Ad
 from kinetree.spatial.so3 import skew, unskew

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, known, length
+from kinetree.base.arrays import Array, array, known, length
 from kinetree.errors import InputError
 from kinetree.scalars import cos, sin
 from kinetree.spatial.so3 import check_rotation, cross, is_tiny, log_so3, rotation, skew

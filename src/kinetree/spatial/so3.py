@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric, known, length
+from kinetree.base.arrays import Array, array, is_numeric, known, length
 from kinetree.errors import InputError
 from kinetree.scalars import atan2, cos, sin
 

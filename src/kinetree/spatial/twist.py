@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, array, is_numeric, known, length, scalar, unit
+from kinetree.base.arrays import Array, array, is_numeric, known, length, scalar, unit
 from kinetree.errors import InputError
 from kinetree.spatial.so3 import cross, skew
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array, known
+from kinetree.base.arrays import Array, known
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
 

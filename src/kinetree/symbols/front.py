@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kinetree.base.extras import need
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.model import model_of
 
 if TYPE_CHECKING:

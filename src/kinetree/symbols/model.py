@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import REVOLUTE
 from kinetree.description.records import Note
 from kinetree.model import Frame, Joint, JointFriction, Model

@@ -8,10 +8,10 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.inputs import zeros
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import table as html_table
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import Model
-from kinetree.notebook import table as html_table
 from kinetree.symbols.angles import register_angles
 from kinetree.symbols.model import exact_model, polynomial_model, weightless
 from kinetree.symbols.names import joint_symbols, model_symbols, weights

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
 from kinetree.symbols.division import divide
 from kinetree.symbols.present import Presenter, common_powers, without_minus

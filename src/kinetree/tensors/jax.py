@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.dispatch import Dispatch
+from kinetree.base.extras import need
 from kinetree.errors import InputError
-from kinetree.extras import need
 from kinetree.tensors.arguments import (
     NUMBERS,
     check_call,

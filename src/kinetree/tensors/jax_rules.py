@@ -9,8 +9,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.compiler.graph import Port
-from kinetree.extras import need
 from kinetree.tensors.operation import Operation
 from kinetree.tensors.xla_targets import PLATFORMS, target
 

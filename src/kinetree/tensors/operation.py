@@ -13,12 +13,12 @@ from typing import Any
 from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.dispatch import Dispatch
 from kinetree.backends.kernel import Kernel
+from kinetree.base.extras import need
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.products import jvp, vjp
 from kinetree.compiler.store import StoredGraph, encode
-from kinetree.extras import need
-from kinetree.traced import kept_graph
+from kinetree.kernels.stored import kept_graph
 
 Wrt = tuple[int, ...]  # numbers of inputs, in rising order
 

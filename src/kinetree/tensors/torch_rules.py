@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.base.extras import need
 from kinetree.compiler.graph import Port
-from kinetree.extras import need
 from kinetree.tensors.cupy import on_stream, view
 from kinetree.tensors.operation import Operation
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.errors import CompileError
-from kinetree.extras import need
 
 METADATA = 1  # the extension that asks for the version
 INTERNAL = 13  # XLA's code for an error that is nobody's input

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.kernel import has_llvm
-from kinetree.extras import need
+from kinetree.base.extras import need
 from kinetree.tensors import xla_frame
 from kinetree.tensors.cupy import on_stream, view
 from kinetree.tensors.operation import Operation

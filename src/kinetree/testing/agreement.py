@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kinetree import algorithms
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.testing.case import Case, size
 from kinetree.testing.check import Check, Measured, NotApplicable, inverting, rounding
 

@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from kinetree.arrays import is_numeric
+from kinetree.base.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.numbers import numbers_of
 from kinetree.robot import Robot

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.inputs import per_link
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.spatial import skew

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted, table
 from kinetree.errors import KinetreeError, NameLookupError
-from kinetree.notebook import table
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 

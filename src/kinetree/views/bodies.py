@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.spatial.se3 import pose

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms import forward_kinematics
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.model import WORLD, Model
 from kinetree.views.parts import Parts

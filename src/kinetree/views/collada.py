@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.xml import Bounds, Element, parse_xml
 from kinetree.errors import ParseError
 from kinetree.spatial.se3 import pose

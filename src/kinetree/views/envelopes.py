@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of

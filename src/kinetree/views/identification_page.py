@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.report import (

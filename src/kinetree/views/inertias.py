@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.se3 import pose

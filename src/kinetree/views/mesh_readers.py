@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import ParseError
 from kinetree.views.collada import read_collada
 from kinetree.views.shapes import TriangleMesh

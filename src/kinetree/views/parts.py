@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
 from kinetree.views.simplify import simplify

@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from kinetree.algorithms import total_mass
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, number

@@ -7,7 +7,7 @@ from math import isfinite, pi
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 

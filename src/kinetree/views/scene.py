@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import forward_kinematics, neutral
-from kinetree.arrays import Array, known
+from kinetree.base.arrays import Array, known
 from kinetree.errors import InputError, ParseError
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import body_shapes, joint_shapes, link_points

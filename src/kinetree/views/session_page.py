@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
-from kinetree.counting import counted
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model

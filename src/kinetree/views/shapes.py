@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.shapes import TriangleMesh
 
 TRIALS = 9  # halvings of the interval, of logarithms, that the cell size is sought in

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.shapes import BODY, Colour, TriangleMesh
 
 

@@ -2,7 +2,7 @@
 
 from math import atan2, cos, hypot, sin
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def roll_pitch_yaw(R: Array) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.arrays import known
+from kinetree.base.arrays import known
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model
 from kinetree.model.numbers import numbers_of, strangest

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.errors import ModelError
 from kinetree.model import Model

@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PLANAR, PRISMATIC, REVOLUTE
 from kinetree.description.urdf_limits import NO_LIMIT
 from kinetree.errors import InputError, ModelError

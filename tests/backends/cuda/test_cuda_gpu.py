@@ -7,11 +7,10 @@ from cuda_harness import states
 import kinetree as kt
 from kinetree.backends import cache
 from kinetree.backends.cuda import CudaKernel, toolkit
-from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
-from kinetree.cuda import cuda_kernel
 from kinetree.errors import InputError, KinetreeError, ShapeError
+from kinetree.kernels.compile import cuda_kernel, trace_quantity
 
 DTYPES = ("float32", "float64")
 EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}

@@ -7,8 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.backends.cuda.launch import best_block, most_warps
-from kinetree.cuda import cuda_kernel
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
+from kinetree.kernels.compile import cuda_kernel
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.compile import trace_quantity
 from kinetree.compiler.store import encode
 from kinetree.errors import KinetreeError, ModelError, ParseError
+from kinetree.kernels.compile import trace_quantity
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.parallel import model_text, read_model_text
 

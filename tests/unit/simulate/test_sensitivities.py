@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
-from kinetree.free import free_values
+from kinetree.kernels.free import free_values
 from kinetree.scalars import cos, sin
 from kinetree.simulate import SimulationError, signal
 

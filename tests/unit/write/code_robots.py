@@ -12,7 +12,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.compiler.graph import Graph
-from kinetree.free import FREE, free_values
+from kinetree.kernels.free import FREE, free_values
 from kinetree.model.samples import ALL_TYPES, random_model
 
 FILES = {

@@ -10,8 +10,8 @@ import pytest
 from code_robots import arguments, full_robot, real_robot
 
 import kinetree as kt
-from kinetree.compile import compile_kernel
 from kinetree.compiler.graph import Graph
+from kinetree.kernels.compile import compile_kernel
 from kinetree.write.code import export
 from kinetree.write.code.program import DTYPES
 

@@ -8,7 +8,7 @@ import pytest
 from code_robots import arguments, full_robot, real_robot
 
 import kinetree as kt
-from kinetree.compile import compile_kernel
+from kinetree.kernels.compile import compile_kernel
 from kinetree.write.code import export
 
 # products are not fused there and sines come from elsewhere: a rounding more for each of the

@@ -10,8 +10,9 @@ import pytest
 from code_robots import full_robot, real_robot
 
 import kinetree as kt
-from kinetree.compile import DERIVED, QUANTITIES, trace_quantity
 from kinetree.errors import InputError, KinetreeError, NameLookupError
+from kinetree.kernels.compile import trace_quantity
+from kinetree.kernels.quantities import DERIVED, QUANTITIES
 from kinetree.write.code import LANGUAGES, export
 from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, plain, reserved
 

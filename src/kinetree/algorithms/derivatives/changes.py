@@ -22,7 +22,7 @@ from kinetree.algorithms.derivatives.motion import LinkMotion
 from kinetree.algorithms.lean.coriolis_matrix import Spread
 from kinetree.algorithms.lean.mass_matrix import momentum
 from kinetree.algorithms.lean.model import Moments
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.spatial import cross
 
 

@@ -25,7 +25,7 @@ from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kinetree import scalars
 from kinetree.algorithms.drives import friction_force
 from kinetree.algorithms.inputs import per_dof, per_link
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 
 

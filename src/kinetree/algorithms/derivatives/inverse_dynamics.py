@@ -26,7 +26,7 @@ from kinetree.algorithms.drives import armature, armature_turning_slope, turns_a
 from kinetree.algorithms.inputs import Wrenches, coordinates, link_wrenches, rates
 from kinetree.algorithms.lean.coriolis_matrix import Spread, carried, rigid
 from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.spatial import cross, skew
 

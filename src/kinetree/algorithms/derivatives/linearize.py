@@ -16,10 +16,10 @@ import numpy as np
 
 from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
 from kinetree.algorithms.inputs import Wrenches, rates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
+from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.notebook import formulas, matrix
 from kinetree.spatial import ad
 
 

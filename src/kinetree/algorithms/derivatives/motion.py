@@ -9,7 +9,7 @@ from kinetree.algorithms.derivatives.tree import Tree
 from kinetree.algorithms.drives import rotor_moments
 from kinetree.algorithms.inputs import per_link, zeros
 from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix, wrench
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inputs import coordinates
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 

@@ -31,7 +31,7 @@ from kinetree.algorithms.lean.mass_matrix import mass_matrix as lean_mass_matrix
 from kinetree.algorithms.lean.model import lean_model
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, cross, inverse

@@ -21,7 +21,7 @@ from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, Turn, step, subspace
 from kinetree.algorithms.lean.rotor_coriolis import add_rotors
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross, skew
 

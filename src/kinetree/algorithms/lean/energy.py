@@ -6,7 +6,7 @@ from kinetree.algorithms.drives import frictionless
 from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.lean.model import LeanModel
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 
 
 def kinetic_energy(lean: LeanModel, q: Array, dq: Array) -> Any:

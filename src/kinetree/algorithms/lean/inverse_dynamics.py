@@ -15,7 +15,7 @@ from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_mome
 from kinetree.algorithms.inputs import per_dof, per_link, zeros
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, step, subspace
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross
 

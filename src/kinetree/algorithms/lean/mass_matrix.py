@@ -11,7 +11,7 @@ from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, Turn, step, subspace
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.lean.frames import WIDE, Placement, place_frames
-from kinetree.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, is_numeric
 from kinetree.description.joints import HELICAL
 from kinetree.model import WORLD, Joint, JointRotor, Model
 from kinetree.spatial import second_moment

@@ -7,7 +7,7 @@ from kinetree.algorithms.lean.mass_matrix import inward
 from kinetree.algorithms.lean.mass_matrix import momentum as body_momentum
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import step, subspace
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.lean.model import LeanLink
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import joint_pose
 from kinetree.scalars import cos, sin

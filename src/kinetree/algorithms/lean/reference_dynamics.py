@@ -19,7 +19,7 @@ import numpy as np
 from kinetree.algorithms.inputs import per_dof, per_link, zeros
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, step, subspace
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial import cross, skew
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.algorithms.lean.frames import WIDE
 from kinetree.algorithms.lean.model import LeanModel, Moments
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.model import WORLD
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import Step, subspace
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, JointRotor
 from kinetree.spatial import cross
 

@@ -6,8 +6,8 @@ CuPy is imported on first use, so that kinetree works without a GPU.
 from typing import Any
 
 from kinetree.backends import cache
+from kinetree.base.extras import need
 from kinetree.errors import CompileError
-from kinetree.extras import need
 
 # every number is rounded as the graph says: nothing is fused, flushed or approximated
 OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--std=c++17")

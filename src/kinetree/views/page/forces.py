@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.robot import Robot
 from kinetree.views.camera import upward
 from kinetree.views.envelopes import Envelopes, envelopes

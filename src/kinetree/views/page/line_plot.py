@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.page.svg import label, path, svg, text, ticks
 
 WIDTH, HEIGHT = 560, 250

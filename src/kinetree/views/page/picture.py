@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.camera import OPENING, Camera
 from kinetree.views.parts import Parts
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.page.svg import clip, path, rect, svg, text
 
 WIDTH, LEFT, RIGHT, ROW = 900, 150, 810, 26

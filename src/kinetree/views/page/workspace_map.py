@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.page.svg import label, path, rect, svg, text, ticks
 
 CELLS, PIXEL, LEFT, TOP = 20, 18, 56, 24

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms import Ellipsoid
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
 from kinetree.views.workbench.state import State
 from kinetree.views.workbench.style import reading

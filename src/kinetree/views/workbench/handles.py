@@ -5,7 +5,7 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion, quaternion_rotation, rpy

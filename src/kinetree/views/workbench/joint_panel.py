@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.workbench.bench import Bench, by_hand, in_turn, update
 from kinetree.views.workbench.handles import (
     Slider,

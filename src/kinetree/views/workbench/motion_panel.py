@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 from kinetree.robot import Robot
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.views.workbench.bench import Bench, by_hand, take, tell, update

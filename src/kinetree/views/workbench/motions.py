@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree import controllers
 from kinetree.algorithms import forward_kinematics
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.simulate.trajectory import Trajectory
 from kinetree.spatial import cross

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.extras import need
+from kinetree.base.extras import need
 
 log = logging.getLogger("kinetree.views.workbench")
 SCRIPT = re.compile(rb"<script([^>]*)>(.*?)</script>", re.DOTALL)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.views.workbench.bench import Bench, by_hand, update
 from kinetree.views.workbench.state import Push, State
 from kinetree.views.workbench.wrench import (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.algorithms.derivatives.tangent import tangent_map
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model

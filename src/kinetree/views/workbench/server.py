@@ -12,8 +12,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kinetree.base.extras import need
 from kinetree.errors import InputError, KinetreeError, MissingPackageError
-from kinetree.extras import need
 from kinetree.views.workbench.guard import Guard, Refusal, judge
 from kinetree.views.workbench.limits import CONNECTIONS, MESSAGE_BYTES
 from kinetree.views.workbench.page import Page, headers, read_page

@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.explain.torque import dof_units
 from kinetree.model import Model
 from kinetree.views.workbench.state import State, external_wrenches

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.views.bodies import link_points
 from kinetree.views.workbench.state import Push, State, link_poses

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
-from kinetree.free import FREE, free_values
+from kinetree.kernels.free import FREE, free_values
 from kinetree.model import Model
 from kinetree.write.code.c import returns
 from kinetree.write.code.program import DTYPES, Program

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kinetree.compile import trace_quantity
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
+from kinetree.kernels.compile import trace_quantity
+from kinetree.kernels.quantities import find_quantity
 from kinetree.model import HasModel, Model, model_of
-from kinetree.quantities import find_quantity
 from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
 from kinetree.write.code.driver import write_driver
 from kinetree.write.code.header import WEIGHING, About, header
@@ -60,7 +60,7 @@ def export(
             language: "case" or "xor" is refused.
         wrenches: with F_ext, (links, 6), as the last argument of the state.
         frame: the frame of a pose or Jacobian; the tool when None.
-        free: data that become arguments; see `kinetree.compile.compile_kernel`.
+        free: data that become arguments; see `kinetree.kernels.compile.compile_kernel`.
         libm: call sin and cos of the C library instead of those of the kernel, which are written
             out: less code, and results that differ from the kernel's where its sines do, by an ulp.
         driver: with a `main` that compares the function with stored results of the kernel to 2 eps

@@ -5,8 +5,9 @@ import pytest
 
 import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
-from kinetree.compile import QUANTITIES, check_inertia, compile_kernel, trace_quantity
 from kinetree.errors import InputError, ModelError, NameLookupError, SingularityError
+from kinetree.kernels.compile import compile_kernel, trace_quantity
+from kinetree.kernels.quantities import QUANTITIES, check_inertia
 from kinetree.model.samples import random_model
 
 

@@ -25,12 +25,9 @@ SOURCES = (
     "algorithms/lean",
     "algorithms/derivatives",
     "compiler",
-    "arrays.py",
+    "base",
+    "kernels",
     "scalars.py",
-    "compile.py",
-    "quantities.py",
-    "task_kernels.py",
-    "free.py",
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import kinetree as kt
-from kinetree.counting import counted
+from kinetree.base.tables import counted
 
 
 @pytest.mark.parametrize(

@@ -1,35 +1,31 @@
-"""Where algorithms meet the compiler: a quantity of a robot becomes a kernel."""
+"""Compile a quantity of a robot: check the request, trace the algorithm, make the kernel."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compilable import check_model, check_options
+from kinetree.base.arrays import Array, is_numeric
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.description.joints import SCREW_TYPES
-from kinetree.errors import InputError
-from kinetree.free import free_ports, with_free
+from kinetree.errors import InputError, ModelError
+from kinetree.kernels.free import free_ports, with_free
+from kinetree.kernels.quantities import find_quantity
+from kinetree.kernels.stored import stored_graph
+from kinetree.kernels.targets import unseen
 from kinetree.model import Model
-from kinetree.quantities import DERIVED, QUANTITIES, Quantity, check_inertia, find_quantity
-from kinetree.targets import unseen
-from kinetree.traced import stored_graph
+from kinetree.model.numbers import numbers_of, strangest
 
-__all__ = [
-    "DERIVED",
-    "QUANTITIES",
-    "Quantity",
-    "check_inertia",
-    "compile_derivative",
-    "compile_kernel",
-    "trace_quantity",
-]
+if TYPE_CHECKING:
+    from kinetree.backends.cuda import CudaKernel
+
 FEW = 8  # degrees of freedom up to which a graph may be the shorter one when differentiated
 
 
@@ -140,8 +136,7 @@ def compile_kernel(
 def kernel_type(target: str) -> Any:
     """The class of kernels for a target."""
     if target == "cuda":
-        from kinetree.backends.cuda import CudaKernel
-
+        
         return CudaKernel
     if target != "cpu":
         raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
@@ -189,3 +184,57 @@ def _port(model: Model, name: str) -> Port:
         same = model.nq == model.n
         return Port("q", (model.nq,), ("n",) if same else ("nq",))
     return Port(name, (model.n,), ("n",))
+
+
+def check_model(model: Model) -> None:
+    """A kernel is made of numbers, for joints that move."""
+    if model.n == 0:
+        raise ModelError(
+            f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
+            "kinetree.algorithms has every quantity of it. If the whole robot floats, "
+            "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
+        )
+    for name, x in numbers_of(model):
+        if not is_numeric(np.asarray(x)):
+            entry = strangest(x)
+            raise ModelError(
+                f"{name} of {model.name!r} holds {entry} ({type(entry).__name__}), but kernels are "
+                "compiled for float64 numbers. Run kinetree.algorithms on symbols and mpmath "
+                "numbers, or convert the model with model.astype(float)."
+            )
+
+
+def check_options(
+    model: Model, name: str, *, framed: bool, loaded: bool, frame: str | None, wrenches: bool
+) -> None:
+    """Options that a quantity does not have; `framed`, `loaded`: those that it has."""
+    if framed:
+        model.frame(frame)  # an unknown frame names the known ones
+    elif frame is not None:
+        raise InputError(
+            f"{name} belongs to no frame, but frame={frame!r} was given; poses and Jacobians do."
+        )
+    if wrenches and not loaded:
+        raise InputError(
+            f"{name} does not depend on external wrenches, but wrenches=True was given; "
+            "inverse_dynamics, forward_dynamics and bias_forces do."
+        )
+
+
+def cuda_kernel(
+    model: Model,
+    quantity: str,
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+) -> "CudaKernel":
+    """The kernel of a quantity on the GPU: `compile_kernel` with target "cuda".
+
+    Returns:
+        A function of CuPy arrays of any leading shape; the graph is the one of the CPU's kernel.
+    """
+    found = compile_kernel(
+        model, quantity, frame=frame, wrenches=wrenches, free=free, target="cuda"
+    )
+    return cast("CudaKernel", found)

@@ -14,15 +14,14 @@ from kinetree.algorithms.derivatives.task_space import (
     task_slopes,
 )
 from kinetree.algorithms.task_space import task_space
-from kinetree.arrays import Array
 from kinetree.backends.kernel import Kernel
-from kinetree.compilable import check_model
-from kinetree.compile import kernel_type
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.kernels.compile import check_model, kernel_type
+from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
-from kinetree.traced import stored_graph
 
 RESULTS = (
     ("dJ_dq", ("k", "n", "n")),

@@ -8,9 +8,9 @@ import pytest
 import kinetree as kt
 from compiled_robots import Terms, arguments, textbook, tolerance
 from kinetree import algorithms
-from kinetree.compile import compile_kernel
 from kinetree.errors import InputError
-from kinetree.free import FREE, free_values, with_free
+from kinetree.kernels.compile import compile_kernel
+from kinetree.kernels.free import FREE, free_values, with_free
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree.arrays import array, known, length, scalar, unit
+from kinetree.base.arrays import array, known, length, scalar, unit
 from kinetree.compiler.graph import Port
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, ShapeError

@@ -10,9 +10,9 @@ from typing import get_overloads
 import pytest
 
 import kinetree as kt
-from kinetree import targets
 from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.kernel import Kernel
+from kinetree.kernels import targets
 
 ROBOT = kt.robots.double_pendulum()
 FACTS = """

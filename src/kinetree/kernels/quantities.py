@@ -19,7 +19,7 @@ from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
 from kinetree.algorithms.lean import momentum as lean_momentum
 from kinetree.algorithms.lean.model import lean_model
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.model import Model
 

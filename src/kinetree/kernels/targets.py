@@ -61,7 +61,7 @@ def compile(
     target: str = "cpu",
 ) -> Any:
     """A kernel of any quantity, with data left free on request; see `compile_kernel`."""
-    from kinetree.compile import compile_kernel
+    from kinetree.kernels.compile import compile_kernel
 
     options = Options(frame=frame, wrenches=wrenches, free=free)
     return unseen(compile_kernel, self.model, quantity, target=target, **options)
@@ -90,7 +90,7 @@ def derivative(
     target: str = "cpu",
 ) -> Any:
     """A kernel of d quantity/d arguments, q along tangents; see `compile_derivative`."""
-    from kinetree.compile import compile_derivative
+    from kinetree.kernels.compile import compile_derivative
 
     options = Options(frame=frame, wrenches=wrenches, free=free)
     return unseen(compile_derivative, self.model, quantity, wrt, target=target, **options)

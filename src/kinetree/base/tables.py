@@ -1,4 +1,4 @@
-"""How records look in a notebook: tables as HTML, matrices as LaTeX, all text escaped."""
+"""Tables as HTML, matrices as LaTeX and counts in words, for notebooks and messages."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -80,3 +80,13 @@ def latex_number(x: Any) -> str:
 def _cells(tag: str, cells: Sequence[Any], kinds: Sequence[str]) -> str:
     pairs = zip(cells, kinds, strict=True)
     return "".join(f"<{tag}{kind}>{escape(number(cell))}</{tag}>" for cell, kind in pairs)
+
+
+def counted(count: int, noun: str, rest: str = "") -> str:
+    """The count with its noun, in the plural unless it is one: 1 entry, 2 entries, 0 rows.
+
+    rest: what follows the noun, as in "2 degrees of freedom".
+    """
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun} {rest}".rstrip()

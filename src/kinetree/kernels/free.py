@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.arrays import Array
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
 from kinetree.model import JointFriction, Model

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, overload
 
-from kinetree.targets import unseen
+from kinetree.kernels.targets import unseen
 
 if TYPE_CHECKING:
     from kinetree.backends.kernel import Kernel
@@ -17,7 +17,7 @@ class Compiled:
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         """Arguments, results and what the quantity is, looked up when asked for."""
-        from kinetree.quantities import find_quantity
+        from kinetree.kernels.quantities import find_quantity
 
         quantity = find_quantity(self.name)
         given = ", ".join((*quantity.inputs, *(["F_ext"] if quantity.wrenches else [])))
@@ -33,7 +33,7 @@ class Compiled:
     def __get__(self, robot: Any, kind: type) -> "Kernel | Compiled":
         if robot is None:
             return self
-        from kinetree.compile import compile_kernel
+        from kinetree.kernels.compile import compile_kernel
 
         kernel = unseen(compile_kernel, robot.model, self.name)
         robot.__dict__[self.name] = kernel

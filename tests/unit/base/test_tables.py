@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 import kinetree as kt
-from kinetree import notebook
+from kinetree.base import tables as notebook
 from kinetree.testing import check_robot
 
 NASTY = "<img src=x onerror=alert(1)>"
