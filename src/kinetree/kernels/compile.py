@@ -136,7 +136,8 @@ def compile_kernel(
 def kernel_type(target: str) -> Any:
     """The class of kernels for a target."""
     if target == "cuda":
-        
+        from kinetree.backends.cuda import CudaKernel
+
         return CudaKernel
     if target != "cpu":
         raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
