@@ -6,14 +6,34 @@ objects. Nothing is converted silently: what is not a number of its shape is ref
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from kinetree.errors import InputError, ShapeError
-from kinetree.scalars import home, sqrt
+from kinetree.scalars import Scalar, home, sqrt
 
 Array = np.ndarray[Any, Any]
+
+
+class HasArray(Protocol):
+    """Something that NumPy can read: a tensor, a data frame, a column of one."""
+
+    def __array__(self) -> Any:
+        """Return the values as an array."""
+        ...
+
+
+class HasDlpack(Protocol):
+    """A tensor on a CPU or a GPU that can be shared without a copy."""
+
+    def __dlpack__(self) -> Any:
+        """Return the memory as a capsule."""
+        ...
+
+
+# numbers of any kind in nested lists, arrays or tensors, as callers write them
+ArrayLike: TypeAlias = "Array | Scalar | Sequence[ArrayLike] | HasArray | HasDlpack"
 
 
 def is_numeric(x: Array) -> bool:
