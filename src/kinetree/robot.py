@@ -7,13 +7,13 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
-from kinetree.algorithms.inputs import frame_wrenches
 from kinetree.base.arrays import Array
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
 from kinetree.kernels import targets
 from kinetree.kernels.attribute import Compiled
 from kinetree.kernels.targets import Cpu, Cuda
 from kinetree.model import Model, build_model, model_of, reshape
+from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kinetree.description import Friction
     from kinetree.explain import Explanation
     from kinetree.motion.limit_report import LimitReport
-    from kinetree.simulate.gpu_trajectory import GpuTrajectory
-    from kinetree.simulate.sensitivity_record import Sensitivities
-    from kinetree.simulate.trajectory import Trajectory
+    from kinetree.simulate.gpu.rollouts import GpuTrajectory
+    from kinetree.simulate.sensitivity.result import Sensitivities
+    from kinetree.trajectory import Trajectory
 
 
 class Robot:
@@ -171,14 +171,14 @@ class Robot:
         self, q0: Any, dq0: Any = None, *, target: str, **options: Any
     ) -> "Trajectory | GpuTrajectory": ...
     def simulate(self, q0: Any, dq0: Any = None, **options: Any) -> Any:
-        """The motion from a state, forces and a controller; see `kinetree.simulate.simulate`."""
-        from kinetree.simulate.simulate import simulate
+        """The motion from a state, forces and a controller; see `kinetree.simulate.simulation`."""
+        from kinetree.simulate.simulation import simulate
 
         return simulate(self.model, q0, dq0, **options)
 
     def sensitivities(self, q0: Any, dq0: Any = None, **options: Any) -> "Sensitivities":
         """A simulated motion with its derivatives; see `kinetree.simulate.sensitivities`."""
-        from kinetree.simulate.sensitivity import sensitivities
+        from kinetree.simulate.sensitivity.sensitivities import sensitivities
 
         return sensitivities(self.model, q0, dq0, **options)
 

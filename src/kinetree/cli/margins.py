@@ -15,7 +15,7 @@ from kinetree.motion.limit_report import MOST_VIOLATIONS, LimitReport, Violation
 from kinetree.motion.limits import with_peaks
 from kinetree.motion.loads import loads_of
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 ROUNDING = 1e-9  # of a limit: what is smaller is shown as 0
 UNITS = {"position": ("rad", "m"), "speed": ("rad/s", "m/s"), "torque": ("N m", "N")}

@@ -19,9 +19,9 @@ from kinetree.cli.words import STREAM
 from kinetree.cli.writing import check_output
 from kinetree.errors import InputError
 from kinetree.robot import Robot
-from kinetree.simulate.signal import signal
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import SimulationError, Violation
+from kinetree.simulate.core.limits import SimulationError, Violation
+from kinetree.simulate.core.signals import signal
+from kinetree.trajectory import Trajectory
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: what is smaller is shown as 0

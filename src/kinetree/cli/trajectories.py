@@ -19,7 +19,7 @@ from kinetree.errors import InputError
 from kinetree.motion.columns import columns_of
 from kinetree.motion.csv_files import read_csv
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 @contextmanager

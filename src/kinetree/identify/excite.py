@@ -19,7 +19,7 @@ from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.motion.bounds import bounds_of, limit_vector
 from kinetree.motion.excitation import excitation
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 SAMPLES = 150  # of the motion at which its regressor is looked at
 FORCE = 0.97  # of the limits of force at these samples: peaks lie between them

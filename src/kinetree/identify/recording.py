@@ -25,7 +25,7 @@ from kinetree.identify.suspicions import (
 from kinetree.motion.bounds import bounds_of, positions
 from kinetree.motion.csv_files import read_csv
 from kinetree.motion.splines import cubic_spline
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 LEAST = 16  # samples
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.identify.recording import Recording, make_recording
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def simulated_recording(

@@ -17,7 +17,7 @@ from kinetree.motion.scaling import Overload, UniformScaling, scale_time
 from kinetree.motion.splines import spline
 from kinetree.motion.time_optimal import TimeOptimal, time_optimal
 from kinetree.motion.trapezoid import trapezoid
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 __all__ = [
     "EnergyBalance",

@@ -11,7 +11,7 @@ from kinetree.model import WORLD, Model
 from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.inputs import positive, sample_times
 from kinetree.motion.interpolation import resample
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def animate(

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import coordinates
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
+from kinetree.model.inputs import coordinates
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.dynamics import check_screws
 from kinetree.motion.hermite import evaluate, quintic_coefficients
 from kinetree.motion.inputs import make, sample_times
 from kinetree.motion.inverse_kinematics import POSE, POSITION, check_part, error, jacobian
-from kinetree.simulate.trajectory import Trajectory
 from kinetree.spatial.se3 import check_pose, pose
 from kinetree.spatial.so3 import cross, exp_so3, log_so3
+from kinetree.trajectory import Trajectory
 
 LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; nearer to a singularity joints race
 RANK = 1e-9  # of the largest singular value: what counts as no direction at all

@@ -10,8 +10,8 @@ from kinetree.errors import InputError
 from kinetree.model import model_of
 from kinetree.motion.dynamics import check_single
 from kinetree.motion.splines import cubic_spline
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.velocity import plain
+from kinetree.simulate.core.state import plain
+from kinetree.trajectory import Trajectory
 
 QUANTITIES = ("q", "dq", "ddq", "tau")
 

@@ -15,7 +15,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.errors import ParseError
 from kinetree.motion.columns import QUANTITIES, columns_of, from_columns
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def write_csv(trajectory: Trajectory, path: Any) -> None:

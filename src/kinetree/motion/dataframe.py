@@ -4,7 +4,7 @@ from typing import Any
 
 from kinetree.base.extras import need
 from kinetree.motion.columns import columns_of
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def to_dataframe(trajectory: Trajectory) -> Any:

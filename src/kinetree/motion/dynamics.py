@@ -8,7 +8,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import HasModel, Model, model_of
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 class Dynamics(Protocol):

@@ -9,7 +9,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import table
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.splines import cubic_spline
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from kinetree.errors import InputError
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.dynamics import check_screws
 from kinetree.motion.inputs import joint_vector, make, positive, sample_times
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def sinusoid(

@@ -13,7 +13,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.between import Samples
 from kinetree.motion.dynamics import check_screws
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 MOST_SAMPLES = 10_000_000
 

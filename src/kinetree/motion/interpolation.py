@@ -12,8 +12,8 @@ from kinetree.errors import InputError, warn
 from kinetree.motion.between import Forces, Motion, Samples, put, screw_columns
 from kinetree.motion.inputs import sample_times
 from kinetree.motion.pieces import Pieces, Polynomials
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.velocity import plain
+from kinetree.simulate.core.state import plain
+from kinetree.trajectory import Trajectory
 
 
 def resample(trajectory: Trajectory, t: Any) -> Trajectory:

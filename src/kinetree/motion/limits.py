@@ -13,7 +13,7 @@ from kinetree.motion.dynamics import check_single, robot_of
 from kinetree.motion.limit_report import JointLoad, LimitReport, Violation
 from kinetree.motion.loads import Loads, loads_of
 from kinetree.motion.scaling import scaling_of
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 POSITION, SPEED, TORQUE = "position", "speed", "torque"
 

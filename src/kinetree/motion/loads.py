@@ -14,7 +14,7 @@ from kinetree.motion.bounds import Bounds, positions
 from kinetree.motion.dynamics import Dynamics
 from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.peaks import Vertices, vertices
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 BESIDE = 1e-6  # of the time to the next jump: how far from a jump its two sides are looked at
 

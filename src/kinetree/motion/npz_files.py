@@ -11,8 +11,8 @@ from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model, model_of
 from kinetree.motion.columns import QUANTITIES
 from kinetree.motion.pieces import from_arrays, to_arrays
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.velocity import plain
+from kinetree.simulate.core.state import plain
+from kinetree.trajectory import Trajectory
 
 
 def write_npz(trajectory: Trajectory, path: Any) -> None:

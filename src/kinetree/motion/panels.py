@@ -11,7 +11,7 @@ from kinetree.motion.bounds import Bounds
 from kinetree.motion.energy import energy_balance, joint_forces
 from kinetree.motion.limit_report import LimitReport
 from kinetree.motion.limits import POSITION, SPEED, TORQUE
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}

@@ -10,7 +10,7 @@ from kinetree.errors import InputError
 from kinetree.motion.hermite import cubic_coefficients, evaluate
 from kinetree.motion.interpolation import motion_at
 from kinetree.motion.splines import CubicSpline, cubic_spline
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 FINER = 8  # points in each interval of the trajectory along which the length is measured
 SHARPEST = 0.5  # cosine of the turn from one such point to the next that counts as a corner

@@ -20,7 +20,7 @@ from kinetree.motion.between import Forces, Motion, Samples, column, located
 from kinetree.motion.hermite import evaluate
 
 if TYPE_CHECKING:
-    from kinetree.simulate.trajectory import Trajectory
+    from kinetree.trajectory import Trajectory
 
 SAME = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
 AGREE = 1e-6  # share of the largest value by which samples may differ from their pieces

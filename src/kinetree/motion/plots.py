@@ -12,7 +12,7 @@ from kinetree.motion.bounds import bounds_of, with_limits
 from kinetree.motion.dynamics import robot_of
 from kinetree.motion.limits import check_limits
 from kinetree.motion.panels import Drawing, draw, draw_energy
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 PANELS = ("q", "dq", "ddq", "tau", "energy")
 

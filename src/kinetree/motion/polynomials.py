@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.motion.hermite import cubic_coefficients, quintic_coefficients
 from kinetree.motion.inputs import ends, joint_vector, make, sample_times
 from kinetree.motion.pieces import polynomials
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def cubic(

@@ -16,7 +16,7 @@ from kinetree.motion.dynamics import robot_of
 from kinetree.motion.inputs import positive
 from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.loads import Loads
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 ROUNDING = 1e-12
 ROUNDS = 8  # in which the peaks between the samples settle

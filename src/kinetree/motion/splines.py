@@ -13,7 +13,7 @@ from kinetree.motion.dynamics import check_screws
 from kinetree.motion.hermite import cubic_coefficients, evaluate
 from kinetree.motion.inputs import between_knots, joint_vector, make, positive
 from kinetree.motion.pieces import Polynomials, polynomials
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 CLAMPED, NATURAL, NOT_A_KNOT = "clamped", "natural", "not-a-knot"
 

@@ -16,7 +16,7 @@ from kinetree.motion.limits import POSITION, check_limits
 from kinetree.motion.path import paths_of
 from kinetree.motion.pieces import Polynomials, polynomials
 from kinetree.motion.profile import Profile
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 FINER = 10  # samples of the verification for every one of the result
 MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # shares of the limits kept back, one after another

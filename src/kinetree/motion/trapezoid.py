@@ -11,7 +11,7 @@ from kinetree.model import model_of
 from kinetree.motion.bounds import bounds_of
 from kinetree.motion.inputs import between_knots, ends, joint_vector, make, positive
 from kinetree.motion.pieces import Polynomials, polynomials
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 
 
 def trapezoid(

@@ -21,8 +21,8 @@ from kinetree.motion.pieces import from_arrays, to_arrays
 from kinetree.parallel import draws
 from kinetree.parallel.model_text import model_text, read_model_text
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.velocity import plain
+from kinetree.simulate.core.state import plain
+from kinetree.trajectory import Trajectory
 
 DRAWS = (
     draws.Normal,

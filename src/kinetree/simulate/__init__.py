@@ -1,12 +1,12 @@
 """Motion of robots over time: simulation and its result."""
 
-from kinetree.simulate.events import Event, Occurrence, event
-from kinetree.simulate.sensitivity import sensitivities
-from kinetree.simulate.sensitivity_record import Sensitivities
-from kinetree.simulate.signal import Signal, signal
-from kinetree.simulate.simulate import simulate
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import SimulationError, Violation
+from kinetree.simulate.core.events import Event, Occurrence, event
+from kinetree.simulate.core.limits import SimulationError, Violation
+from kinetree.simulate.core.signals import Signal, signal
+from kinetree.simulate.sensitivity.result import Sensitivities
+from kinetree.simulate.sensitivity.sensitivities import sensitivities
+from kinetree.simulate.simulation import simulate
+from kinetree.trajectory import Trajectory
 
 __all__ = [
     "Event",

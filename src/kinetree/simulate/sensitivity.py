@@ -12,19 +12,23 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.progress import Progress
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
-from kinetree.simulate.inputs import Setup, grid, positive, read_setup
-from kinetree.simulate.integrators import ADAPTIVE, Method, find_method
-from kinetree.simulate.loop import Outcome
-from kinetree.simulate.progress import Progress
-from kinetree.simulate.sensitivity_adaptive import AdaptiveRun
-from kinetree.simulate.sensitivity_inputs import Given, Input, complete, find_inputs, read_names
-from kinetree.simulate.sensitivity_log import StepLog, check_complete, check_smooth
-from kinetree.simulate.sensitivity_record import Sensitivities
-from kinetree.simulate.sensitivity_run import StepRun
-from kinetree.simulate.simulate import (
+from kinetree.simulate.core.fixed_steps import ADAPTIVE, Method, Outcome, find_method
+from kinetree.simulate.core.limits import Bound, bounds
+from kinetree.simulate.core.setup import Setup, grid, positive, read_setup
+from kinetree.simulate.sensitivity.adaptive import (
+    AdaptiveRun,
+    StepLog,
+    check_complete,
+    check_smooth,
+)
+from kinetree.simulate.sensitivity.fixed import StepRun
+from kinetree.simulate.sensitivity.inputs import Given, Input, complete, find_inputs, read_names
+from kinetree.simulate.sensitivity.result import Sensitivities
+from kinetree.simulate.simulation import (
     FIXED_STEP,
     STEP,
     adaptive_steps,
@@ -33,8 +37,7 @@ from kinetree.simulate.simulate import (
     finish,
     fixed_steps,
 )
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.simulate.watch import Bound, bounds
+from kinetree.trajectory import Trajectory
 
 MOST = 2**28  # numbers, 2 GiB
 # of every loop what was compiled for the inputs that were asked for

@@ -20,8 +20,8 @@ from typing import assert_type
 import kinetree as kt
 from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.kernel import Kernel
-from kinetree.simulate.gpu_trajectory import GpuTrajectory
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.simulate.gpu.rollouts import GpuTrajectory
+from kinetree.trajectory import Trajectory
 
 def facts(robot: kt.Robot, name: str) -> None:
     assert_type(robot.compile("pose"), Kernel)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
+from kinetree.trajectory import Trajectory
 from kinetree.views.shapes import Scene
 from kinetree.views.workbench.guard import Guard
 from kinetree.views.workbench.state import State

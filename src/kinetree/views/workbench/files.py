@@ -1,5 +1,8 @@
 """Files that were uploaded: kept in a private folder while they are read, under names of ours."""
 
+# TODO merge docstring of kinetree.views.workbench.files:
+# Motions in and out: CSV files that are opened, and the files that are handed out.
+
 import contextlib
 import tempfile
 import warnings
@@ -9,10 +12,14 @@ from typing import Any
 
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.loading import load
+from kinetree.motion.csv_files import read_csv, write_csv
 from kinetree.robot import Robot
+from kinetree.trajectory import Trajectory
+from kinetree.views.page.session import session_page
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
-from kinetree.views.workbench.limits import UPLOAD_BYTES
+from kinetree.views.workbench.bench import Bench
+from kinetree.views.workbench.guard import UPLOAD_BYTES
 
 # .xacro is left out: it is a program, and this page may be open to more than its author
 ROBOTS = (".urdf", ".xml", ".mjcf")
@@ -64,3 +71,32 @@ def read_robot(
     notes = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
     drawn = scene(robot, path, folder)
     return robot, drawn, [*notes, *drawn.remarks]
+
+
+MOST_SAMPLES = 100_000
+
+
+def read_motion_file(robot: Robot, name: str, content: bytes, folder: Path) -> Trajectory:
+    """A trajectory of this robot from an uploaded CSV file; `name` only tells its ending."""
+    if not name.lower().endswith(".csv"):
+        raise InputError("A trajectory is a CSV file: t, q:JOINT, ...; its name ends with .csv.")
+    with private_file(folder, "trajectory.csv", content) as path:
+        trajectory = read_csv(path, robot)
+    if len(trajectory) > MOST_SAMPLES:
+        raise InputError(
+            f"The file has {len(trajectory)} samples; at most {MOST_SAMPLES} are shown. "
+            "Thin it out, e.g. with trajectory.resample(0.01)."
+        )
+    return trajectory
+
+
+def as_csv(bench: Bench, trajectory: Trajectory) -> bytes:
+    """The motion as a CSV file, every number in full."""
+    with private_file(bench.folder, "motion.csv", b"") as path:
+        write_csv(trajectory, path)
+        return path.read_bytes()
+
+
+def as_page(bench: Bench, trajectory: Trajectory) -> bytes:
+    """The robot and its motion in one page that needs nothing else."""
+    return session_page(bench.state.robot, trajectory, folder=bench.meshes).encode()

@@ -1,12 +1,41 @@
-"""Curves over time with a mark at the present, as one small drawing."""
+"""Curves of the motion being played, with a mark that follows time."""
+
+# TODO merge docstring of kinetree.views.workbench.plots:
+# Curves over time with a mark at the present, as one small drawing.
 
 from collections.abc import Sequence
+from html import escape
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.views.workbench.style import CURVES
-from kinetree.views.workbench.text import escape, number
+from kinetree.trajectory import Trajectory
+from kinetree.views.workbench.bench import Bench
+from kinetree.views.workbench.text import CURVES, number, reading
+
+EMPTY = reading("<p>Nothing yet: simulate, upload or record a motion under <b>Motion</b>.</p>")
+
+
+def add_plots(bench: Bench) -> None:
+    """The place of the plots; `bench.plots` is filled by the player."""
+    bench.plots = bench.server.gui.add_html(EMPTY)
+
+
+def plots_reading(robot: Any, trajectory: Trajectory, now: float) -> str:
+    """q, dq and tau over time; tau is computed where the motion has none."""
+    tau = trajectory.tau
+    if tau is None:
+        tau = robot.inverse_dynamics(trajectory.q, trajectory.dq, trajectory.ddq)
+    names = trajectory.dof_names
+    rows = (
+        ("q, rad or m", trajectory.q, trajectory.coordinate_names),
+        ("dq, rad/s or m/s", trajectory.dq, names),
+        ("tau, N m or N", np.asarray(tau), names),
+    )
+    drawings = [plot(title, trajectory.t, x, names, now) for title, x, names in rows]
+    return reading("".join(drawings))
+
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 380, 150, 42, 16
 MOST_POINTS, MOST_NAMES = 200, 9
