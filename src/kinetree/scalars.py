@@ -15,7 +15,10 @@ import numpy as np
 
 
 class Scalar(Protocol):
-    """A number of any kind: a float, a SymPy expression, an mpmath number or a traced scalar."""
+    """A number of any kind: a float, a SymPy expression, an mpmath number or a traced scalar.
+
+    `float` raises TypeError for an expression with symbols and for a traced scalar.
+    """
 
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: Any, /) -> Any: ...
@@ -26,6 +29,7 @@ class Scalar(Protocol):
     def __truediv__(self, other: Any, /) -> Any: ...
     def __rtruediv__(self, other: Any, /) -> Any: ...
     def __neg__(self) -> Any: ...
+    def __float__(self) -> float: ...
 
 
 HOMES = {
