@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import Robot
-from kinetree.algorithms.drives import frictionless
+from kinetree.formulations.drives import frictionless
 from kinetree.description.joints import FIXED
 from kinetree.description.records import JointDescription
 from kinetree.description.urdf import read_urdf

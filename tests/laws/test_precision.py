@@ -13,8 +13,8 @@ import pytest
 
 from kinetree import algorithms as kt
 from kinetree import robots
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.inputs import zeros
+from kinetree.formulations.drives import frictionless
+from kinetree.model.inputs import zeros
 from precise_robots import numbers
 from robot_states import EPS, size
 

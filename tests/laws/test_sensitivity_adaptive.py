@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.drives import frictionless
+from kinetree.formulations.drives import frictionless
 from kinetree.compiler.interpret import interpret
 from kinetree.kernels.free import free_values
 from kinetree.simulate.dop853 import dense, take

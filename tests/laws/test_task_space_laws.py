@@ -9,8 +9,8 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.derivatives.task_space import book_terms, task_slopes
-from kinetree.algorithms.factor import factor, solve
-from kinetree.algorithms.inputs import zeros
+from kinetree.spatial.factor import factor, solve
+from kinetree.model.inputs import zeros
 from kinetree.model.samples import random_model
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import random_state, size

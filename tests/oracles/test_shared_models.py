@@ -13,8 +13,8 @@ from shared_models import ROOT, Entry, Reference, angular_first, entries, rotati
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.inputs import link_wrenches
+from kinetree.formulations.drives import frictionless
+from kinetree.model.inputs import link_wrenches
 from kinetree.model import Model
 
 ALL = entries()

@@ -18,6 +18,7 @@ STAGES = (
     ("spatial",),
     ("description",),
     ("model",),
+    ("formulations",),
     ("algorithms",),
     ("compiler",),
     ("backends",),
@@ -38,7 +39,7 @@ STAGES = (
     ("__main__",),
 )
 STAGE = {name: k for k, names in enumerate(STAGES) for name in names}
-ROBOT_KNOWLEDGE = {"spatial", "description", "model", "algorithms"}
+ROBOT_KNOWLEDGE = {"spatial", "description", "model", "formulations", "algorithms"}
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 MOST_LINES = 600
 

@@ -1,12 +1,10 @@
 """One quantity per file: pure functions of (model, q, ...) over any kind of scalar."""
 
-from kinetree.algorithms.articulated_bodies import forward_dynamics_by_articulated_bodies
 from kinetree.algorithms.base_parameters import (
     BaseParameters,
     base_parameters,
     base_parameters_by_rules,
 )
-from kinetree.algorithms.closed_form import ClosedForm, closed_form
 from kinetree.algorithms.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.coriolis_matrix import (
     christoffel_symbols,
@@ -23,7 +21,6 @@ from kinetree.algorithms.derivatives import (
     tangent_map,
     task_space_derivatives,
 )
-from kinetree.algorithms.drives import friction_forces
 from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
 from kinetree.algorithms.energy import (
     center_of_mass,
@@ -33,41 +30,44 @@ from kinetree.algorithms.energy import (
     potential_energy,
     total_mass,
 )
-from kinetree.algorithms.forward_dynamics import (
-    forward_dynamics,
-    forward_dynamics_by_inverse_dynamics,
-)
-from kinetree.algorithms.forward_kinematics import forward_kinematics, pose
-from kinetree.algorithms.gravity_forces import (
-    bias_forces,
-    gravity_forces,
-    gravity_forces_by_wrenches,
-    gravity_wrenches,
-)
-from kinetree.algorithms.inverse_dynamics import FORMULATIONS, inverse_dynamics, newton_euler
-from kinetree.algorithms.jacobian import (
-    body_jacobian,
-    body_jacobian_rate,
-    link_jacobian_rates,
-    link_jacobians,
-    space_jacobian,
-    space_jacobian_rate,
-)
-from kinetree.algorithms.mass_matrix import (
-    mass_matrix,
-    mass_matrix_by_inverse_dynamics,
-    mass_matrix_by_jacobians,
-)
+from kinetree.algorithms.forward_dynamics import forward_dynamics
+from kinetree.algorithms.gravity_forces import bias_forces, gravity_forces
+from kinetree.algorithms.inverse_dynamics import inverse_dynamics
+from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.parameters import (
     Parameter,
     parameter_list,
     parameters,
     with_parameters,
 )
-from kinetree.algorithms.recursion import Recursion
 from kinetree.algorithms.regressor import energy_regressor, momentum_regressor, regressor
-from kinetree.algorithms.rigid_body import body_acceleration, body_wrench
 from kinetree.algorithms.task_space import TaskSpace, task_space
+from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
+from kinetree.formulations.closed import ClosedForm, closed_form
+from kinetree.formulations.drives import friction_forces
+from kinetree.formulations.jacobians import (
+    gravity_forces_by_wrenches,
+    gravity_wrenches,
+    mass_matrix_by_jacobians,
+)
+from kinetree.formulations.kinematics import (
+    body_jacobian,
+    body_jacobian_rate,
+    forward_kinematics,
+    link_jacobian_rates,
+    link_jacobians,
+    pose,
+    space_jacobian,
+    space_jacobian_rate,
+)
+from kinetree.formulations.newton_euler import (
+    FORMULATIONS,
+    forward_dynamics_by_inverse_dynamics,
+    mass_matrix_by_inverse_dynamics,
+    newton_euler,
+)
+from kinetree.formulations.recursion import Recursion
+from kinetree.formulations.screw import body_acceleration, body_wrench
 
 __all__ = [
     "FORMULATIONS",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import coordinates, rates
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
+from kinetree.model.inputs import coordinates, rates
 from kinetree.scalars import cos, sin, sqrt
 from kinetree.spatial import cross, exp_twist, inverse, log_se3
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, armature_coriolis, turns_armature
-from kinetree.algorithms.inputs import columns, rates
-from kinetree.algorithms.jacobian import link_jacobian_rates
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature, armature_coriolis, turns_armature
+from kinetree.formulations.kinematics import link_jacobian_rates
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import columns, rates
 from kinetree.spatial import ad, skew
 from kinetree.spatial.twist import block
 

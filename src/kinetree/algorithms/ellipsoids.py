@@ -5,15 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.factor import solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.forward_kinematics import pose
-from kinetree.algorithms.jacobian import body_jacobian
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.base.tables import table
 from kinetree.errors import InputError
+from kinetree.formulations.kinematics import body_jacobian, pose
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.spatial.factor import solve
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
 

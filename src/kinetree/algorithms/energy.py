@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature
-from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import per_link, rates
-from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
+from kinetree.formulations.drives import armature
+from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import per_link, rates
 from kinetree.spatial import Ad, inverse, translation
 
 

@@ -1,45 +1,11 @@
 """Inverse dynamics: joint forces from a motion, in any of four formulations."""
 
-from collections.abc import Callable
 from typing import Any
 
-from kinetree.algorithms.closed_form import closed_recursion
-from kinetree.algorithms.inputs import TipWrench, Wrenches
-from kinetree.algorithms.link_recursion import link_recursion
-from kinetree.algorithms.recursion import Recursion
-from kinetree.algorithms.screw_recursion import screw_recursion
-from kinetree.algorithms.space_recursion import space_recursion
 from kinetree.base.arrays import Array
-from kinetree.errors import InputError
+from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import Model
-
-FORMULATIONS: dict[str, Callable[..., Recursion]] = {
-    "screw": screw_recursion,
-    "closed": closed_recursion,
-    "link": link_recursion,
-    "space": space_recursion,
-}
-
-
-def newton_euler(
-    model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
-    formulation: str = "screw",
-) -> Recursion:
-    """Inverse dynamics with every intermediate by name; see `inverse_dynamics`."""
-    if formulation not in FORMULATIONS:
-        raise InputError(
-            f"there is no formulation {formulation!r}; choose {', '.join(FORMULATIONS)}."
-        )
-    run = FORMULATIONS[formulation]
-    return run(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
+from kinetree.model.inputs import TipWrench, Wrenches
 
 
 def inverse_dynamics(

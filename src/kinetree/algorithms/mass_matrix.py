@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, frictionless
-from kinetree.algorithms.inputs import columns, coordinates, link_adjoints, zeros
-from kinetree.algorithms.inverse_dynamics import inverse_dynamics
-from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import coordinates, link_adjoints, zeros
 
 
 def mass_matrix(model: Model, q: Any) -> Array:
@@ -62,28 +60,3 @@ def add_drives(model: Model, M: list[list[Any]], Ad_ip: list[Array]) -> list[lis
                 M[d][e] = M[d][e] + b
             F, k = Ad_ip[k].T @ F, model.parent[k]
     return M
-
-
-def mass_matrix_by_jacobians(model: Model, q: Any) -> Array:
-    """M(q) = sum of J_i^T G_i J_i over the links."""
-    J = link_jacobians(model, q)
-    M = np.zeros((model.n, model.n), int)
-    for i in model.links:
-        pick = columns(model, i)
-        M = M + J[i].T @ model.G[i] @ J[i] + pick.T @ pick * armature(model, i)
-    for rotor in model.rotors:
-        e = np.eye(model.n, dtype=int)[rotor.dof]
-        weight = rotor.inertia * rotor.ratio
-        M = M + np.outer(e, e) * (weight * rotor.ratio)
-        if rotor.link != WORLD:
-            b = rotor.s @ J[rotor.link][:3]
-            M = M + (np.outer(e, b) + np.outer(b, e)) * weight
-    return M
-
-
-def mass_matrix_by_inverse_dynamics(model: Model, q: Any) -> Array:
-    """M(q) column by column: joint forces of unit accelerations, without gravity and motion."""
-    still = frictionless(model).with_gravity(zeros(3))
-    unit = np.eye(model.n, dtype=int)
-    columns = [inverse_dynamics(still, q, zeros(model.n), e) for e in unit]
-    return np.array(columns).reshape(model.n, model.n).T

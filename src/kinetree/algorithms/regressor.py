@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature_turning
-from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import columns, coordinates, per_link, rates, zeros
-from kinetree.algorithms.inverse_dynamics import newton_euler
-from kinetree.algorithms.jacobian import link_jacobians
 from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
+from kinetree.formulations.drives import armature_turning
+from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
+from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.scalars import sign
 from kinetree.spatial import cross
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.factor import solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
 from kinetree.algorithms.gravity_forces import bias_forces
-from kinetree.algorithms.inputs import coordinates, rates
-from kinetree.algorithms.jacobian import (
+from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.base.arrays import Array, array, scalar
+from kinetree.base.tables import formulas, matrix
+from kinetree.errors import InputError, SingularityError
+from kinetree.formulations.kinematics import (
     body_jacobian,
     body_jacobian_rate,
     space_jacobian,
     space_jacobian_rate,
 )
-from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array, array, scalar
-from kinetree.base.tables import formulas, matrix
-from kinetree.errors import InputError, SingularityError
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.inputs import coordinates, rates
+from kinetree.spatial.factor import solve
 
 JACOBIANS = {
     "body": (body_jacobian, body_jacobian_rate),

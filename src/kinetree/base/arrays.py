@@ -33,7 +33,7 @@ class HasDlpack(Protocol):
 
 
 # numbers of any kind in nested lists, arrays or tensors, as callers write them
-ArrayLike: TypeAlias = "Array | Scalar | Sequence[ArrayLike] | HasArray | HasDlpack"
+ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDlpack
 
 
 def is_numeric(x: Array) -> bool:

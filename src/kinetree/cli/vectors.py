@@ -7,7 +7,7 @@ from math import isfinite
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.algorithms.inputs import coordinates
+from kinetree.model.inputs import coordinates
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.cli.angles import factors, names

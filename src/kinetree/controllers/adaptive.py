@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces
+from kinetree.formulations.drives import friction_forces
 from kinetree.algorithms.lean.coriolis_matrix import coriolis_matrix
 from kinetree.algorithms.lean.mass_matrix import mass_matrix
 from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model

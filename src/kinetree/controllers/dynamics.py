@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.factor import solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.inputs import zeros
+from kinetree.formulations.drives import frictionless
+from kinetree.spatial.factor import solve
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.model.inputs import zeros
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
 from kinetree.algorithms.lean.model import LeanModel, lean_model

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.factor import factor, solve
-from kinetree.algorithms.forward_kinematics import pose
-from kinetree.algorithms.jacobian import body_jacobian, body_jacobian_rate
+from kinetree.spatial.factor import factor, solve
+from kinetree.formulations.kinematics import pose
+from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate
 from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import (
     inverse_dynamics,

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from kinetree.algorithms.closed_form import closed_form, column
-from kinetree.algorithms.inputs import Motion, link_adjoints, zeros
 from kinetree.base.arrays import Array
 from kinetree.explain.parts import Parts
+from kinetree.formulations.closed import closed_form, column
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import Motion, link_adjoints, zeros
 
 
 def closed_parts(model: Model, x: Motion, dV_base: Array) -> tuple[Parts, list[dict[str, Array]]]:

@@ -5,10 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import turns_armature
-from kinetree.algorithms.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector
-from kinetree.algorithms.inverse_dynamics import newton_euler
-from kinetree.algorithms.recursion import Recursion
 from kinetree.base.arrays import Array
 from kinetree.explain.closed import closed_parts
 from kinetree.explain.parts import Parts, drive_parts, pose_parts, total
@@ -17,7 +13,11 @@ from kinetree.explain.screw import screw_parts
 from kinetree.explain.torque import torque_shares
 from kinetree.explain.vectors import link_frames, space_frames, vector_parts
 from kinetree.explain.words import equation
+from kinetree.formulations.drives import turns_armature
+from kinetree.formulations.newton_euler import newton_euler
+from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, Joint, Model
+from kinetree.model.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector
 from kinetree.model.joint import rate_names
 
 Split = Callable[[Model, Motion, Array], tuple[Parts, list[dict[str, Array]]]]

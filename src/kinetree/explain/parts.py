@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, armature_turning, friction_force, turns_armature
-from kinetree.algorithms.inputs import Motion
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature, armature_turning, friction_force, turns_armature
 from kinetree.model import WORLD, Model, joint_pose
+from kinetree.model.inputs import Motion
 
 Parts = dict[str, list[dict[str, Array]]]  # symbol -> for each link -> part -> value
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.recursion import Recursion
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.tables import counted
 from kinetree.explain.lookup import find
 from kinetree.explain.torque import Torque
+from kinetree.formulations.recursion import Recursion
 from kinetree.model import Model
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, frictionless
-from kinetree.algorithms.inputs import zeros
-from kinetree.algorithms.inverse_dynamics import newton_euler
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.explain.lookup import find
+from kinetree.formulations.drives import friction_forces, frictionless
+from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import Model
+from kinetree.model.inputs import zeros
 from kinetree.model.joint import rate_names
 
 SHARES = (

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.drives import rotor_moments
-from kinetree.algorithms.inputs import Motion, link_pose, zeros
 from kinetree.base.arrays import Array
 from kinetree.explain.parts import Parts, child, total
+from kinetree.formulations.drives import rotor_moments
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import Motion, link_pose, zeros
 from kinetree.spatial import cross
 
 

@@ -21,6 +21,7 @@ SOURCES = (
     "spatial",
     "description",
     "model",
+    "formulations",
     "algorithms",
     "algorithms/lean",
     "algorithms/derivatives",

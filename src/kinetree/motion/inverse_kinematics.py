@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import coordinates
+from kinetree.model.inputs import coordinates
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.bounds import Bounds, bounds_of, positions

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import zeros
+from kinetree.model.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite
 from kinetree.algorithms.lean.model import LeanModel

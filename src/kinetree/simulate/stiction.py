@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.factor import solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.inputs import zeros
+from kinetree.spatial.factor import solve
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.model.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite, forward_dynamics
 from kinetree.algorithms.lean.model import LeanModel

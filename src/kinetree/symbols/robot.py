@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.inputs import zeros
+from kinetree.model.inputs import zeros
 from kinetree.base.arrays import Array
 from kinetree.base.tables import table as html_table
 from kinetree.errors import InputError, NameLookupError

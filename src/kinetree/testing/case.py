@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.inputs import per_link
+from kinetree.model.inputs import per_link
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.robot import Robot

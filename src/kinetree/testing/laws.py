@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.errors import SingularityError
 from kinetree.spatial import unskew
 from kinetree.testing.case import EPS, Case, size

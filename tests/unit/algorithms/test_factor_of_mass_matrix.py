@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms as kt
-from kinetree.algorithms.factor import factor, solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.errors import SingularityError
 from kinetree.model import Builder
 from kinetree.model.samples import random_model
+from kinetree.spatial.factor import factor, solve
 from robot_states import EPS, any_robot, random_state, relative
 
 

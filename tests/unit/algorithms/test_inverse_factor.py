@@ -3,9 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kinetree.algorithms.factor import factor, solve
-from kinetree.algorithms.inverse_factor import InverseFactor, eliminated
 from kinetree.model.samples import random_model
+from kinetree.spatial.factor import InverseFactor, eliminated, factor, solve
 
 
 def tree_matrix(parent: tuple[int, ...], seed: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import pytest
 from test_mjcf_meshes import tetrahedron
 
 from kinetree import algorithms, convert
-from kinetree.algorithms.drives import frictionless
+from kinetree.formulations.drives import frictionless
 from kinetree.description.mjcf import read_mjcf
 from kinetree.errors import ParseError
 from kinetree.model import build_model

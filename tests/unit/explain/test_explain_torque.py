@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.inputs import link_wrenches
+from kinetree.formulations.drives import frictionless
+from kinetree.model.inputs import link_wrenches
 from kinetree.explain import SHARES, explain
 from kinetree.explain.torque import dof_units, massless, without_drives
 from robot_states import any_robot, random_state, relative, screw_robot

@@ -16,17 +16,16 @@ from kinetree.algorithms.derivatives.inverse_dynamics import (
     tree_derivatives,
 )
 from kinetree.algorithms.derivatives.tree import lean_tree
-from kinetree.algorithms.factor import Factor, solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.inputs import Wrenches, rates, zeros
 from kinetree.algorithms.inverse_dynamics import inverse_dynamics
-from kinetree.algorithms.inverse_factor import InverseFactor
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.mass_matrix import composite
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.inputs import Wrenches, rates, zeros
+from kinetree.spatial.factor import Factor, InverseFactor, solve
 
 
 def forward_dynamics_derivatives(

@@ -6,10 +6,10 @@ A friction function is code, so it is run on dual numbers: value + slope e with 
 from typing import Any
 
 from kinetree import scalars
-from kinetree.algorithms.drives import friction_force
-from kinetree.algorithms.inputs import per_dof, per_link
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import friction_force
 from kinetree.model import Model
+from kinetree.model.inputs import per_dof, per_link
 
 
 class Dual:

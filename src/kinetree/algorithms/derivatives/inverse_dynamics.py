@@ -22,12 +22,12 @@ from kinetree.algorithms.derivatives.changes import (
 from kinetree.algorithms.derivatives.friction import friction_slopes
 from kinetree.algorithms.derivatives.motion import LinkMotion, joint_wrenches, link_motions
 from kinetree.algorithms.derivatives.tree import Tree, book_tree
-from kinetree.algorithms.drives import armature, armature_turning_slope, turns_armature
-from kinetree.algorithms.inputs import Wrenches, coordinates, link_wrenches, rates
 from kinetree.algorithms.lean.coriolis_matrix import Spread, carried, rigid
 from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature, armature_turning_slope, turns_armature
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import Wrenches, coordinates, link_wrenches, rates
 from kinetree.spatial import cross, skew
 
 Matrix = list[list[Any]]

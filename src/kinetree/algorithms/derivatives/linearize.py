@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
-from kinetree.algorithms.inputs import Wrenches, rates
 from kinetree.base.arrays import Array
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.model.inputs import Wrenches, rates
 from kinetree.spatial import ad
 
 

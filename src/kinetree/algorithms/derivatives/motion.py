@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.derivatives.tree import Tree
-from kinetree.algorithms.drives import rotor_moments
-from kinetree.algorithms.inputs import per_link, zeros
 from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix, wrench
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import rotor_moments
 from kinetree.model import WORLD
+from kinetree.model.inputs import per_link, zeros
 from kinetree.spatial import cross
 
 

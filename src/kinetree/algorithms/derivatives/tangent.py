@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import coordinates
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
+from kinetree.model.inputs import coordinates
 
 
 def tangent_map(model: Model, q: Any) -> Array:

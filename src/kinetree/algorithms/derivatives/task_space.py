@@ -20,12 +20,7 @@ from kinetree.algorithms.derivatives.inverse_dynamics import (
     tree_derivatives,
 )
 from kinetree.algorithms.derivatives.tree import Tree, book_tree, lean_tree
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.factor import factor, solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.forward_kinematics import forward_kinematics, pose
 from kinetree.algorithms.gravity_forces import bias_forces
-from kinetree.algorithms.inputs import coordinates, rates, zeros
 from kinetree.algorithms.lean.inverse_dynamics import bias_forces as lean_bias_forces
 from kinetree.algorithms.lean.mass_matrix import mass_matrix as lean_mass_matrix
 from kinetree.algorithms.lean.model import lean_model
@@ -33,8 +28,13 @@ from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.formulations.drives import frictionless
+from kinetree.formulations.kinematics import forward_kinematics, pose
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.spatial import Ad, cross, inverse
+from kinetree.spatial.factor import factor, solve
 
 
 @dataclass(frozen=True, eq=False)

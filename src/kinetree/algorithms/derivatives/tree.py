@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import link_pose
 from kinetree.algorithms.lean.inverse_dynamics import lean_wrench
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, step, subspace
 from kinetree.base.arrays import Array
 from kinetree.model import JointRotor, Model
+from kinetree.model.inputs import link_pose
 from kinetree.spatial import second_moment
 
 

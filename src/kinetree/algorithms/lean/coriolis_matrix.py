@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature, armature_coriolis, turns_armature
-from kinetree.algorithms.inputs import per_link, zeros
 from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, Turn, step, subspace
 from kinetree.algorithms.lean.rotor_coriolis import add_rotors
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature, armature_coriolis, turns_armature
 from kinetree.model import WORLD
+from kinetree.model.inputs import per_link, zeros
 from kinetree.spatial import cross, skew
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from kinetree.algorithms.drives import frictionless
-from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import inverse_dynamics
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import frictionless
+from kinetree.model.inputs import zeros
 
 
 def kinetic_energy(lean: LeanModel, q: Array, dq: Array) -> Any:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.inputs import per_dof, per_link, zeros
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, step, subspace
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.model import WORLD
+from kinetree.model.inputs import per_dof, per_link, zeros
 from kinetree.spatial import cross
 
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import armature
-from kinetree.algorithms.factor import solve
-from kinetree.algorithms.forward_dynamics import factor_mass_matrix
-from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean.inverse_dynamics import recursion
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, Turn, step, subspace
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import armature
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD
+from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
+from kinetree.spatial.factor import solve
 
 
 def mass_matrix(lean: LeanModel, q: Array) -> Array:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from kinetree.algorithms.inputs import per_link, zeros
 from kinetree.algorithms.lean.mass_matrix import inward
 from kinetree.algorithms.lean.mass_matrix import momentum as body_momentum
 from kinetree.algorithms.lean.model import LeanModel
 from kinetree.algorithms.lean.motion import step, subspace
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD
+from kinetree.model.inputs import per_link, zeros
 from kinetree.spatial import cross
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import per_dof, per_link, zeros
 from kinetree.algorithms.lean.model import LeanModel, Moments
 from kinetree.algorithms.lean.motion import Step, step, subspace
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD
+from kinetree.model.inputs import per_dof, per_link, zeros
 from kinetree.spatial import cross, skew
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.inputs import zeros
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
 from kinetree.algorithms.lean.frames import place_frames
@@ -15,6 +14,7 @@ from kinetree.algorithms.lean.model import lean_model
 from kinetree.algorithms.lean.motion import Matrix, Turn, step
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD
+from kinetree.model.inputs import zeros
 from kinetree.spatial import box
 from robot_states import EPS, any_robot, random_state, size
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.inputs import per_dof
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number, table
 from kinetree.model import Model
+from kinetree.model.inputs import per_dof
 from kinetree.spatial import cross
 
 

@@ -15,9 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import (
+from kinetree.base.arrays import Array
+from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.kinematics import forward_kinematics
+from kinetree.formulations.recursion import Recursion, from_screw_form
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import (
     TipWrench,
     Wrenches,
     columns,
@@ -26,9 +29,6 @@ from kinetree.algorithms.inputs import (
     read_motion,
     zeros,
 )
-from kinetree.algorithms.recursion import Recursion, from_screw_form
-from kinetree.base.arrays import Array
-from kinetree.model import WORLD, Model
 from kinetree.spatial import ad
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.inputs import TipWrench, Wrenches, link_pose, per_dof, read_motion
-from kinetree.algorithms.recursion import Recursion, from_vectors, split, stack
+from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.recursion import Recursion, from_vectors, split, stack
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import TipWrench, Wrenches, link_pose, per_dof, read_motion
 from kinetree.spatial import cross
 
 

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inputs import per_dof, per_link, rates, zeros
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointFriction, Model
+from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 
@@ -91,6 +91,37 @@ def rotor_forces(model: Model, dq: Array, ddq: Array, alpha: Mapping[int, Array]
         d, r = rotor.dof, rotor.ratio
         tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
     return np.array(tau)
+
+
+def rotor_inertia(model: Model, J: Array) -> Array:
+    """Part of M that the rotors add, (n, n), from the body Jacobians of the links.
+
+    A rotor of degree of freedom e on link k, with b = J_k^T (s, 0), adds
+    I_m r (e b^T + b e^T) + I_m r^2 e e^T.
+    """
+    M = np.zeros((model.n, model.n), int)
+    for rotor in model.rotors:
+        e = np.eye(model.n, dtype=int)[rotor.dof]
+        weight = rotor.inertia * rotor.ratio
+        M = M + np.outer(e, e) * (weight * rotor.ratio)
+        if rotor.link != WORLD:
+            b = rotor.s @ J[rotor.link][:3]
+            M = M + (np.outer(e, b) + np.outer(b, e)) * weight
+    return M
+
+
+def rotor_coriolis(model: Model, J: Array, dJ: Array, dq: Array) -> Array:
+    """Part of C that the rotors add, (n, n): that of Christoffel for `rotor_inertia`."""
+    C = np.zeros((model.n, model.n), int)
+    for rotor in model.rotors:
+        if rotor.link != WORLD:
+            e = np.eye(model.n, dtype=int)[rotor.dof]
+            s, J_omega, db = rotor.s, J[rotor.link][:3], rotor.s @ dJ[rotor.link][:3]
+            turned = J_omega.T @ skew(s) @ J_omega
+            y = -(turned @ dq)  # J^T (omega x s)
+            gyroscopic = (np.outer(y, e) - np.outer(e, y) - turned * dq[rotor.dof]) / 2
+            C = C + (np.outer(e, db) + gyroscopic) * (rotor.inertia * rotor.ratio)
+    return C
 
 
 def armature(model: Model, i: int) -> Any:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.forward_kinematics import forward_kinematics
-from kinetree.algorithms.inputs import TipWrench, Wrenches, per_dof, read_motion
-from kinetree.algorithms.recursion import Recursion, from_vectors, split
+from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.kinematics import forward_kinematics
+from kinetree.formulations.recursion import Recursion, from_vectors, split
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import TipWrench, Wrenches, per_dof, read_motion
 from kinetree.spatial import cross
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.algorithms.inputs import TipWrench, Wrenches, link_pose, read_motion
-from kinetree.algorithms.recursion import Recursion, from_screw_form, stack
+from kinetree.base.arrays import Array, array
+from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.recursion import Recursion, from_screw_form, stack
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import TipWrench, Wrenches, link_pose, read_motion
 from kinetree.spatial import Ad, ad, inverse
+from kinetree.spatial.factor import factor, solve
 
 
 def screw_recursion(
@@ -64,3 +66,16 @@ def screw_recursion(
         rotor_forces(model, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )
+
+
+def body_wrench(G: Any, V: Any, dV: Any) -> Array:
+    """F = G dV - ad(V)^T G V: wrench that moves a body of spatial inertia G, in its frame."""
+    G, V, dV = array(G, (6, 6), "G"), array(V, (6,), "V"), array(dV, (6,), "dV")
+    return G @ dV - ad(V).T @ (G @ V)
+
+
+def body_acceleration(G: Any, V: Any, F: Any) -> Array:
+    """DV = G^-1 (F + ad(V)^T G V): acceleration of a body under a wrench."""
+    G, V, F = array(G, (6, 6), "G"), array(V, (6,), "V"), array(F, (6,), "F")
+    names = [f"{part} {axis}" for part in ("rotation about", "motion along") for axis in "xyz"]
+    return solve(factor(G, names), F + ad(V).T @ (G @ V))

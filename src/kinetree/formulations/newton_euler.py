@@ -1,0 +1,96 @@
+"""The Newton-Euler recursion in any of four formulations, and M and ddq by calling it n + 1 times.
+
+This is the book's way to the mass matrix and to forward dynamics: joint forces of unit
+accelerations are the columns of M. `algorithms` has faster ways; these are kept to check them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError
+from kinetree.formulations.closed import closed_recursion
+from kinetree.formulations.drives import frictionless
+from kinetree.formulations.link import link_recursion
+from kinetree.formulations.recursion import Recursion
+from kinetree.formulations.screw import screw_recursion
+from kinetree.formulations.space import space_recursion
+from kinetree.model import Model
+from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.joint import rate_names
+from kinetree.spatial.factor import Factor, factor, solve
+
+FORMULATIONS: dict[str, Callable[..., Recursion]] = {
+    "screw": screw_recursion,
+    "closed": closed_recursion,
+    "link": link_recursion,
+    "space": space_recursion,
+}
+
+
+def newton_euler(
+    model: Model,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
+    formulation: str = "screw",
+) -> Recursion:
+    """Inverse dynamics with every intermediate by name.
+
+    Args:
+        model: the robot.
+        q, dq, ddq: the motion, (nq,), (n,), (n,).
+        F_ext, F_tip, V_base, dV_base: as in `algorithms.inverse_dynamics`.
+        formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
+    """
+    if formulation not in FORMULATIONS:
+        raise InputError(
+            f"there is no formulation {formulation!r}; choose {', '.join(FORMULATIONS)}."
+        )
+    run = FORMULATIONS[formulation]
+    return run(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
+
+
+def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:
+    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
+    still = frictionless(model).with_gravity(zeros(3))
+    unit = np.eye(model.n, dtype=int)
+    columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
+    return np.array(columns).reshape(model.n, model.n).T
+
+
+def forward_dynamics_by_inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Array:
+    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved."""
+    tau = rates(model, tau, "tau")
+    h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
+    return solve(factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q)), tau - h)
+
+
+def factor_mass_matrix(model: Model, M: Array) -> Factor:
+    """M = L^T D L.
+
+    Raises:
+        SingularityError: a joint moves no inertia; the message names the joint and its link.
+    """
+    return factor(M, [name for i in model.links for name in inertia_names(model, i)])
+
+
+def inertia_names(model: Model, i: int) -> list[str]:
+    """Names for messages of the rows of M that belong to link i."""
+    joint, link = model.joints[i], model.link_names[i]
+    own = rate_names(joint) if joint.follows is None else []
+    return [f"joint {name!r}, which moves link {link!r}," for name in own]
