@@ -1,7 +1,7 @@
 """Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -9,21 +9,23 @@ from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.base.arrays import Array
 from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
-from kinetree.kernels import targets
-from kinetree.kernels.attribute import Compiled
-from kinetree.kernels.targets import Cpu, Cuda
+from kinetree.kernels.memo import Compiled, kernel
 from kinetree.model import Model, build_model, model_of, reshape
 from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
+    from kinetree.backends.cuda import CudaKernel
     from kinetree.backends.kernel import Kernel
     from kinetree.description import Friction
     from kinetree.explain import Explanation
-    from kinetree.motion.limit_report import LimitReport
+    from kinetree.samples.limits.report import LimitReport
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
     from kinetree.trajectory import Trajectory
+
+Cpu = Literal["cpu"]
+Cuda = Literal["cuda"]
 
 
 class Robot:
@@ -54,13 +56,9 @@ class Robot:
     energy_regressor = Compiled("energy_regressor")
     momentum_regressor = Compiled("momentum_regressor")
 
-    compile = targets.compile
-    derivative = targets.derivative
-
     def __init__(self, model: Model, report: Any = None) -> None:
         self.model = model_of(model)
         self.report = report
-        self._framed: dict[tuple[str, str | None], Kernel] = {}
 
     @classmethod
     def from_screws(
@@ -104,6 +102,118 @@ class Robot:
     def base_parameters(self, **options: Any) -> algorithms.BaseParameters:
         """Which combinations of parameters joint forces tell; see `algorithms.base_parameters`."""
         return algorithms.base_parameters(self.model, **options)
+
+    @overload
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: Cpu = ...,
+    ) -> "Kernel": ...
+    @overload
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: Cuda,
+    ) -> "CudaKernel": ...
+    @overload
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: str,
+    ) -> "Kernel | CudaKernel": ...
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+        target: str = "cpu",
+    ) -> "Kernel | CudaKernel":
+        """A kernel of a quantity, compiled for this robot; see `kernels.compile.compile_kernel`.
+
+        Args:
+            quantity: the name, such as "inverse_dynamics" or "pose".
+            frame: the frame of a pose or Jacobian; the tool when None.
+            wrenches: whether F_ext, (links, 6), is a further argument.
+            free: robot data that become further arguments: some of "mass", "com", "inertia",
+                "gravity", "friction".
+            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+        """
+        from kinetree.kernels.compile import compile_kernel
+
+        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
+        return compile_kernel(self.model, quantity, **options)
+
+    @overload
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = ...,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: Cpu = ...,
+    ) -> "Kernel": ...
+    @overload
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = ...,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: Cuda,
+    ) -> "CudaKernel": ...
+    @overload
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = ...,
+        *,
+        frame: str | None = ...,
+        wrenches: bool = ...,
+        free: Sequence[str] = ...,
+        target: str,
+    ) -> "Kernel | CudaKernel": ...
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = "q",
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+        target: str = "cpu",
+    ) -> "Kernel | CudaKernel":
+        """A kernel of d quantity/d arguments; q is moved along tangents of `integrate`.
+
+        Args:
+            quantity: the name, as in `compile`.
+            wrt: the arguments to differentiate by, names of free data included.
+            frame, wrenches, free, target: as in `compile`.
+
+        Returns:
+            A kernel with a result for each argument of `wrt`, shape (*quantity, *argument).
+        """
+        from kinetree.kernels.compile import compile_derivative
+
+        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
+        return compile_derivative(self.model, quantity, wrt, **options)
 
     def pose(self, q: Any, frame: str | None = None) -> Array:
         """T_sb of a frame, the tool when None, (..., 4, 4)."""
@@ -184,7 +294,7 @@ class Robot:
 
     def check(self, trajectory: "Trajectory", **options: Any) -> "LimitReport":
         """Loads of a trajectory against the limits; see `kinetree.motion.check_limits`."""
-        from kinetree.motion.limits import check_limits
+        from kinetree.samples.limits.check import check_limits
 
         return check_limits(self, trajectory, **options)
 
@@ -269,10 +379,7 @@ class Robot:
         return to_mjcf(self.model, **options)
 
     def _of_frame(self, quantity: str, frame: str | None) -> "Kernel":
-        key = (quantity, frame)
-        if key not in self._framed:
-            self._framed[key] = self.compile(quantity, frame=frame)
-        return self._framed[key]
+        return kernel(self.model, quantity, frame=frame)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Robot, (self.model, self.report)  # kernels are made again where they are needed

@@ -1,9 +1,15 @@
 """Optional packages: imported when used, and named with the way to install them when missing."""
 
+import functools
+import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from kinetree.errors import MissingPackageError
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 def need(module: str, extra: str, purpose: str) -> Any:
@@ -15,3 +21,18 @@ def need(module: str, extra: str, purpose: str) -> Any:
             f"{purpose} needs {module.split('.')[0]}, which cannot be imported ({error}). "
             f"Install it with: pip install 'kinetree[{extra}]'."
         ) from error
+
+
+def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Keep torch.compile from tracing into a function that compiles kernels, which it cannot.
+
+    torch is asked only where it is imported already: importing it takes seconds.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        return (function if disable is None else disable(function))(*args, **options)
+
+    call.__dict__["_torchdynamo_disable"] = True  # the wrapper itself is not traced either
+    return call

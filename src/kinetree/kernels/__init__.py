@@ -1,1 +1,1 @@
-"""Kernels: where algorithms meet the compiler. A quantity of a robot becomes a compiled function."""
+"""Kernels: a quantity of a robot becomes a compiled function; algorithms meet the compiler."""

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.extras import hidden_from_torch
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
@@ -19,7 +20,6 @@ from kinetree.errors import InputError, ModelError
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.quantities import find_quantity
 from kinetree.kernels.stored import stored_graph
-from kinetree.kernels.targets import unseen
 from kinetree.model import Model
 from kinetree.model.numbers import numbers_of, strangest
 
@@ -102,6 +102,7 @@ def _prepared(
     return function, [*state, *loads, *free_ports(model, free)]
 
 
+@hidden_from_torch
 def compile_kernel(
     model: Model,
     name: str,
@@ -110,7 +111,7 @@ def compile_kernel(
     wrenches: bool = False,
     free: Sequence[str] = (),
     target: str = "cpu",
-) -> Kernel:
+) -> "Kernel | CudaKernel":
     """The kernel of a quantity, specialised to the robot.
 
     Args:
@@ -128,13 +129,13 @@ def compile_kernel(
     graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
     doc = f"{name} of {model.name}: {quantity.doc}"
     if quantity.wrenches and not wrenches and not free:
-        more = partial(unseen, compile_kernel, model, name, wrenches=True, target=target)
+        more = partial(compile_kernel, model, name, wrenches=True, target=target)
         return kind(graph, name, doc, more=("F_ext", more))
     return kind(graph, name, doc)
 
 
-def kernel_type(target: str) -> Any:
-    """The class of kernels for a target."""
+def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
+    """Return the class of kernels for a target."""
     if target == "cuda":
         from kinetree.backends.cuda import CudaKernel
 
@@ -144,6 +145,7 @@ def kernel_type(target: str) -> Any:
     return Kernel
 
 
+@hidden_from_torch
 def compile_derivative(
     model: Model,
     name: str,
@@ -153,7 +155,7 @@ def compile_derivative(
     wrenches: bool = False,
     free: Sequence[str] = (),
     target: str = "cpu",
-) -> Kernel:
+) -> "Kernel | CudaKernel":
     """The kernel of d quantity/d arguments, by differentiating the graph.
 
     Args:
@@ -220,22 +222,3 @@ def check_options(
             f"{name} does not depend on external wrenches, but wrenches=True was given; "
             "inverse_dynamics, forward_dynamics and bias_forces do."
         )
-
-
-def cuda_kernel(
-    model: Model,
-    quantity: str,
-    *,
-    frame: str | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
-) -> "CudaKernel":
-    """The kernel of a quantity on the GPU: `compile_kernel` with target "cuda".
-
-    Returns:
-        A function of CuPy arrays of any leading shape; the graph is the one of the CPU's kernel.
-    """
-    found = compile_kernel(
-        model, quantity, frame=frame, wrenches=wrenches, free=free, target="cuda"
-    )
-    return cast("CudaKernel", found)

@@ -11,8 +11,6 @@ from kinetree import algorithms
 from kinetree.algorithms.derivatives.forward_dynamics import lean_forward_derivatives
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.derivatives.tree import lean_tree
-from kinetree.formulations.drives import frictionless
-from kinetree.model.inputs import zeros
 from kinetree.algorithms.lean import coriolis_matrix as lean_coriolis
 from kinetree.algorithms.lean import energy as lean_energy
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
@@ -21,7 +19,9 @@ from kinetree.algorithms.lean import momentum as lean_momentum
 from kinetree.algorithms.lean.model import lean_model
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
+from kinetree.formulations.drives import frictionless
 from kinetree.model import Model
+from kinetree.model.inputs import zeros
 
 
 @dataclass(frozen=True)

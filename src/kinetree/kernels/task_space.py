@@ -1,7 +1,7 @@
 """Kernels of a task's dynamics: slopes of J, Lambda and eta, for some rows of a frame's twist."""
 
-import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from kinetree.algorithms.derivatives.task_space import (
     task_slopes,
 )
 from kinetree.algorithms.task_space import task_space
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.compile import check_model, kernel_type
+from kinetree.kernels.memo import remembered
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 
@@ -63,9 +63,6 @@ def compile_task_derivatives(
     return kernel_type(target)(graph, name, doc)
 
 
-_ready: "weakref.WeakKeyDictionary[Model, dict[Any, Kernel]]" = weakref.WeakKeyDictionary()
-
-
 def task_space_derivatives(
     model: Model,
     q: Any,
@@ -80,8 +77,7 @@ def task_space_derivatives(
     Arguments as in `algorithms.task_space_derivatives`, which looks at one state. Where J has lost
     rank, the results are not finite, or large.
     """
-    known, rows = _ready.setdefault(model, {}), check_rows(model, rows)
-    key = frame, expressed, tuple(rows)
-    if key not in known:
-        known[key] = compile_task_derivatives(model, frame=frame, expressed=expressed, rows=rows)
-    return TaskSpaceDerivatives(*known[key](q, dq))
+    chosen = check_rows(model, rows)
+    request = "task_space_derivatives", frame, expressed, tuple(chosen)
+    make = partial(compile_task_derivatives, model, frame=frame, expressed=expressed, rows=chosen)
+    return TaskSpaceDerivatives(*remembered(model, request, make)(q, dq))

@@ -1,6 +1,6 @@
 """Model: the frozen data of a robot, the one input of every algorithm."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -79,11 +79,18 @@ class Model:
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
+        state = {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
+        state.pop("_memo", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+    @property
+    def memo(self) -> dict[Hashable, Any]:
+        """Forms derived from this model by `kinetree.kernels.memo`; freed with it, never pickled."""
+        return self.__dict__.setdefault("_memo", {})  # atomic: all threads get the same one
 
     @cached_property
     def n(self) -> int:

@@ -17,7 +17,8 @@ from kinetree.backends.cuda.emit import ITEMSIZE
 from kinetree.backends.cuda.frame import make_frame
 from kinetree.backends.cuda.stepping import NAME, emit_rollout
 from kinetree.compiler.stepping import Run
-from kinetree.simulate import gpu, gpu_inputs, gpu_trajectory
+from kinetree.simulate.gpu import inputs as gpu_inputs
+from kinetree.simulate.gpu import rollouts as gpu
 
 # a warp is 32 threads that meet at barriers; blocks come one after the other
 WARP = """
@@ -136,6 +137,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> SimpleNamespace:
         setattr(cp, name, lambda *a, make=make, **k: make(*a, **k).view(OnGpu))
     monkeypatch.setattr(HostRollout, "folder", folder, raising=False)
     monkeypatch.setattr(gpu, "CudaRollout", HostRollout)
-    for module in (gpu, gpu_inputs, gpu_trajectory, toolkit):
+    for module in (gpu, gpu_inputs, toolkit):
         monkeypatch.setattr(module, "require_device", lambda: cp)
     return cp

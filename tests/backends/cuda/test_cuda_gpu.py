@@ -10,7 +10,7 @@ from kinetree.backends.cuda import CudaKernel, toolkit
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError, KinetreeError, ShapeError
-from kinetree.kernels.compile import cuda_kernel, trace_quantity
+from kinetree.kernels.compile import compile_kernel, trace_quantity
 
 DTYPES = ("float32", "float64")
 EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}
@@ -39,7 +39,7 @@ def close(cp, found, expected, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 32, 33, 1000])
 def test_same_numbers_as_the_cpu(cp, model, dtype, count):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     given = states(kernel.graph, dtype, count, seed=count)
     out = cp.full((count, model.n), np.nan, dtype)
     assert kernel(*map(cp.asarray, given), out=out) is out
@@ -47,7 +47,7 @@ def test_same_numbers_as_the_cpu(cp, model, dtype, count):
 
 
 def test_batches_do_not_change_bits(cp, model):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     given = [cp.asarray(x) for x in states(kernel.graph, "float64", 100)]
     whole = kernel(*given)
     for first in (0, 1, 37, 99):
@@ -60,7 +60,7 @@ def test_several_outputs_wrenches_and_free_data(cp, model):
         ("inverse_dynamics", {"wrenches": True}),
         ("inverse_dynamics", {"free": ["mass"]}),
     ):
-        kernel = cuda_kernel(model, name, **options)
+        kernel = compile_kernel(model, name, **options, target="cuda")
         given = states(kernel.graph, "float64", 65)
         found = kernel(*map(cp.asarray, given))
         found = found if isinstance(found, tuple) else (found,)
@@ -69,7 +69,7 @@ def test_several_outputs_wrenches_and_free_data(cp, model):
 
 
 def test_leading_axes_broadcast(cp, model):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     rng = np.random.default_rng(0)
     q, dq, ddq = rng.normal(size=(4, 1, 2)), rng.normal(size=(3, 2)), rng.normal(size=2)
     close(
@@ -83,7 +83,7 @@ def test_leading_axes_broadcast(cp, model):
 
 
 def test_any_strides_types_and_overlaps(cp, model):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     q = cp.asarray(np.random.default_rng(1).normal(size=(50, 4)))
     view = q[::2, ::2]
     expected = kernel(view.copy(), view.copy(), view.copy())
@@ -99,7 +99,7 @@ def test_any_strides_types_and_overlaps(cp, model):
 
 
 def test_the_current_stream_is_used(cp, model):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     q = cp.ones((1000, 2))
     expected = kernel(q, q, q)
     stream = cp.cuda.Stream(non_blocking=True)
@@ -110,7 +110,7 @@ def test_the_current_stream_is_used(cp, model):
 
 
 def test_bad_arguments_are_named(cp, model):
-    kernel = cuda_kernel(model, "inverse_dynamics")
+    kernel = compile_kernel(model, "inverse_dynamics", target="cuda")
     q = cp.zeros((5, 2))
     with pytest.raises(InputError, match=r"dq .*numpy.*cupy.asarray"):
         kernel(q, np.zeros((5, 2)), q)

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.backends.cuda.launch import best_block, most_warps
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
-from kinetree.kernels.compile import cuda_kernel
+from kinetree.kernels.compile import compile_kernel
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def no_cupy(monkeypatch):
 
 
 def test_a_call_names_the_extra(no_cupy):
-    kernel = cuda_kernel(kt.robots.planar_2r().model, "gravity_forces")
+    kernel = compile_kernel(kt.robots.planar_2r().model, "gravity_forces", target="cuda")
     with pytest.raises(MissingPackageError, match=r"kinetree\[cuda\]"):
         kernel(np.zeros(2))
 
 
 def test_a_kernel_says_what_it_is(no_cupy):
-    kernel = cuda_kernel(kt.robots.planar_2r().model, "inverse_dynamics")
+    kernel = compile_kernel(kt.robots.planar_2r().model, "inverse_dynamics", target="cuda")
     assert kernel.signature == "(n),(n),(n)->(n)"
     assert "inverse_dynamics(n),(n),(n)->(n)" in repr(kernel)
     assert "M ddq" in (kernel.__doc__ or "")
@@ -32,7 +32,7 @@ def test_a_kernel_says_what_it_is(no_cupy):
 
 def test_an_unknown_quantity_is_named(no_cupy):
     with pytest.raises(NameLookupError, match="torque"):
-        cuda_kernel(kt.robots.planar_2r().model, "torque")
+        compile_kernel(kt.robots.planar_2r().model, "torque", target="cuda")
 
 
 @pytest.mark.parametrize(("registers", "warps"), [(255, 2), (140, 3), (128, 4), (71, 7), (32, 16)])

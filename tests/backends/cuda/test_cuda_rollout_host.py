@@ -11,9 +11,9 @@ from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.backends.cuda.stepping import emit_rollout
 from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
-from kinetree.simulate.gpu import gpu_steps
-from kinetree.simulate.inputs import read_setup
-from kinetree.simulate.integrators import METHODS
+from kinetree.simulate.core.fixed_steps import METHODS
+from kinetree.simulate.core.setup import read_setup
+from kinetree.simulate.gpu.rollouts import gpu_steps
 
 RNG = np.random.default_rng(3)
 BATCH = 37  # a warp and a few

@@ -1,0 +1,114 @@
+"""The one memo of compiled forms: a kernel is made once for a model and a request.
+
+The entries belong to the model and are freed with it. They cannot live in a dictionary with weak
+keys: a kernel may refer to its model (to compile the variant with external wrenches on demand), and
+would keep its own key alive.
+
+The compiler is imported at the first request, not with this module: `import kinetree` stays light.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from kinetree.model import HasModel, Model
+
+if TYPE_CHECKING:
+    from kinetree.backends.cuda import CudaKernel
+    from kinetree.backends.kernel import Kernel
+
+Form = TypeVar("Form")
+
+
+def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> Form:
+    """Return the form of the model that was made for `request` before, or make it now.
+
+    Two threads may both make it; the first one is kept and returned to both.
+
+    Args:
+        model: the robot.
+        request: everything that the form depends on apart from the model. It begins with the name
+            of the form, so that two callers cannot mean different things by one request.
+        make: makes the form.
+    """
+    memo = model.memo
+    if request not in memo:
+        memo.setdefault(request, make())
+    return memo[request]
+
+
+@overload
+def kernel(
+    model: Model,
+    quantity: str,
+    *,
+    frame: str | None = ...,
+    wrenches: bool = ...,
+    free: Sequence[str] = ...,
+    target: Literal["cpu"] = ...,
+) -> "Kernel": ...
+@overload
+def kernel(
+    model: Model,
+    quantity: str,
+    *,
+    frame: str | None = ...,
+    wrenches: bool = ...,
+    free: Sequence[str] = ...,
+    target: str,
+) -> "Kernel | CudaKernel": ...
+def kernel(
+    model: Model,
+    quantity: str,
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+    target: str = "cpu",
+) -> Any:
+    """Return the kernel of a quantity, compiled at the first request.
+
+    Arguments as in `kinetree.kernels.compile.compile_kernel`.
+    """
+    request = "kernel", quantity, frame, wrenches, tuple(free), target
+    memo = model.memo
+    found = memo.get(request)
+    if found is None:  # `remembered` written out: poses and Jacobians come here on every call
+        from kinetree.kernels.compile import compile_kernel
+
+        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
+        found = memo.setdefault(request, compile_kernel(model, quantity, **options))
+    return found
+
+
+class Compiled:
+    """An attribute of Robot that is a kernel of its model, compiled at the first access.
+
+    The kernel is then stored in the instance under the same name, so that later accesses do not
+    come here (this descriptor defines no `__set__`) and cost no more than any attribute.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """Arguments, results and meaning of the quantity, made when it is read."""
+        from kinetree.kernels.quantities import find_quantity
+
+        quantity = find_quantity(self.name)
+        given = ", ".join((*quantity.inputs, *(["F_ext"] if quantity.wrenches else [])))
+        shapes = ", ".join(
+            f"{name} ({', '.join(('...', *dims))})" for name, dims in quantity.outputs("result")
+        )
+        return f"`{self.name}({given})`: {quantity.doc}; {shapes}."
+
+    @overload
+    def __get__(self, robot: None, kind: type) -> "Compiled": ...
+    @overload
+    def __get__(self, robot: HasModel, kind: type) -> "Kernel": ...
+    def __get__(self, robot: HasModel | None, kind: type) -> "Kernel | Compiled":
+        if robot is None:
+            return self
+        found = kernel(robot.model, self.name)
+        robot.__dict__[self.name] = found
+        return found

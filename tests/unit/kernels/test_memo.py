@@ -1,0 +1,79 @@
+"""The memo: one kernel for a model and a request, freed with the model."""
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError, NameLookupError
+from kinetree.kernels.memo import kernel, remembered
+from kinetree.kernels.task_space import task_space_derivatives
+
+
+@pytest.fixture
+def model():
+    return kt.robots.double_pendulum().model
+
+
+def test_equal_requests_give_one_kernel(model):
+    first = kernel(model, "pose", frame=model.tool)
+    assert kernel(model, "pose", frame=model.tool) is first
+    assert kernel(model, "pose") is not first
+    assert kernel(model, "inverse_dynamics", free=["mass"]) is kernel(
+        model, "inverse_dynamics", free=("mass",)
+    )
+
+
+def test_robots_of_one_model_share_their_kernels(model):
+    a, b = kt.Robot(model), kt.Robot(model)
+    assert a.inverse_dynamics is b.inverse_dynamics is kernel(model, "inverse_dynamics")
+
+
+def test_a_target_is_part_of_the_request(model):
+    assert kernel(model, "pose", target="cuda") is not kernel(model, "pose")
+
+
+def test_wrong_requests_raise_and_are_not_remembered(model):
+    with pytest.raises(NameLookupError, match="torque"):
+        kernel(model, "torque")
+    with pytest.raises(InputError, match="such as"):
+        kernel(model, "inverse_dynamics", free="mass")
+    assert not model.memo
+
+
+def test_nothing_outlives_a_model():
+    model = kt.robots.double_pendulum().model
+    found = kernel(model, "inverse_dynamics")
+    q = np.zeros(2)
+    found(q, q, q, np.zeros((2, 6)))  # compiles the larger kernel too
+    task_space_derivatives(model, q, q, rows=[3, 5])
+    alive, entry = weakref.ref(model), weakref.ref(found)
+    del model, found
+    gc.collect()
+    assert alive() is None and entry() is None
+
+
+def test_copies_and_pickles_of_a_model_start_with_an_empty_memo(model):
+    kernel(model, "pose")
+    assert not copy.copy(model).memo
+    assert not pickle.loads(pickle.dumps(model)).memo
+
+
+def test_threads_get_the_same_form(model):
+    start, found = threading.Barrier(4), []
+
+    def ask():
+        start.wait()
+        found.append(remembered(model, ("form",), object))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
