@@ -1,31 +1,84 @@
-"""Robot: the front door. It holds a model and hands out what can be computed of it, compiled."""
+"""Robot: the front door. It holds a model and computes its quantities with compiled kernels."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
-from kinetree.base.arrays import Array
-from kinetree.description import describe_dh, describe_points, describe_screws, describe_transforms
+from kinetree.algorithms.base_parameters import GROUPS
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.description import (
+    Friction,
+    describe_dh,
+    describe_points,
+    describe_screws,
+    describe_transforms,
+)
+from kinetree.description.options import JointOptions
 from kinetree.kernels.memo import Compiled, kernel
 from kinetree.model import Model, build_model, model_of, reshape
-from kinetree.model.inputs import frame_wrenches
+from kinetree.model.inputs import TipWrench, Wrenches, frame_wrenches
+from kinetree.report import Report
+from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.backends.cuda import CudaKernel
     from kinetree.backends.kernel import Kernel
-    from kinetree.description import Friction
     from kinetree.explain import Explanation
+    from kinetree.kernels import signatures
     from kinetree.samples.limits.report import LimitReport
+    from kinetree.simulate.core.controller import Controller
+    from kinetree.simulate.core.events import Event
+    from kinetree.simulate.core.signals import Signal
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
     from kinetree.trajectory import Trajectory
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
+Unphysical = Literal["error", "warn", "allow"]
+Losses = Literal["warn", "error", "allow"]
+Axes = Literal["body", "space"]
+Part = Literal["linear", "angular"]
+Formulation = Literal["screw", "closed", "link", "space"]
+Method = Literal["dop853", "rk4", "semi_implicit_euler", "euler"]
+Watch = Literal["stop", "record", "ignore"]
+Law: TypeAlias = Callable[[Any, Array, Array], ArrayLike]  # tau or wrenches from t, q and dq
+Force: TypeAlias = "ArrayLike | Signal | Callable[[Any], ArrayLike] | Law | None"
+EventLike: TypeAlias = "Event | Callable[[float, Array, Array], float]"
+
+
+class KernelOptions(TypedDict, total=False):
+    """Options of `Robot.compile` and `Robot.derivative` that every target has."""
+
+    frame: str | None
+    wrenches: bool
+    free: Sequence[str]
+
+
+class _Duration(TypedDict):
+    duration: float
+
+
+class SimulationOptions(_Duration, total=False):
+    """Options of `Robot.simulate` that every target has."""
+
+    dt: float | None
+    method: Method
+    tau: Force
+    F_ext: Force
+    controller: "Controller | Law | None"
+    parameters: Mapping[str, ArrayLike] | None
+    every: int
+    limits: Watch
+    events: Sequence[EventLike] | EventLike
+    rtol: float
+    atol: float
+    max_step: float | None
+    progress: bool | None
 
 
 class Robot:
@@ -35,54 +88,117 @@ class Robot:
     and accept one state as well as a million. `kinetree.algorithms` has the textbook form.
     """
 
-    inverse_dynamics = Compiled("inverse_dynamics")
-    forward_dynamics = Compiled("forward_dynamics")
-    mass_matrix = Compiled("mass_matrix")
-    mass_matrix_rate = Compiled("mass_matrix_rate")
-    coriolis_matrix = Compiled("coriolis_matrix")
-    coriolis_forces = Compiled("coriolis_forces")
-    gravity_forces = Compiled("gravity_forces")
-    bias_forces = Compiled("bias_forces")
-    friction_forces = Compiled("friction_forces")
-    kinetic_energy = Compiled("kinetic_energy")
-    potential_energy = Compiled("potential_energy")
-    center_of_mass = Compiled("center_of_mass")
-    momentum = Compiled("momentum")
-    centroidal_momentum = Compiled("centroidal_momentum")
-    link_poses = Compiled("link_poses")
-    inverse_dynamics_derivatives = Compiled("inverse_dynamics_derivatives")
-    forward_dynamics_derivatives = Compiled("forward_dynamics_derivatives")
-    regressor = Compiled("regressor")
-    energy_regressor = Compiled("energy_regressor")
-    momentum_regressor = Compiled("momentum_regressor")
+    inverse_dynamics: Compiled["signatures.InverseDynamicsKernel"] = Compiled("inverse_dynamics")
+    forward_dynamics: Compiled["signatures.ForwardDynamicsKernel"] = Compiled("forward_dynamics")
+    mass_matrix: Compiled["signatures.PositionKernel"] = Compiled("mass_matrix")
+    mass_matrix_rate: Compiled["signatures.VelocityKernel"] = Compiled("mass_matrix_rate")
+    coriolis_matrix: Compiled["signatures.VelocityKernel"] = Compiled("coriolis_matrix")
+    coriolis_forces: Compiled["signatures.VelocityKernel"] = Compiled("coriolis_forces")
+    gravity_forces: Compiled["signatures.PositionKernel"] = Compiled("gravity_forces")
+    bias_forces: Compiled["signatures.LoadedVelocityKernel"] = Compiled("bias_forces")
+    friction_forces: Compiled["signatures.RateKernel"] = Compiled("friction_forces")
+    kinetic_energy: Compiled["signatures.VelocityKernel"] = Compiled("kinetic_energy")
+    potential_energy: Compiled["signatures.PositionKernel"] = Compiled("potential_energy")
+    center_of_mass: Compiled["signatures.PositionKernel"] = Compiled("center_of_mass")
+    momentum: Compiled["signatures.VelocityKernel"] = Compiled("momentum")
+    centroidal_momentum: Compiled["signatures.VelocityKernel"] = Compiled("centroidal_momentum")
+    link_poses: Compiled["signatures.PositionKernel"] = Compiled("link_poses")
+    inverse_dynamics_derivatives: Compiled["signatures.InverseDerivativesKernel"] = Compiled(
+        "inverse_dynamics_derivatives"
+    )
+    forward_dynamics_derivatives: Compiled["signatures.ForwardDerivativesKernel"] = Compiled(
+        "forward_dynamics_derivatives"
+    )
+    regressor: Compiled["signatures.MotionKernel"] = Compiled("regressor")
+    energy_regressor: Compiled["signatures.EnergyRegressorKernel"] = Compiled("energy_regressor")
+    momentum_regressor: Compiled["signatures.VelocityKernel"] = Compiled("momentum_regressor")
 
-    def __init__(self, model: Model, report: Any = None) -> None:
+    def __init__(self, model: Model, report: Report | None = None) -> None:
         self.model = model_of(model)
         self.report = report
 
     @classmethod
     def from_screws(
-        cls, S: Any, M: Any, G: Any, *, unphysical: str = "error", **rest: Any
+        cls,
+        S: ArrayLike,
+        M: ArrayLike,
+        G: ArrayLike,
+        *,
+        parent: Sequence[int] | None = None,
+        unphysical: Unphysical = "error",
+        **options: Unpack[JointOptions],
     ) -> "Robot":
-        """From screw axes and home poses in {s}; see `kinetree.description.describe_screws`."""
-        return cls(build_model(describe_screws(S, M, G, **rest), unphysical=unphysical))
+        """Build a robot from screw axes S and home poses M in {s}, and spatial inertias G.
+
+        Arguments as in `kinetree.description.describe_screws`.
+        """
+        found = describe_screws(S, M, G, parent=parent, **options)
+        return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
-    def from_transforms(cls, M: Any, G: Any, *, unphysical: str = "error", **rest: Any) -> "Robot":
-        """From parent-to-child poses; see `kinetree.description.describe_transforms`."""
-        return cls(build_model(describe_transforms(M, G, **rest), unphysical=unphysical))
+    def from_transforms(
+        cls,
+        M: ArrayLike,
+        G: ArrayLike,
+        *,
+        S: ArrayLike | None = None,
+        A: ArrayLike | None = None,
+        parent: Sequence[int] | None = None,
+        unphysical: Unphysical = "error",
+        **options: Unpack[JointOptions],
+    ) -> "Robot":
+        """Build a robot from poses M of each link in its parent's frame, and spatial inertias G.
+
+        Arguments as in `kinetree.description.describe_transforms`.
+        """
+        found = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
+        return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
-    def from_dh(cls, table: Any, *, unphysical: str = "error", **rest: Any) -> "Robot":
-        """From a Denavit-Hartenberg table; see `kinetree.description.describe_dh`."""
-        return cls(build_model(describe_dh(table, **rest), unphysical=unphysical))
+    def from_dh(
+        cls,
+        table: ArrayLike,
+        *,
+        m: ArrayLike,
+        com: ArrayLike,
+        I_com: ArrayLike,
+        convention: Literal["standard", "modified"] = "standard",
+        types: str | Sequence[str] = "revolute",
+        tool: ArrayLike | None = None,
+        unphysical: Unphysical = "error",
+        **options: Unpack[JointOptions],
+    ) -> "Robot":
+        """Build a robot from a Denavit-Hartenberg table; see `kinetree.description.describe_dh`."""
+        found = describe_dh(
+            table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
+            **options,
+        )  # fmt: skip
+        return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
     def from_points(
-        cls, P: Any, C: Any, k: Any, *, unphysical: str = "error", **rest: Any
+        cls,
+        P: ArrayLike,
+        C: ArrayLike,
+        k: ArrayLike,
+        *,
+        m: ArrayLike,
+        I_com: ArrayLike,
+        types: str | Sequence[str] = "revolute",
+        pitch: ArrayLike = 0,
+        R: ArrayLike | None = None,
+        parent: Sequence[int] | None = None,
+        unphysical: Unphysical = "error",
+        **options: Unpack[JointOptions],
     ) -> "Robot":
-        """From points and axes at q = 0; see `kinetree.description.describe_points`."""
-        return cls(build_model(describe_points(P, C, k, **rest), unphysical=unphysical))
+        """Build a robot from joint points P, mass centres C and axes k at q = 0, in {s}.
+
+        Arguments as in `kinetree.description.describe_points`.
+        """
+        found = describe_points(
+            P, C, k, m=m, I_com=I_com, types=types, pitch=pitch, R=R, parent=parent, **options
+        )
+        return cls(build_model(found, unphysical=unphysical))
 
     @property
     def name(self) -> str:
@@ -99,40 +215,23 @@ class Robot:
         """Pi, (p,): what `regressor` is multiplied with; see `algorithms.parameter_list`."""
         return algorithms.parameters(self.model)
 
-    def base_parameters(self, **options: Any) -> algorithms.BaseParameters:
-        """Which combinations of parameters joint forces tell; see `algorithms.base_parameters`."""
-        return algorithms.base_parameters(self.model, **options)
+    def base_parameters(
+        self, *, groups: Sequence[str] = GROUPS, seed: int = 0
+    ) -> algorithms.BaseParameters:
+        """Find the combinations of parameters that determine the joint forces.
+
+        Arguments as in `kinetree.algorithms.base_parameters`.
+        """
+        return algorithms.base_parameters(self.model, groups=groups, seed=seed)
 
     @overload
     def compile(
-        self,
-        quantity: str,
-        *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
-        target: Cpu = ...,
+        self, quantity: str, *, target: Cpu = ..., **options: Unpack["KernelOptions"]
     ) -> "Kernel": ...
     @overload
     def compile(
-        self,
-        quantity: str,
-        *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
-        target: Cuda,
+        self, quantity: str, *, target: Cuda, **options: Unpack["KernelOptions"]
     ) -> "CudaKernel": ...
-    @overload
-    def compile(
-        self,
-        quantity: str,
-        *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
-        target: str,
-    ) -> "Kernel | CudaKernel": ...
     def compile(
         self,
         quantity: str,
@@ -140,9 +239,9 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
-        target: str = "cpu",
+        target: Cpu | Cuda = "cpu",
     ) -> "Kernel | CudaKernel":
-        """A kernel of a quantity, compiled for this robot; see `kernels.compile.compile_kernel`.
+        """Compile a quantity for this robot; see `kinetree.kernels.compile.compile_kernel`.
 
         Args:
             quantity: the name, such as "inverse_dynamics" or "pose".
@@ -154,8 +253,9 @@ class Robot:
         """
         from kinetree.kernels.compile import compile_kernel
 
-        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
-        return compile_kernel(self.model, quantity, **options)
+        return compile_kernel(
+            self.model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
+        )
 
     @overload
     def derivative(
@@ -163,10 +263,8 @@ class Robot:
         quantity: str,
         wrt: str | Sequence[str] = ...,
         *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
         target: Cpu = ...,
+        **options: Unpack["KernelOptions"],
     ) -> "Kernel": ...
     @overload
     def derivative(
@@ -174,22 +272,9 @@ class Robot:
         quantity: str,
         wrt: str | Sequence[str] = ...,
         *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
         target: Cuda,
+        **options: Unpack["KernelOptions"],
     ) -> "CudaKernel": ...
-    @overload
-    def derivative(
-        self,
-        quantity: str,
-        wrt: str | Sequence[str] = ...,
-        *,
-        frame: str | None = ...,
-        wrenches: bool = ...,
-        free: Sequence[str] = ...,
-        target: str,
-    ) -> "Kernel | CudaKernel": ...
     def derivative(
         self,
         quantity: str,
@@ -198,9 +283,9 @@ class Robot:
         frame: str | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
-        target: str = "cpu",
+        target: Cpu | Cuda = "cpu",
     ) -> "Kernel | CudaKernel":
-        """A kernel of d quantity/d arguments; q is moved along tangents of `integrate`.
+        """Compile d quantity/d arguments; q is moved along tangents of `integrate`.
 
         Args:
             quantity: the name, as in `compile`.
@@ -212,57 +297,92 @@ class Robot:
         """
         from kinetree.kernels.compile import compile_derivative
 
-        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
-        return compile_derivative(self.model, quantity, wrt, **options)
+        return compile_derivative(
+            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free, target=target
+        )
 
-    def pose(self, q: Any, frame: str | None = None) -> Array:
+    def pose(self, q: ArrayLike, frame: str | None = None) -> Array:
         """T_sb of a frame, the tool when None, (..., 4, 4)."""
-        return self._of_frame("pose", frame)(q)
+        return kernel(self.model, "pose", frame=frame)(q)
 
-    def body_jacobian(self, q: Any, frame: str | None = None) -> Array:
+    def body_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
         """J_b of a frame, (..., 6, n): its twist in its own axes is J_b dq."""
-        return self._of_frame("body_jacobian", frame)(q)
+        return kernel(self.model, "body_jacobian", frame=frame)(q)
 
-    def space_jacobian(self, q: Any, frame: str | None = None) -> Array:
+    def space_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
         """J_s of a frame, (..., 6, n): its twist in {s} is J_s dq."""
-        return self._of_frame("space_jacobian", frame)(q)
+        return kernel(self.model, "space_jacobian", frame=frame)(q)
 
-    def body_jacobian_rate(self, q: Any, dq: Any, frame: str | None = None) -> Array:
+    def body_jacobian_rate(self, q: ArrayLike, dq: ArrayLike, frame: str | None = None) -> Array:
         """dJ_b/dt, (..., 6, n)."""
-        return self._of_frame("body_jacobian_rate", frame)(q, dq)
+        return kernel(self.model, "body_jacobian_rate", frame=frame)(q, dq)
 
-    def space_jacobian_rate(self, q: Any, dq: Any, frame: str | None = None) -> Array:
+    def space_jacobian_rate(self, q: ArrayLike, dq: ArrayLike, frame: str | None = None) -> Array:
         """dJ_s/dt, (..., 6, n)."""
-        return self._of_frame("space_jacobian_rate", frame)(q, dq)
+        return kernel(self.model, "space_jacobian_rate", frame=frame)(q, dq)
 
-    def task_space(self, q: Any, dq: Any = None, **options: Any) -> TaskSpace:
-        """Lambda, eta and the rest at one state; see `kinetree.algorithms.task_space`."""
-        return algorithms.task_space(self.model, q, dq, **options)
+    def task_space(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike | None = None,
+        *,
+        V: ArrayLike | None = None,
+        frame: str | None = None,
+        expressed: Axes = "body",
+        rows: Sequence[int] | None = None,
+        damping: float = 0,
+        tolerance: float = 1e-6,
+    ) -> TaskSpace:
+        """Lambda, eta, the null space and more at one state; see `algorithms.task_space`."""
+        return algorithms.task_space(
+            self.model, q, dq, V=V, frame=frame, expressed=expressed, rows=rows, damping=damping,
+            tolerance=tolerance,
+        )  # fmt: skip
 
-    def task_space_derivatives(self, q: Any, dq: Any, **options: Any) -> "TaskSpaceDerivatives":
-        """Slopes of J, Lambda, eta, any leading axes; see `kinetree.kernels.task_space`."""
+    def task_space_derivatives(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        *,
+        frame: str | None = None,
+        expressed: Axes = "body",
+        rows: Sequence[int] | None = None,
+    ) -> "TaskSpaceDerivatives":
+        """Derivatives of J, Lambda and eta, for any leading axes; see `kernels.task_space`."""
         from kinetree.kernels.task_space import task_space_derivatives
 
-        return task_space_derivatives(self.model, q, dq, **options)
+        return task_space_derivatives(
+            self.model, q, dq, frame=frame, expressed=expressed, rows=rows
+        )
 
     def mass_ellipsoid(
-        self, q: Any, frame: str | None = None, *, part: str = "linear"
+        self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
         """Effective masses at a frame; see `kinetree.algorithms.mass_ellipsoid`."""
         return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
 
     def force_ellipsoid(
-        self, q: Any, frame: str | None = None, *, part: str = "linear"
+        self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
-        """Forces held by joint forces of unit norm; see `kinetree.algorithms.force_ellipsoid`."""
+        """Forces that joint forces of unit norm balance; see `algorithms.force_ellipsoid`."""
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
 
     def linearize(
-        self, q: Any, dq: Any, tau: Any, *loads: Any, dt: float | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        dt: float | None = None,
     ) -> "Linearization":
-        """A (..., 2n, 2n), B (..., 2n, n) of small deviations from a motion; discrete for a dt."""
+        """A (..., 2n, 2n) and B (..., 2n, n) of small deviations from a motion.
+
+        The system is dx/dt = A x + B u, or x' = A x + B u after dt seconds where dt is given.
+        """
         from kinetree.algorithms.derivatives.linearize import assemble
 
+        loads = () if F_ext is None else (F_ext,)
         blocks = self.forward_dynamics_derivatives(q, dq, tau, *loads)
         batch = blocks[0].shape[:-1]
         system = assemble(self.model, np.broadcast_to(np.asarray(dq, float), batch), *blocks)
@@ -270,39 +390,119 @@ class Robot:
 
     @overload
     def simulate(
-        self, q0: Any, dq0: Any = None, *, target: Cpu = ..., **options: Any
+        self,
+        q0: ArrayLike,
+        dq0: ArrayLike | None = ...,
+        *,
+        target: Cpu = ...,
+        **options: Unpack["SimulationOptions"],
     ) -> "Trajectory": ...
     @overload
     def simulate(
-        self, q0: Any, dq0: Any = None, *, target: Cuda, **options: Any
+        self,
+        q0: ArrayLike,
+        dq0: ArrayLike | None = ...,
+        *,
+        target: Cuda,
+        **options: Unpack["SimulationOptions"],
     ) -> "GpuTrajectory": ...
-    @overload
     def simulate(
-        self, q0: Any, dq0: Any = None, *, target: str, **options: Any
-    ) -> "Trajectory | GpuTrajectory": ...
-    def simulate(self, q0: Any, dq0: Any = None, **options: Any) -> Any:
-        """The motion from a state, forces and a controller; see `kinetree.simulate.simulation`."""
+        self,
+        q0: ArrayLike,
+        dq0: ArrayLike | None = None,
+        *,
+        duration: float,
+        dt: float | None = None,
+        method: Method = "dop853",
+        tau: "Force" = None,
+        F_ext: "Force" = None,
+        controller: "Controller | Law | None" = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        every: int = 1,
+        limits: Watch = "stop",
+        events: "Sequence[EventLike] | EventLike" = (),
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+        max_step: float | None = None,
+        progress: bool | None = None,
+        target: Cpu | Cuda = "cpu",
+    ) -> "Trajectory | GpuTrajectory":
+        """Compute the motion from a state under forces and a controller.
+
+        Arguments as in `kinetree.simulate.simulate`, which explains each.
+        """
         from kinetree.simulate.simulation import simulate
 
-        return simulate(self.model, q0, dq0, **options)
+        return simulate(
+            self.model, q0, dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
+            controller=controller, parameters=parameters, every=every, limits=limits,
+            events=events, rtol=rtol, atol=atol, max_step=max_step, progress=progress,
+            target=target,
+        )  # fmt: skip
 
-    def sensitivities(self, q0: Any, dq0: Any = None, **options: Any) -> "Sensitivities":
-        """A simulated motion with its derivatives; see `kinetree.simulate.sensitivities`."""
+    def sensitivities(
+        self,
+        q0: ArrayLike,
+        dq0: ArrayLike | None = None,
+        *,
+        duration: float,
+        dt: float | None = None,
+        method: Method = "rk4",
+        wrt: str | Sequence[str] = ("q0", "dq0"),
+        tau: "Force" = None,
+        F_ext: "Force" = None,
+        controller: "Controller | Law | None" = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        limits: Watch = "stop",
+        events: "Sequence[EventLike] | EventLike" = (),
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+        max_step: float | None = None,
+    ) -> "Sensitivities":
+        """Compute a motion and its derivatives by initial state, forces and robot data.
+
+        Arguments as in `kinetree.simulate.sensitivities`, which explains each.
+        """
         from kinetree.simulate.sensitivity.sensitivities import sensitivities
 
-        return sensitivities(self.model, q0, dq0, **options)
+        return sensitivities(
+            self.model, q0, dq0, duration=duration, dt=dt, method=method, wrt=wrt, tau=tau,
+            F_ext=F_ext, controller=controller, parameters=parameters, limits=limits,
+            events=events, rtol=rtol, atol=atol, max_step=max_step,
+        )  # fmt: skip
 
-    def check(self, trajectory: "Trajectory", **options: Any) -> "LimitReport":
-        """Loads of a trajectory against the limits; see `kinetree.motion.check_limits`."""
+    def check(
+        self,
+        trajectory: "Trajectory",
+        *,
+        effort: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        tolerance: float = 1e-6,
+    ) -> "LimitReport":
+        """Compare a trajectory with the limits; see `kinetree.motion.check_limits`."""
         from kinetree.samples.limits.check import check_limits
 
-        return check_limits(self, trajectory, **options)
+        return check_limits(self, trajectory, effort=effort, velocity=velocity, tolerance=tolerance)
 
-    def inverse_kinematics(self, T: Any, q0: Any = None, **options: Any) -> Array:
-        """q that brings a frame to a pose; see `kinetree.motion.inverse_kinematics`."""
+    def inverse_kinematics(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        part: Literal["pose", "position"] = "pose",
+        tolerance: float = 1e-10,
+        iterations: int = 200,
+        restarts: int = 30,
+        seed: int = 0,
+    ) -> Array:
+        """Find q that brings a frame to a pose; see `kinetree.motion.inverse_kinematics`."""
         from kinetree.motion.inverse_kinematics import inverse_kinematics
 
-        return inverse_kinematics(self, T, q0, **options)
+        return inverse_kinematics(
+            self, T, q0, frame=frame, part=part, tolerance=tolerance, iterations=iterations,
+            restarts=restarts, seed=seed,
+        )  # fmt: skip
 
     def neutral(self) -> Array:
         """The position in which every joint stands at zero, (nq,)."""
@@ -312,44 +512,76 @@ class Robot:
         """A random position within the limits, (nq,); `rng` is a generator or a seed."""
         return algorithms.random(self.model, np.random.default_rng(rng))
 
-    def integrate(self, q: Any, v: Any) -> Array:
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """The position reached from q, (nq,), along a tangent vector v, (n,)."""
         return algorithms.integrate(self.model, q, v)
 
-    def difference(self, q0: Any, q1: Any) -> Array:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The tangent vector, (n,), that leads from q0 to q1."""
         return algorithms.difference(self.model, q0, q1)
 
-    def wrenches(self, onto: Mapping[str, Any]) -> Array:
+    def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:
         """F_ext, (links, 6), of wrenches (6,) from the world onto named frames, in these frames."""
         return frame_wrenches(self.model, onto)
 
-    def newton_euler(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> Recursion:
+    def newton_euler(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        F_ext: "Wrenches" = None,
+        *,
+        F_tip: "TipWrench" = None,
+        V_base: ArrayLike | None = None,
+        dV_base: ArrayLike | None = None,
+        formulation: Formulation = "screw",
+    ) -> Recursion:
         """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
-        return algorithms.newton_euler(self.model, q, dq, ddq, *args, **options)
+        return algorithms.newton_euler(
+            self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
+            formulation=formulation,
+        )  # fmt: skip
 
-    def explain(self, q: Any, dq: Any, ddq: Any, *args: Any, **options: Any) -> "Explanation":
+    def explain(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        F_ext: "Wrenches" = None,
+        *,
+        F_tip: "TipWrench" = None,
+        V_base: ArrayLike | None = None,
+        dV_base: ArrayLike | None = None,
+        formulation: Formulation = "screw",
+    ) -> "Explanation":
         """Inverse dynamics with the parts of every intermediate; see `kinetree.explain.explain`."""
         from kinetree.explain import explain
 
-        return explain(self.model, q, dq, ddq, *args, **options)
+        return explain(
+            self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
+            formulation=formulation,
+        )  # fmt: skip
 
-    def with_gravity(self, gravity: Any) -> "Robot":
+    def with_gravity(self, gravity: ArrayLike) -> "Robot":
         """The same robot under another gravity, 3-vector in {s}, m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
     def with_payload(
-        self, m: Any, com: Any = (0, 0, 0), I_com: Any = None, frame: str | None = None
+        self,
+        m: Scalar,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
+        frame: str | None = None,
     ) -> "Robot":
         """The same robot with a body fixed to a frame, the tool when None."""
         return Robot(self.model.with_payload(m, com, I_com, frame))
 
-    def with_friction(self, friction: "Mapping[str, Friction]") -> "Robot":
+    def with_friction(self, friction: Mapping[str, Friction]) -> "Robot":
         """The same robot with other friction at some joints: {name: kt.Friction(...)}."""
         return Robot(self.model.with_friction(friction))
 
-    def lock(self, values: Mapping[str, Any]) -> "Robot":
-        """The robot with joints held at given positions; see `kinetree.model.reshape.lock`."""
+    def lock(self, values: Mapping[str, ArrayLike]) -> "Robot":
+        """The robot with joints fixed at given positions; see `kinetree.model.reshape.lock`."""
         return Robot(reshape.lock(self.model, values))
 
     def subtree(self, link: str) -> "Robot":
@@ -357,29 +589,33 @@ class Robot:
         return Robot(reshape.subtree(self.model, link))
 
     def with_tool(
-        self, name: str, at: Any = (0, 0, 0), frame: str | None = None, **body: Any
+        self,
+        name: str,
+        at: ArrayLike = (0, 0, 0),
+        frame: str | None = None,
+        *,
+        m: Scalar | None = None,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
     ) -> "Robot":
-        """The robot with a new tool, with m, com and I_com if it weighs anything; see `reshape`."""
-        return Robot(reshape.with_tool(self.model, name, at, frame, **body))
+        """The robot with a new tool frame, and a body there if m is given; see `model.reshape`."""
+        return Robot(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
 
     def attach(self, other: "Robot", frame: str | None = None, prefix: str = "") -> "Robot":
-        """Two robots as one, the other's base on a frame; see `kinetree.model.reshape.attach`."""
+        """Join two robots, the other's base on a frame; see `kinetree.model.reshape.attach`."""
         return Robot(reshape.attach(self.model, model_of(other), frame, prefix))
 
-    def to_urdf(self, **options: Any) -> str:
+    def to_urdf(self, *, losses: Losses = "warn", infinity: float = 1e30) -> str:
         """The robot as URDF text; see `kinetree.write.to_urdf`."""
         from kinetree.write import to_urdf
 
-        return to_urdf(self.model, **options)
+        return to_urdf(self.model, losses=losses, infinity=infinity)
 
-    def to_mjcf(self, **options: Any) -> str:
+    def to_mjcf(self, *, losses: Losses = "warn") -> str:
         """The robot as MJCF text; see `kinetree.write.to_mjcf`."""
         from kinetree.write import to_mjcf
 
-        return to_mjcf(self.model, **options)
-
-    def _of_frame(self, quantity: str, frame: str | None) -> "Kernel":
-        return kernel(self.model, quantity, frame=frame)
+        return to_mjcf(self.model, losses=losses)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Robot, (self.model, self.report)  # kernels are made again where they are needed

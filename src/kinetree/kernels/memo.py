@@ -8,7 +8,7 @@ The compiler is imported at the first request, not with this module: `import kin
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TYPE_CHECKING, TypeVar, cast, overload
 
 from kinetree.model import HasModel, Model
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kinetree.backends.kernel import Kernel
 
 Form = TypeVar("Form")
+Quantity = TypeVar("Quantity", bound="Kernel")  # with its arguments by name, see signatures.py
 
 
 def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> Form:
@@ -80,7 +81,7 @@ def kernel(
     return found
 
 
-class Compiled:
+class Compiled(Generic[Quantity]):
     """An attribute of Robot that is a kernel of its model, compiled at the first access.
 
     The kernel is then stored in the instance under the same name, so that later accesses do not
@@ -103,12 +104,12 @@ class Compiled:
         return f"`{self.name}({given})`: {quantity.doc}; {shapes}."
 
     @overload
-    def __get__(self, robot: None, kind: type) -> "Compiled": ...
+    def __get__(self, robot: None, kind: type) -> "Compiled[Quantity]": ...
     @overload
-    def __get__(self, robot: HasModel, kind: type) -> "Kernel": ...
-    def __get__(self, robot: HasModel | None, kind: type) -> "Kernel | Compiled":
+    def __get__(self, robot: HasModel, kind: type) -> Quantity: ...
+    def __get__(self, robot: HasModel | None, kind: type) -> "Quantity | Compiled[Quantity]":
         if robot is None:
             return self
         found = kernel(robot.model, self.name)
         robot.__dict__[self.name] = found
-        return found
+        return cast("Quantity", found)
