@@ -74,7 +74,7 @@ class SimulationOptions(_Duration, total=False):
     parameters: Mapping[str, ArrayLike] | None
     every: int
     limits: Watch
-    events: Sequence[EventLike] | EventLike
+    events: "Sequence[EventLike] | EventLike"
     rtol: float
     atol: float
     max_step: float | None
