@@ -80,11 +80,10 @@ def rollout_case(
     **acting: Any,
 ) -> Data:
     """A loop over time: its graphs, initial states and the CPU's records of both number types."""
-    from kinetree.simulate.inputs import read_setup
-    from kinetree.simulate.integrators import METHODS
-    from kinetree.simulate.loop import with_stop
-    from kinetree.simulate.simulate import fixed_steps, record_rows
-    from kinetree.simulate.watch import bounds
+    from kinetree.simulate.core.fixed_steps import METHODS, with_stop
+    from kinetree.simulate.core.limits import bounds
+    from kinetree.simulate.core.setup import read_setup
+    from kinetree.simulate.simulation import fixed_steps, record_rows
 
     given = [acting.get(name) for name in ("tau", "F_ext", "controller")]
     setup = read_setup(model, q0, dq0, *given, None)
@@ -93,12 +92,12 @@ def rollout_case(
     times = np.arange(steps + 1) * dt
     h = np.append(np.diff(times), 0.0)
     stages = times[:, None] + h[:, None] * np.array(own.times)
-    feed = with_stop(setup.feed, made.space, own.braking / dt)
+    external = with_stop(setup.external, made.space, own.braking / dt)
     data: Data = {
         "fields": np.array(json.dumps([[f.source, f.start, f.size] for f in made.fields.values()])),
         "state": setup.x0,
-        "params": feed.params(setup.batch),
-        "table": made.table(feed, stages, setup.batch),
+        "params": external.params(setup.batch),
+        "table": made.table(external, stages, setup.batch),
         METHOD_TIMES: stages,
         "h": h,
         "rows": record_rows(len(times), every)[0],

@@ -1,5 +1,7 @@
 """Robot: the front door. It holds a model and computes its quantities with compiled kernels."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
@@ -70,11 +72,11 @@ class SimulationOptions(_Duration, total=False):
     method: Method
     tau: Force
     F_ext: Force
-    controller: "Controller | Law | None"
+    controller: Controller | Law | None
     parameters: Mapping[str, ArrayLike] | None
     every: int
     limits: Watch
-    events: "Sequence[EventLike] | EventLike"
+    events: Sequence[EventLike] | EventLike
     rtol: float
     atol: float
     max_step: float | None
@@ -88,30 +90,30 @@ class Robot:
     and accept one state as well as a million. `kinetree.algorithms` has the textbook form.
     """
 
-    inverse_dynamics: Compiled["signatures.InverseDynamicsKernel"] = Compiled("inverse_dynamics")
-    forward_dynamics: Compiled["signatures.ForwardDynamicsKernel"] = Compiled("forward_dynamics")
-    mass_matrix: Compiled["signatures.PositionKernel"] = Compiled("mass_matrix")
-    mass_matrix_rate: Compiled["signatures.VelocityKernel"] = Compiled("mass_matrix_rate")
-    coriolis_matrix: Compiled["signatures.VelocityKernel"] = Compiled("coriolis_matrix")
-    coriolis_forces: Compiled["signatures.VelocityKernel"] = Compiled("coriolis_forces")
-    gravity_forces: Compiled["signatures.PositionKernel"] = Compiled("gravity_forces")
-    bias_forces: Compiled["signatures.LoadedVelocityKernel"] = Compiled("bias_forces")
-    friction_forces: Compiled["signatures.RateKernel"] = Compiled("friction_forces")
-    kinetic_energy: Compiled["signatures.VelocityKernel"] = Compiled("kinetic_energy")
-    potential_energy: Compiled["signatures.PositionKernel"] = Compiled("potential_energy")
-    center_of_mass: Compiled["signatures.PositionKernel"] = Compiled("center_of_mass")
-    momentum: Compiled["signatures.VelocityKernel"] = Compiled("momentum")
-    centroidal_momentum: Compiled["signatures.VelocityKernel"] = Compiled("centroidal_momentum")
-    link_poses: Compiled["signatures.PositionKernel"] = Compiled("link_poses")
-    inverse_dynamics_derivatives: Compiled["signatures.InverseDerivativesKernel"] = Compiled(
+    inverse_dynamics: Compiled[signatures.InverseDynamicsKernel] = Compiled("inverse_dynamics")
+    forward_dynamics: Compiled[signatures.ForwardDynamicsKernel] = Compiled("forward_dynamics")
+    mass_matrix: Compiled[signatures.PositionKernel] = Compiled("mass_matrix")
+    mass_matrix_rate: Compiled[signatures.VelocityKernel] = Compiled("mass_matrix_rate")
+    coriolis_matrix: Compiled[signatures.VelocityKernel] = Compiled("coriolis_matrix")
+    coriolis_forces: Compiled[signatures.VelocityKernel] = Compiled("coriolis_forces")
+    gravity_forces: Compiled[signatures.PositionKernel] = Compiled("gravity_forces")
+    bias_forces: Compiled[signatures.LoadedVelocityKernel] = Compiled("bias_forces")
+    friction_forces: Compiled[signatures.RateKernel] = Compiled("friction_forces")
+    kinetic_energy: Compiled[signatures.VelocityKernel] = Compiled("kinetic_energy")
+    potential_energy: Compiled[signatures.PositionKernel] = Compiled("potential_energy")
+    center_of_mass: Compiled[signatures.PositionKernel] = Compiled("center_of_mass")
+    momentum: Compiled[signatures.VelocityKernel] = Compiled("momentum")
+    centroidal_momentum: Compiled[signatures.VelocityKernel] = Compiled("centroidal_momentum")
+    link_poses: Compiled[signatures.PositionKernel] = Compiled("link_poses")
+    inverse_dynamics_derivatives: Compiled[signatures.InverseDerivativesKernel] = Compiled(
         "inverse_dynamics_derivatives"
     )
-    forward_dynamics_derivatives: Compiled["signatures.ForwardDerivativesKernel"] = Compiled(
+    forward_dynamics_derivatives: Compiled[signatures.ForwardDerivativesKernel] = Compiled(
         "forward_dynamics_derivatives"
     )
-    regressor: Compiled["signatures.MotionKernel"] = Compiled("regressor")
-    energy_regressor: Compiled["signatures.EnergyRegressorKernel"] = Compiled("energy_regressor")
-    momentum_regressor: Compiled["signatures.VelocityKernel"] = Compiled("momentum_regressor")
+    regressor: Compiled[signatures.MotionKernel] = Compiled("regressor")
+    energy_regressor: Compiled[signatures.EnergyRegressorKernel] = Compiled("energy_regressor")
+    momentum_regressor: Compiled[signatures.VelocityKernel] = Compiled("momentum_regressor")
 
     def __init__(self, model: Model, report: Report | None = None) -> None:
         self.model = model_of(model)
@@ -127,7 +129,7 @@ class Robot:
         parent: Sequence[int] | None = None,
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
-    ) -> "Robot":
+    ) -> Robot:
         """Build a robot from screw axes S and home poses M in {s}, and spatial inertias G.
 
         Arguments as in `kinetree.description.describe_screws`.
@@ -146,7 +148,7 @@ class Robot:
         parent: Sequence[int] | None = None,
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
-    ) -> "Robot":
+    ) -> Robot:
         """Build a robot from poses M of each link in its parent's frame, and spatial inertias G.
 
         Arguments as in `kinetree.description.describe_transforms`.
@@ -167,7 +169,7 @@ class Robot:
         tool: ArrayLike | None = None,
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
-    ) -> "Robot":
+    ) -> Robot:
         """Build a robot from a Denavit-Hartenberg table; see `kinetree.description.describe_dh`."""
         found = describe_dh(
             table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
@@ -190,7 +192,7 @@ class Robot:
         parent: Sequence[int] | None = None,
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
-    ) -> "Robot":
+    ) -> Robot:
         """Build a robot from joint points P, mass centres C and axes k at q = 0, in {s}.
 
         Arguments as in `kinetree.description.describe_points`.
@@ -226,12 +228,12 @@ class Robot:
 
     @overload
     def compile(
-        self, quantity: str, *, target: Cpu = ..., **options: Unpack["KernelOptions"]
-    ) -> "Kernel": ...
+        self, quantity: str, *, target: Cpu = ..., **options: Unpack[KernelOptions]
+    ) -> Kernel: ...
     @overload
     def compile(
-        self, quantity: str, *, target: Cuda, **options: Unpack["KernelOptions"]
-    ) -> "CudaKernel": ...
+        self, quantity: str, *, target: Cuda, **options: Unpack[KernelOptions]
+    ) -> CudaKernel: ...
     def compile(
         self,
         quantity: str,
@@ -240,7 +242,7 @@ class Robot:
         wrenches: bool = False,
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
-    ) -> "Kernel | CudaKernel":
+    ) -> Kernel | CudaKernel:
         """Compile a quantity for this robot; see `kinetree.kernels.compile.compile_kernel`.
 
         Args:
@@ -249,7 +251,7 @@ class Robot:
             wrenches: whether F_ext, (links, 6), is a further argument.
             free: robot data that become further arguments: some of "mass", "com", "inertia",
                 "gravity", "friction".
-            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+            target: cpu, or "cuda" for a kernel that takes and returns CuPy arrays.
         """
         from kinetree.kernels.compile import compile_kernel
 
@@ -264,8 +266,8 @@ class Robot:
         wrt: str | Sequence[str] = ...,
         *,
         target: Cpu = ...,
-        **options: Unpack["KernelOptions"],
-    ) -> "Kernel": ...
+        **options: Unpack[KernelOptions],
+    ) -> Kernel: ...
     @overload
     def derivative(
         self,
@@ -273,8 +275,8 @@ class Robot:
         wrt: str | Sequence[str] = ...,
         *,
         target: Cuda,
-        **options: Unpack["KernelOptions"],
-    ) -> "CudaKernel": ...
+        **options: Unpack[KernelOptions],
+    ) -> CudaKernel: ...
     def derivative(
         self,
         quantity: str,
@@ -284,7 +286,7 @@ class Robot:
         wrenches: bool = False,
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
-    ) -> "Kernel | CudaKernel":
+    ) -> Kernel | CudaKernel:
         """Compile d quantity/d arguments; q is moved along tangents of `integrate`.
 
         Args:
@@ -347,7 +349,7 @@ class Robot:
         frame: str | None = None,
         expressed: Axes = "body",
         rows: Sequence[int] | None = None,
-    ) -> "TaskSpaceDerivatives":
+    ) -> TaskSpaceDerivatives:
         """Derivatives of J, Lambda and eta, for any leading axes; see `kernels.task_space`."""
         from kinetree.kernels.task_space import task_space_derivatives
 
@@ -375,7 +377,7 @@ class Robot:
         F_ext: ArrayLike | None = None,
         *,
         dt: float | None = None,
-    ) -> "Linearization":
+    ) -> Linearization:
         """A (..., 2n, 2n) and B (..., 2n, n) of small deviations from a motion.
 
         The system is dx/dt = A x + B u, or x' = A x + B u after dt seconds where dt is given.
@@ -395,8 +397,8 @@ class Robot:
         dq0: ArrayLike | None = ...,
         *,
         target: Cpu = ...,
-        **options: Unpack["SimulationOptions"],
-    ) -> "Trajectory": ...
+        **options: Unpack[SimulationOptions],
+    ) -> Trajectory: ...
     @overload
     def simulate(
         self,
@@ -404,8 +406,8 @@ class Robot:
         dq0: ArrayLike | None = ...,
         *,
         target: Cuda,
-        **options: Unpack["SimulationOptions"],
-    ) -> "GpuTrajectory": ...
+        **options: Unpack[SimulationOptions],
+    ) -> GpuTrajectory: ...
     def simulate(
         self,
         q0: ArrayLike,
@@ -414,19 +416,19 @@ class Robot:
         duration: float,
         dt: float | None = None,
         method: Method = "dop853",
-        tau: "Force" = None,
-        F_ext: "Force" = None,
-        controller: "Controller | Law | None" = None,
+        tau: Force = None,
+        F_ext: Force = None,
+        controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         every: int = 1,
         limits: Watch = "stop",
-        events: "Sequence[EventLike] | EventLike" = (),
+        events: Sequence[EventLike] | EventLike = (),
         rtol: float = 1e-8,
         atol: float = 1e-10,
         max_step: float | None = None,
         progress: bool | None = None,
         target: Cpu | Cuda = "cpu",
-    ) -> "Trajectory | GpuTrajectory":
+    ) -> Trajectory | GpuTrajectory:
         """Compute the motion from a state under forces and a controller.
 
         Arguments as in `kinetree.simulate.simulate`, which explains each.
@@ -449,16 +451,16 @@ class Robot:
         dt: float | None = None,
         method: Method = "rk4",
         wrt: str | Sequence[str] = ("q0", "dq0"),
-        tau: "Force" = None,
-        F_ext: "Force" = None,
-        controller: "Controller | Law | None" = None,
+        tau: Force = None,
+        F_ext: Force = None,
+        controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         limits: Watch = "stop",
-        events: "Sequence[EventLike] | EventLike" = (),
+        events: Sequence[EventLike] | EventLike = (),
         rtol: float = 1e-8,
         atol: float = 1e-10,
         max_step: float | None = None,
-    ) -> "Sensitivities":
+    ) -> Sensitivities:
         """Compute a motion and its derivatives by initial state, forces and robot data.
 
         Arguments as in `kinetree.simulate.sensitivities`, which explains each.
@@ -473,12 +475,12 @@ class Robot:
 
     def check(
         self,
-        trajectory: "Trajectory",
+        trajectory: Trajectory,
         *,
         effort: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         tolerance: float = 1e-6,
-    ) -> "LimitReport":
+    ) -> LimitReport:
         """Compare a trajectory with the limits; see `kinetree.motion.check_limits`."""
         from kinetree.samples.limits.check import check_limits
 
@@ -529,9 +531,9 @@ class Robot:
         q: ArrayLike,
         dq: ArrayLike,
         ddq: ArrayLike,
-        F_ext: "Wrenches" = None,
+        F_ext: Wrenches = None,
         *,
-        F_tip: "TipWrench" = None,
+        F_tip: TipWrench = None,
         V_base: ArrayLike | None = None,
         dV_base: ArrayLike | None = None,
         formulation: Formulation = "screw",
@@ -547,13 +549,13 @@ class Robot:
         q: ArrayLike,
         dq: ArrayLike,
         ddq: ArrayLike,
-        F_ext: "Wrenches" = None,
+        F_ext: Wrenches = None,
         *,
-        F_tip: "TipWrench" = None,
+        F_tip: TipWrench = None,
         V_base: ArrayLike | None = None,
         dV_base: ArrayLike | None = None,
         formulation: Formulation = "screw",
-    ) -> "Explanation":
+    ) -> Explanation:
         """Inverse dynamics with the parts of every intermediate; see `kinetree.explain.explain`."""
         from kinetree.explain import explain
 
@@ -562,7 +564,7 @@ class Robot:
             formulation=formulation,
         )  # fmt: skip
 
-    def with_gravity(self, gravity: ArrayLike) -> "Robot":
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot under another gravity, 3-vector in {s}, m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
@@ -572,19 +574,19 @@ class Robot:
         com: ArrayLike = (0, 0, 0),
         I_com: ArrayLike | None = None,
         frame: str | None = None,
-    ) -> "Robot":
+    ) -> Robot:
         """The same robot with a body fixed to a frame, the tool when None."""
         return Robot(self.model.with_payload(m, com, I_com, frame))
 
-    def with_friction(self, friction: Mapping[str, Friction]) -> "Robot":
+    def with_friction(self, friction: Mapping[str, Friction]) -> Robot:
         """The same robot with other friction at some joints: {name: kt.Friction(...)}."""
         return Robot(self.model.with_friction(friction))
 
-    def lock(self, values: Mapping[str, ArrayLike]) -> "Robot":
+    def lock(self, values: Mapping[str, ArrayLike]) -> Robot:
         """The robot with joints fixed at given positions; see `kinetree.model.reshape.lock`."""
         return Robot(reshape.lock(self.model, values))
 
-    def subtree(self, link: str) -> "Robot":
+    def subtree(self, link: str) -> Robot:
         """The robot from a link outward; see `kinetree.model.reshape.subtree`."""
         return Robot(reshape.subtree(self.model, link))
 
@@ -597,11 +599,11 @@ class Robot:
         m: Scalar | None = None,
         com: ArrayLike = (0, 0, 0),
         I_com: ArrayLike | None = None,
-    ) -> "Robot":
+    ) -> Robot:
         """The robot with a new tool frame, and a body there if m is given; see `model.reshape`."""
         return Robot(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
 
-    def attach(self, other: "Robot", frame: str | None = None, prefix: str = "") -> "Robot":
+    def attach(self, other: Robot, frame: str | None = None, prefix: str = "") -> Robot:
         """Join two robots, the other's base on a frame; see `kinetree.model.reshape.attach`."""
         return Robot(reshape.attach(self.model, model_of(other), frame, prefix))
 

@@ -10,15 +10,15 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.formulations.drives import frictionless
+from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
+from kinetree.formulations.drives import frictionless
 from kinetree.kernels.free import free_values
-from kinetree.simulate.dop853 import dense, take
-from kinetree.simulate.inputs import grid, read_setup
-from kinetree.simulate.progress import Progress
-from kinetree.simulate.sensitivity_log import StepLog
-from kinetree.simulate.simulate import adaptive_steps
-from kinetree.simulate.stiction import without_dry_friction
+from kinetree.simulate.core.dop853 import dense, take
+from kinetree.simulate.core.setup import grid, read_setup
+from kinetree.simulate.friction.stiction import without_dry_friction
+from kinetree.simulate.sensitivity.adaptive import StepLog
+from kinetree.simulate.simulation import adaptive_steps
 from precise_robots import derivative, numbers
 from robot_states import any_robot, random_state, size
 
@@ -35,7 +35,7 @@ def taken(model, state, parameters):
     with Progress("", 1.0, False) as bar:
         steps.run(setup, grid(**SPAN), TOLERANCES, (), bar, None, log)
     assert steps.system.graph is not None
-    return steps.system.graph, setup.feed.params(())[0], log.steps(1)
+    return steps.system.graph, setup.external.params(())[0], log.steps(1)
 
 
 def exact_results(graph, model, steps, x, p):

@@ -11,9 +11,9 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.simulate import signal
-from kinetree.simulate.integrators import METHODS
-from kinetree.simulate.space import Space
-from kinetree.simulate.stiction import without_dry_friction
+from kinetree.simulate.core.fixed_steps import METHODS
+from kinetree.simulate.core.state import StateSpace
+from kinetree.simulate.friction.stiction import without_dry_friction
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, size
 
@@ -28,7 +28,7 @@ def smooth_robot(seed):
 
 def exact_end(model, method, x, tau, h=DT):
     """(q, dq) after a few steps, the method's own, on numbers of any precision."""
-    space, way = Space(model), METHODS[method]
+    space, way = StateSpace(model), METHODS[method]
     for _ in range(STEPS):
         begun, k = x, []
         for stage in way.stages:

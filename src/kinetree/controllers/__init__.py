@@ -5,7 +5,7 @@ from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCom
 from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
 from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
-from kinetree.simulate.controller import Controller, Law
+from kinetree.simulate.core.controller import Controller, Law
 
 __all__ = [
     "PD",

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.formulations.drives import friction_forces
 from kinetree.algorithms.lean.coriolis_matrix import coriolis_matrix
 from kinetree.algorithms.lean.mass_matrix import mass_matrix
 from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
@@ -22,8 +21,9 @@ from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import model_of
 from kinetree.controllers.reference import Following, gain, motion, position_error
 from kinetree.errors import InputError
+from kinetree.formulations.drives import friction_forces
 from kinetree.model import Model
-from kinetree.simulate.controller import Given
+from kinetree.simulate.core.controller import Given
 
 
 @dataclass(frozen=True, eq=False)

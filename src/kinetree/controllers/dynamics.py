@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.formulations.drives import frictionless
-from kinetree.spatial.factor import solve
-from kinetree.formulations.newton_euler import factor_mass_matrix
-from kinetree.model.inputs import zeros
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean import mass_matrix as lean_mass
 from kinetree.algorithms.lean.model import LeanModel, lean_model
 from kinetree.base.arrays import Array, is_numeric
+from kinetree.formulations.drives import frictionless
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.inputs import zeros
+from kinetree.spatial.factor import solve
 
 
 def lean(model: Model) -> LeanModel:

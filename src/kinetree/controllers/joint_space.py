@@ -15,7 +15,7 @@ from kinetree.controllers.reference import Following, errors, gain
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import clip
-from kinetree.simulate.controller import Given, Stateless
+from kinetree.simulate.core.controller import Given, Stateless
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Joint, Model
 from kinetree.scalars import cos, sign, sin
-from kinetree.simulate.controller import Given
+from kinetree.simulate.core.controller import Given
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 

@@ -17,8 +17,8 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.simulate.controller import Given
-from kinetree.simulate.purity import call, label
+from kinetree.simulate.core.controller import Given
+from kinetree.simulate.core.purity import call, label
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ from kinetree.compiler.trace import trace
 from kinetree.controllers.dynamics import model_of
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
-from kinetree.simulate.controller import as_controller
-from kinetree.simulate.feed import Feed
-from kinetree.simulate.inputs import first_state, make_feed
-from kinetree.simulate.laws import Actors, first_row, judge
-from kinetree.simulate.sources import time_source
+from kinetree.simulate.core.controller import as_controller
+from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.forces import Actors, first_row, judge
+from kinetree.simulate.core.setup import external_inputs, first_state
+from kinetree.simulate.core.sources import time_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Stepwise:
     note: str | None
     _model: Model
     _actors: Actors
-    _feed: Feed
+    _external: ExternalInputs
     _kernel: Kernel | None
 
     def __call__(self, t: float, q: Any, dq: Any, z: Any = None) -> tuple[Array, Array]:
@@ -43,10 +43,10 @@ class Stepwise:
         q, dq = np.asarray(q, float), np.asarray(dq, float)
         z = self.start if z is None else np.asarray(z, float)
         times = np.array([t], float)
-        s = self._feed.table(times, np.array([False]), ())[0, 0]
-        p = self._feed.params(())[0]
+        s = self._external.table(times, np.array([False]), ())[0, 0]
+        p = self._external.params(())[0]
         if self._kernel is None:
-            return self._by_python(float(t), q, dq, z, self._feed.given(p, s))
+            return self._by_python(float(t), q, dq, z, self._external.named(p, s))
         padded = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], -1)
         tau, dz = self._kernel(float(t), q, dq, padded, p, s)
         return tau, dz[..., : self.start.shape[-1]]
@@ -76,24 +76,24 @@ def step_by_step(controller: Any, robot: Any) -> Stepwise:
     acting = as_controller(controller)
     signals = {name: time_source(value, name) for name, value in acting.signals.items()}
     actors = Actors(acting, signals, None, None)
-    feed = make_feed(model, actors, {})
+    external = external_inputs(model, actors, {})
     start = first_state(model, acting)
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    actors = replace(actors, verdict=judge(model, actors, feed, state))
+    actors = replace(actors, verdict=judge(model, actors, external, state))
 
     def law(t: Any, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        tau, dz = actors.forces(model, t, q, dq, z[:-1], feed.given(p, s))
+        tau, dz = actors.forces(model, t, q, dq, z[:-1], external.named(p, s))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
-    sizes |= {"p": feed.params_size, "s": feed.table_size}
+    sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
     if actors.verdict is not None and actors.verdict.key is None:
         note = f"runs in Python: {actors.verdict.note}"
-        return Stepwise(start, note, model, actors, feed, None)
+        return Stepwise(start, note, model, actors, external, None)
     try:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
     except Exception as problem:
         note = f"runs in Python: {type(problem).__name__}: {str(problem).splitlines()[0]}"
-        return Stepwise(start, note, model, actors, feed, None)
-    return Stepwise(start, None, model, actors, feed, Kernel(graph, "law", dtypes=("float64",)))
+        return Stepwise(start, note, model, actors, external, None)
+    return Stepwise(start, None, model, actors, external, Kernel(graph, "law", dtypes=("float64",)))

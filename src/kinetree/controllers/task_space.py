@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.spatial.factor import factor, solve
-from kinetree.formulations.kinematics import pose
-from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate
 from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import (
     inverse_dynamics,
@@ -27,9 +24,11 @@ from kinetree.controllers.dynamics import (
 )
 from kinetree.controllers.reference import as_reference, errors, gain
 from kinetree.errors import InputError, ShapeError
+from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
-from kinetree.simulate.controller import Given, Stateless
+from kinetree.simulate.core.controller import Given, Stateless
 from kinetree.spatial import cross, unskew
+from kinetree.spatial.factor import factor, solve
 
 ALL = (0, 1, 2, 3, 4, 5)
 

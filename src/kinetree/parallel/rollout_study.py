@@ -14,9 +14,9 @@ from kinetree.parallel.draws import Noise
 from kinetree.parallel.philox import normals
 from kinetree.parallel.sampling import Arguments
 from kinetree.simulate import Trajectory, signal, simulate
-from kinetree.simulate.inputs import grid, positive
-from kinetree.simulate.integrators import ADAPTIVE, find_method
-from kinetree.simulate.simulate import record_rows
+from kinetree.simulate.core.fixed_steps import ADAPTIVE, find_method
+from kinetree.simulate.core.setup import grid, positive
+from kinetree.simulate.simulation import record_rows
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s that accelerations of one rollout take, for every degree of freedom

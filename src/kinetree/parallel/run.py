@@ -1,8 +1,10 @@
-"""run_study: from a description of a study to its results, wherever they are computed."""
+"""run_study: from a study and its options to its results, wherever they are computed."""
 
+import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from operator import index
 from pathlib import Path
@@ -12,15 +14,15 @@ import numpy as np
 
 from kinetree.backends.threads import threads
 from kinetree.base.arrays import Array
+from kinetree.base.progress import Progress
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.parallel.engines import make_engine
+from kinetree.parallel.engines import DaskClient, Engine, make_engine
 from kinetree.parallel.locks import locked
-from kinetree.parallel.model_text import model_text
-from kinetree.parallel.plain import settings_text
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import StudyError, results
 from kinetree.parallel.sinks import (
     MemorySink,
+    Row,
     Sink,
     check_place,
     check_same,
@@ -28,115 +30,164 @@ from kinetree.parallel.sinks import (
     partial_of,
     row_dtype,
 )
-from kinetree.parallel.work import Study, own_version, prepare, study_text
+from kinetree.parallel.work import (
+    Study,
+    own_version,
+    pack,
+    plain,
+    prepare,
+    robot_hash,
+    settings_text,
+)
 from kinetree.robot import Robot
-from kinetree.simulate.progress import Progress
 
-CHUNK = 8 << 20  # bytes that a chunk takes while it is computed, unless chunk= says otherwise
-PATIENCE = 0.5  # s that a chunk is expected to take at most: then bars move and Ctrl-C is heard
-LANES = 8  # samples that a core computes at a time, where their kernel allows
-SAMPLES = "{task.completed}/{task.total}"  # in a bar
-MOST_CHECKED, SHARE = 3, 32  # samples computed once more: one in 32, three at most, and the last
-HERE = (None, "threads", "processes")  # executors whose workers have this processor
+CHUNK = 8 << 20  # bytes that a chunk needs at most while it is computed, unless chunk= is given
+PATIENCE = 0.5  # s that a chunk may take: the progress bar moves, and Ctrl-C is handled, in between
+LANES = 8  # samples that a core computes at a time, if their kernel allows it
+SAMPLES = "{task.completed}/{task.total}"  # in a progress bar
+MOST_CHECKED, SHARE = 3, 32  # samples computed again: one in 32, three at most, and the last one
+HERE = (None, "threads", "processes")  # executors whose workers run on this processor
 LONG = 20_000  # characters of settings that are still written out in the metadata
 
 
 class Options(TypedDict, total=False):
-    """How a study is run; none of it but the seed changes a bit of the results.
+    """How a study is run; of all options, only the seed changes the results.
 
     seed: of the random numbers, 0 by default.
     output: a file to write, .parquet, .npy or .csv; None keeps the results in memory. One study at
-        a time may write it; without `resume` what an earlier one left there is replaced.
+        a time may write it; without `resume`, what an earlier study left there is replaced.
     executor: "threads" (default), "processes", "ray", "dask", any concurrent.futures.Executor, or
         a Dask client.
-    workers: how many; all cores by default.
-    chunk: samples that are computed together.
-    resume: go on with a study that was interrupted; one that is complete is read.
-    progress: a bar on the error stream; None shows one on a terminal where the study takes long.
+    workers: their number; all cores by default.
+    chunk: number of samples that are computed together.
+    resume: continue a study that was interrupted; the results of a complete one are read.
+    progress: show a bar on the error stream; None shows one on a terminal if the study takes long.
     """
 
     seed: int
-    output: Any
-    executor: Any
+    output: str | os.PathLike[str] | None
+    executor: str | Executor | DaskClient | None
     workers: int | None
     chunk: int | None
     resume: bool
     progress: bool | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One run of a study: the number of its samples, and the metadata of its results."""
+
+    study: Study
+    samples: int
+    meta: dict[str, str]
+
+    @property
+    def dtype(self) -> Row:
+        return row_dtype(self.study.columns)
+
+
 def run_study(
-    kind: str, robot: Robot, n: int, settings: Mapping[str, Any], options: Options
+    name: str,
+    make: Callable[..., Study],
+    robot: Robot,
+    n: int,
+    settings: Mapping[str, Any],
+    options: Options,
 ) -> Results:
-    """All samples of a study, n for every point of its grids."""
+    """All samples of a study, n for every point of its grids.
+
+    Args:
+        name: of the study, for metadata and messages.
+        make: its class; workers call make(model, seed, n, **settings).
+        robot: the robot.
+        n: samples for every point of the grids.
+        settings: what is computed; plain data and records of kinetree.
+        options: how it is computed.
+    """
     if not isinstance(robot, Robot):
         raise InputError(f"robot is {robot!r}; expected a kinetree.Robot.")
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         known = ", ".join(Options.__annotations__)
-        raise InputError(f"{kind} has no option {', '.join(sorted(unknown))}; it has {known}.")
+        raise InputError(f"{name} has no option {', '.join(sorted(unknown))}; it has {known}.")
     seed, repeats = whole(options.get("seed", 0), "seed", 0), whole(n, "n", 1)
     path = check_place(options.get("output"))
-    text = study_text(kind, robot.model, settings, seed, repeats)
-    study = prepare(text)
+    settings = {key: plain(value, key) for key, value in settings.items()}
+    packed = pack(make, robot.model, settings, seed, repeats)
+    study = prepare(packed)
     arguments = getattr(study, "arguments", None)
     samples = repeats * (1 if arguments is None else arguments.points)
-    dtype = row_dtype(study.columns)
-    meta = _meta(kind, robot, settings, seed, samples, study)
+    meta = {"study": name, "seed": str(seed), "samples": str(samples), "rows": str(study.rows)}
+    job = _Job(study, samples, meta | _described(robot, settings))
     resume = bool(options.get("resume"))
-    if resume and (former := _complete(path, meta)):
+    if resume and (former := _complete(path, job.meta)):
         return former
     with locked(path):  # by now another study may have completed it
-        if resume and (former := _complete(path, meta)):
+        if resume and (former := _complete(path, job.meta)):
             return former
-        engine = make_engine(options.get("executor"), options.get("workers"), text)
+        engine = make_engine(options.get("executor"), options.get("workers"), packed)
         try:
             chunk = _chunk(options.get("chunk"), study, samples, engine.workers)
-            sink = make_sink(path, dtype, samples * study.rows, meta, resume)
-            what = f"{kind} of {robot.name}"
+            sink = make_sink(path, job.dtype, samples * study.rows, job.meta, resume)
+            what = f"{name} of {robot.name}"
             here = options.get("executor") in HERE
             with Progress(what, samples, options.get("progress"), SAMPLES) as bar:
-                checked = _stream(engine, study, sink, samples, chunk, bar, here)
+                checked = _stream(job, engine, sink, chunk, bar, here)
         finally:
             engine.close()
         if isinstance(sink, MemorySink):
-            return Results(dtype.names or (), samples, study.rows, meta, None, sink.table, checked)
+            names = job.dtype.names or ()
+            return Results(names, samples, study.rows, job.meta, None, sink.table, checked)
         assert path is not None
         return replace(read(path), checked=checked)
 
 
+def _described(robot: Robot, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Metadata of what is computed; they leave out where, when and how fast."""
+    text = settings_text(settings)
+    return {
+        "kinetree": own_version(),
+        "robot": robot.name,
+        "robot_sha256": robot_hash(robot.model),
+        "settings": text if len(text) <= LONG else f"{len(text)} characters",
+        "settings_sha256": sha256(text.encode()).hexdigest(),
+    }
+
+
 def _complete(path: Path | None, meta: Mapping[str, str]) -> Results | None:
-    """The results of the same study where they are there; an error where others' are."""
+    """The results of the same study if they are complete; InputError if they are of another one."""
     if path is None or not path.exists():
         return None
     former = read(path)
     if dict(former.meta) == meta:
         return former
-    if not partial_of(path).exists():  # nothing to go on with, and others' results to lose
+    if not partial_of(path).exists():  # nothing to go on with, and results that would be lost
         check_same(path, former.meta, meta)
     return None
 
 
 def _stream(
-    engine: Any, study: Study, sink: Sink, samples: int, chunk: int, bar: Progress, here: bool
+    job: _Job, engine: Engine, sink: Sink, chunk: int, bar: Progress, here: bool
 ) -> int:
-    """Rows into the sink, in order; what was written stays when it is interrupted.
+    """Write rows into the sink in order; what was written stays there after an interruption.
 
-    How many samples were computed once more; `here` is where the workers are.
+    `here` is True if the workers run on this processor. Returns the number of samples that were
+    computed again.
     """
-    dtype = row_dtype(study.columns)
+    study, names = job.study, job.study.columns
     first, skip = divmod(sink.done, study.rows)
     at, complete = first, False
     try:
-        for count, data in results(engine, first, samples, chunk):
-            numbers = np.frombuffer(data, "<f8").reshape(count * study.rows, len(study.columns))
-            rows = np.empty(len(numbers), dtype)
+        for count, data in results(engine, first, job.samples, chunk):
+            numbers = np.frombuffer(data, "<f8").reshape(count * study.rows, len(names))
+            rows = np.empty(len(numbers), job.dtype)
             rows["sample"] = np.repeat(np.arange(at, at + count), study.rows)
-            for k, name in enumerate(study.columns):
+            for k, name in enumerate(names):
                 rows[name] = numbers[:, k]
             sink.write(rows[skip:])
             at, skip = at + count, 0
             bar.update(at)
-        checked = check_samples(study, sink, samples, here)
+        checked = check_samples(study, sink, job.samples, here)
         complete = True
     finally:
         sink.finish(complete)
@@ -144,12 +195,13 @@ def _stream(
 
 
 def check_samples(study: Study, sink: Sink, samples: int, here: bool = True) -> int:
-    """Compute some samples once more, one by one and here, and compare them with what was written.
+    """Compute some samples again, one by one and here, and compare them with what was written.
+
+    Returns their number.
 
     Raises:
-        StudyError: a number differs in any bit, or there are not as many rows as there should be.
-            Where workers are not `here`, on this machine, bits that differ are only warned of:
-            their processors may be others.
+        StudyError: a number differs in any bit, or there are too few rows. If the workers are not
+            `here`, on this processor, bits that differ only cause a warning.
     """
     rng = np.random.default_rng()  # other samples every time
     chosen = rng.choice(samples, min(MOST_CHECKED, -(-samples // SHARE)), replace=False)
@@ -163,54 +215,32 @@ def check_samples(study: Study, sink: Sink, samples: int, here: bool = True) -> 
         if not same:
             raise StudyError(
                 f"sample {k} of {samples} has {len(rows)} rows in the output, of samples "
-                f"{sorted(set(rows['sample'].tolist()))}; expected {study.rows} of its own. Look "
+                f"{sorted(set(rows['sample'].tolist()))}; expected {study.rows} of its own. Check "
                 "whether anything else writes that file, and run the study with resume=False."
             )
         for name, found, expected in zip(study.columns, numbers, again, strict=True):
             differ = np.flatnonzero(~_alike(found, expected))
             if len(differ):
-                said = (
+                message = (
                     f"sample {k}, column {name!r}: the study has {found[differ[0]]!r}, computed "
-                    f"once more it is {expected[differ[0]]!r}; expected the same bits. A worker "
-                    "may have another kinetree, another processor or broken memory: run the study "
+                    f"again it is {expected[differ[0]]!r}; expected the same bits. A worker may "
+                    "have another kinetree, another processor or broken memory: run the study "
                     "again with resume=False, and with executor='threads'."
                 )
                 if here:
-                    raise StudyError(said)
-                warnings.warn(said, KinetreeWarning, stacklevel=5)
+                    raise StudyError(message)
+                warnings.warn(message, KinetreeWarning, stacklevel=5)
                 break
     return len({*chosen.tolist(), samples - 1})
 
 
 def _alike(a: Array, b: Array) -> Array:
-    """Which numbers are the same bits; a NaN is as good as another."""
+    """True where two numbers have the same bits, or are both NaN."""
     return (a.view("<u8") == np.ascontiguousarray(b).view("<u8")) | (np.isnan(a) & np.isnan(b))
 
 
-def _meta(
-    kind: str, robot: Robot, settings: Mapping[str, Any], seed: int, samples: int, study: Study
-) -> dict[str, str]:
-    """What the results are, without where, when and how fast they were computed."""
-    said = settings_text(settings)
-    return {
-        "kinetree": own_version(),
-        "study": kind,
-        "robot": robot.name,
-        "robot_sha256": _hash(model_text(robot.model)),
-        "settings": said if len(said) <= LONG else f"{len(said)} characters",
-        "settings_sha256": _hash(said),
-        "seed": str(seed),
-        "samples": str(samples),
-        "rows": str(study.rows),
-    }
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
 def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
-    """Samples in a chunk: as many as memory and patience allow, and enough for all workers."""
+    """Samples in a chunk: limited by memory and time, and small enough for all workers."""
     if chosen is not None:
         return whole(chosen, "chunk", 1)
     fair = -(-samples // (4 * workers))
@@ -218,10 +248,10 @@ def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
     return max(1, min(CHUNK // study.size, quick, fair))
 
 
-def whole(value: Any, name: str, least: int) -> int:
-    """A whole number of at least so many."""
+def whole(value: object, name: str, least: int) -> int:
+    """`value` as an integer; InputError unless it is whole, `least` or more, and below 2**63."""
     try:
-        found = -1 if isinstance(value, bool) else index(value)
+        found = -1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
         found = -1
     if not least <= found < 2**63:

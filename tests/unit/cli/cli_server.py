@@ -12,7 +12,7 @@ import tempfile
 
 READY = (
     "cyclopts", "rich.table", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
-    "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulate", "kinetree.kernels.compile",
+    "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulation", "kinetree.kernels.compile",
     "kinetree.explain.terminal", "llvmlite.binding",
 )  # fmt: skip
 

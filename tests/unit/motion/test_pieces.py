@@ -26,10 +26,10 @@ from kinetree.motion import (
     time_optimal,
     trapezoid,
 )
-from kinetree.motion.between import Samples
-from kinetree.motion.interpolation import pieces_of
-from kinetree.motion.pieces import Polynomials, from_arrays, to_arrays
-from kinetree.simulate.sources import sample_motion
+from kinetree.samples.between import Samples
+from kinetree.samples.interpolation import pieces_of
+from kinetree.samples.pieces import Polynomials, from_arrays, to_arrays
+from kinetree.simulate.core.sources import sample_motion
 
 NAMES = ("q", "dq", "ddq")
 

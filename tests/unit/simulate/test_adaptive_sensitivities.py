@@ -5,14 +5,15 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
+from kinetree.base.progress import Progress
 from kinetree.errors import InputError, KinetreeError
+from kinetree.kernels.free import free_values
 from kinetree.scalars import sin
 from kinetree.simulate import signal
-from kinetree.simulate.events import event
-from kinetree.simulate.inputs import read_setup
-from kinetree.simulate.integrators import METHODS
-from kinetree.simulate.progress import Progress
-from kinetree.simulate.simulate import fixed_steps
+from kinetree.simulate.core.events import event
+from kinetree.simulate.core.fixed_steps import METHODS
+from kinetree.simulate.core.setup import read_setup
+from kinetree.simulate.simulation import fixed_steps
 
 ARM = kt.robots.ur5e()
 Q0, DQ0 = np.array([0.2, -1.2, 1.0, -0.5, 0.3, 0.1]), np.array([0.4, -0.3, 0.5, 0.2, -0.6, 1.0])
@@ -115,7 +116,7 @@ def test_coulomb_friction_that_slides_is_differentiated():
     robot = kt.robots.puma_560()
     dq0 = np.array([1.0, -1.0, 2.0, 3.0, -3.0, 4.0])
     found = robot.sensitivities(Q0, dq0, wrt=("dq0", "friction"), **SHORT, **TIGHT)
-    own = kt.free.free_values(robot.model, "friction")
+    own = free_values(robot.model, "friction")
     v = np.random.default_rng(4).normal(size=(6, 4))
     wanted = slope(lambda d: end(robot, dq0=dq0, parameters={"friction": own + d}), v)
     assert agrees(np.einsum("ilk,lk->i", found.by("friction")[-1], v), wanted)
@@ -202,5 +203,5 @@ def test_a_loop_leaves_its_first_state_as_it_was():
     steps = fixed_steps(ARM.model, setup, METHODS["rk4"], ())
     before, times = setup.x0.copy(), np.array([0, 0.01, 0.02])
     with Progress("", 1.0, False) as bar:
-        steps.run(setup.x0, setup.feed, (), times, np.arange(3), bar, False)
+        steps.run(setup.x0, setup.external, (), times, np.arange(3), bar, False)
     assert np.array_equal(setup.x0, before)

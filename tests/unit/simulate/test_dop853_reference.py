@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.simulate.dop853 import dense, first_length, take
-from kinetree.simulate.dop853_table import E3, E5, STAGES, A, B, C, D
+from kinetree.simulate.core.dop853 import E3, E5, STAGES, A, B, C, D, dense, first_length, take
 
 integrate = pytest.importorskip("scipy.integrate")
 

@@ -9,7 +9,7 @@ from kinetree.compiler.graph import Node, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.scalars import cos, sin, sqrt, where
-from kinetree.simulate.switches import (
+from kinetree.simulate.core.switches import (
     INTERVALS,
     TimeFunction,
     depends_on_time_alone,

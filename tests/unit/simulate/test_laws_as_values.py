@@ -206,7 +206,7 @@ def test_a_friction_function_that_remembers_is_refused():
 
 
 def count_loops():
-    module = __import__("kinetree.simulate.simulate", fromlist=["_ready"])
+    module = __import__("kinetree.simulate.simulation", fromlist=["_ready"])
     return set(module._ready)
 
 
@@ -258,7 +258,7 @@ def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
 
 
 def test_a_controller_of_kinetree_is_not_traced_to_be_known(monkeypatch):
-    from kinetree.simulate import purity
+    from kinetree.simulate.core import purity
 
     made = []
     monkeypatch.setattr(purity, "trace", lambda *a: made.append(a))

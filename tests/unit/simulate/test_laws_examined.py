@@ -18,8 +18,8 @@ from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.scalars import sin
 from kinetree.simulate import signal
-from kinetree.simulate.feed import Feed, Sampled
-from kinetree.simulate.laws import (
+from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.forces import (
     Verdict,
     check_steady,
     feed_kind,
@@ -28,8 +28,9 @@ from kinetree.simulate.laws import (
     python_note,
     value_key,
 )
-from kinetree.simulate.purity import Calls, Examined, Memory, call, examine, label
-from kinetree.simulate.sources import Source, arguments, force_source, time_source
+from kinetree.simulate.core.purity import Calls, Examined, Memory, call, examine, label
+from kinetree.simulate.core.signals import Sampled
+from kinetree.simulate.core.sources import Source, arguments, force_source, time_source
 
 PORTS = (Port("t", ()), Port("q", (2,)))
 START = (0.25, np.array([0.5, -0.25]))
@@ -389,7 +390,7 @@ def test_a_method_is_known_by_its_object(monkeypatch):
         def law(self, t, q):
             return (q * 1.25,)
 
-    from kinetree.simulate import purity
+    from kinetree.simulate.core import purity
 
     traced, made = purity.trace, []
     monkeypatch.setattr(purity, "trace", lambda *a: made.append(1) or traced(*a))
@@ -498,13 +499,14 @@ def test_controllers_are_their_values():
 
 
 def test_how_an_input_is_fed_decides():
-    feed = Feed({"tau": (np.zeros(2), (2,))}, {"F_ext": Sampled(lambda *a: [], ())})
+    external = ExternalInputs({"tau": (np.zeros(2), (2,))}, {"F_ext": Sampled(lambda *a: [], ())})
     assert (
-        feed_kind(feed, "tau", None) == "constant" and feed_kind(feed, "F_ext", None) == "sampled"
+        feed_kind(external, "tau", None) == "constant"
+        and feed_kind(external, "F_ext", None) == "sampled"
     )
-    assert feed_kind(feed, "signal reference", None) is None
-    assert feed_kind(feed, "tau", Examined("abc")) == "abc"
-    assert feed_kind(feed, "F_ext", Examined(None, sampled=True)) == "sampled"
+    assert feed_kind(external, "signal reference", None) is None
+    assert feed_kind(external, "tau", Examined("abc")) == "abc"
+    assert feed_kind(external, "F_ext", Examined(None, sampled=True)) == "sampled"
 
 
 def test_words_about_unsteady_laws():

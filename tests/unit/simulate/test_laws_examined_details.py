@@ -7,7 +7,7 @@ import pytest
 
 from kinetree.compiler.graph import Port
 from kinetree.compiler.trace import trace
-from kinetree.simulate.purity import Calls, Memory
+from kinetree.simulate.core.purity import Calls, Memory
 
 PORTS = (Port("t", ()), Port("q", (2,)))
 START = (0.25, np.array([0.5, -0.25]))

@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.simulate import purity
+from kinetree.simulate.core import purity
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])

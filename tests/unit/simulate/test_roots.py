@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree.simulate.roots import close, crossings, samples
+from kinetree.simulate.core.events import close, crossings, samples
 
 
 def roots_of(function, low=0.0, high=1.0, sides=None):

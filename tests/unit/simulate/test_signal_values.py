@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.simulate import signal
-from kinetree.simulate.signal import hold, line, sample_signal
+from kinetree.simulate.core.signals import hold, line, sample_signal
 
 T = np.array([-1.0, 0.25, 0.3, 2.0, 5.5])  # uneven, and not from zero
 VALUES = np.random.default_rng(4).normal(size=(5, 2, 3))

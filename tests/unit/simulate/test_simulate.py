@@ -8,7 +8,8 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.scalars import cos, sin, where
-from kinetree.simulate import SimulationError, signal, system
+from kinetree.simulate import SimulationError, signal
+from kinetree.simulate.core import system
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
@@ -233,7 +234,7 @@ def test_a_loop_is_compiled_alone(monkeypatch):
 def test_compiled_code_is_made_once_for_equal_calls():
     from kinetree.simulate import simulate as package
 
-    module = __import__("kinetree.simulate.simulate", fromlist=["_ready"])
+    module = __import__("kinetree.simulate.simulation", fromlist=["_ready"])
     assert callable(package)
     run(tau=[1.0, 1.0])
     before = list(module._ready)

@@ -8,12 +8,12 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, event, signal
-from kinetree.simulate.feed import Sampled
-from kinetree.simulate.gpu_inputs import number_type
-from kinetree.simulate.loop import SLOW, TABLE, WORK, FixedSteps
-from kinetree.simulate.purity import Memory
-from kinetree.simulate.roots import close
-from kinetree.simulate.sources import Source, fed
+from kinetree.simulate.core.events import close
+from kinetree.simulate.core.fixed_steps import SLOW, TABLE, WORK, FixedSteps
+from kinetree.simulate.core.purity import Memory
+from kinetree.simulate.core.signals import Sampled
+from kinetree.simulate.core.sources import Source, fed
+from kinetree.simulate.gpu.inputs import number_type
 
 ROBOT = kt.robots.double_pendulum()
 
@@ -62,7 +62,7 @@ def test_a_function_of_time_that_cannot_be_traced_leaves_the_rest_compiled():
 
 def test_sampled_functions_share_one_loop():
     """Their numbers are fed, so that one compiled loop runs them all."""
-    remembered = __import__("kinetree.simulate.simulate", fromlist=["_ready"])._ready
+    remembered = __import__("kinetree.simulate.simulation", fromlist=["_ready"])._ready
 
     def torque(size):
         return lambda t: np.array([size if t > 0.003 else 0.0, 0.0])

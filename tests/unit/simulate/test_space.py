@@ -9,8 +9,7 @@ from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace
 from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.simulate.space import Space
-from kinetree.simulate.velocity import coordinate_rates, normalised
+from kinetree.simulate.core.state import StateSpace, coordinate_rates, normalised
 
 MODEL = random_model(3, 9, types=ALL_TYPES)
 
@@ -65,7 +64,7 @@ def test_normalised_touches_quaternions_alone():
 
 
 def test_what_rubs_comes_to_rest_and_what_starts_does_not():
-    space = Space(random_model(0, 2, types=("revolute",), drives=False), rubbing=(0,))
+    space = StateSpace(random_model(0, 2, types=("revolute",), drives=False), dry=(0,))
     slowed = space.settle(np.array([1e-9, 1e-9]), np.array([1e-11, 1e-11]))
     assert slowed.tolist() == [0.0, 1e-11]
     assert space.settle(np.array([0.0, 0.0]), np.array([1e-11, 0.0])).tolist() == [1e-11, 0.0]

@@ -8,8 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.lean.model import lean_model
-from kinetree.simulate.sliding import Dry, consistent_modes
-from kinetree.simulate.stiction import accelerations
+from kinetree.simulate.friction.modes import Dry, consistent_modes
+from kinetree.simulate.friction.stiction import accelerations
 
 
 def sliders(m, coulomb):

@@ -12,7 +12,7 @@ from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.scalars import absolute, clip, cos, maximum, minimum, sign, sin, sqrt, where
-from kinetree.simulate.switches import merged, python_breaks, time_switches, traced_activity
+from kinetree.simulate.core.switches import merged, python_breaks, time_switches, traced_activity
 
 PORTS = [Port("t", ()), Port("x", (2,))]
 

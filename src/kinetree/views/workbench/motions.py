@@ -15,9 +15,9 @@ from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.motion.columns import from_columns
-from kinetree.motion.splines import cubic_spline
 from kinetree.robot import Robot
+from kinetree.samples.files import from_columns
+from kinetree.samples.splines import cubic_spline
 from kinetree.simulate.core.state import plain
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory

@@ -1,0 +1,1 @@
+"""Simulation on the CPU: laws and forces, fixed and adaptive steps, events, limits."""

@@ -1,0 +1,96 @@
+"""Controller: what every controller is, and a function as one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
+from kinetree.simulate.core.purity import call, label
+
+Given = Mapping[str, tuple[Array, ...]]
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """Joint forces from the state of the robot, and the rate of the controller's own state z.
+
+    A controller is a frozen record. Written with `kinetree.scalars`, it is traced and compiled
+    into the loop of a simulation; the same code runs on plain numbers.
+    """
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """Functions of time that it follows, by name: t -> an array or a tuple of arrays."""
+        ...
+
+    def start(self, model: Model) -> Array:
+        """Its own state at the beginning, (m,); empty where it has none."""
+        ...
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """tau, (n,), N m or N, and dz/dt, (m,).
+
+        Args:
+            model: the robot that moves; its data are arguments where a simulation varies them.
+            t: time, s.
+            q, dq: state of the robot, (nq,), (n,).
+            z: the controller's own state, (m,).
+            given: the values of `signals` at t, by name, as tuples of arrays.
+        """
+        ...
+
+
+class Stateless:
+    """What controllers without a state of their own share: z is empty."""
+
+    def start(self, model: Model) -> Array:
+        """Nothing, (0,)."""
+        return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Law(Stateless):
+    """A function tau = law(t, q, dq) as a controller; with a reference, law(t, q, dq, *values).
+
+    reference: a function of t that returns an array or a tuple of arrays, or a Trajectory.
+    """
+
+    function: Callable[..., Any]
+    reference: Any = None
+    signals: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"a controller is {self.function!r}; expected a function law(t, q, dq) that "
+                "returns tau, or one of kinetree.controllers."
+            )
+        found = {} if self.reference is None else {"reference": self.reference}
+        object.__setattr__(self, "signals", found)
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+    ) -> tuple[Array, Array]:
+        """What the function returns, checked."""
+        law = self.function
+        found = np.array(call(label(law), law, t, q, dq, *given.get("reference", ())))
+        if found.shape != (model.n,):
+            name = getattr(self.function, "__name__", "the control law")
+            raise ShapeError(
+                f"{name}(t, q, dq) returned an array of shape {found.shape}; expected ({model.n},):"
+                f" one force for each of {', '.join(model.dof_names)}."
+            )
+        return found, z
+
+
+def as_controller(value: Any) -> Controller:
+    """A controller as it is; a function as a `Law`."""
+    if isinstance(value, Controller):
+        return value
+    return Law(value)

@@ -1,0 +1,217 @@
+"""Events: moments at which a function of the state passes through zero."""
+
+# TODO merge docstring of kinetree.simulate.core.events:
+# All sign changes of smooth functions over a step, found on their own interpolants.
+#
+# A function g of the share s of a step is sampled at Chebyshev points and replaced by the polynomial
+# through them. Where the coefficients have not died out, the step is halved. The polynomial's
+# extremes separate its zeros, so that between samples and extremes each zero of g stands alone, two
+# zeros close together included; brackets are closed on g itself.
+#
+# A pair of zeros is found when g between them exceeds RESOLVED times its largest value over the step.
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from kinetree.base.arrays import Array, read_only
+from kinetree.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """g(t, q, dq) = 0. direction: 1 rising, -1 falling, 0 both. terminal: the motion ends there."""
+
+    function: Callable[[float, Array, Array], float]
+    direction: int = 0
+    terminal: bool = False
+    name: str = ""
+
+    def value(self, t: float, q: Array, dq: Array) -> float:
+        """g of one state, which it cannot change."""
+        found = self.function(t, read_only(q), read_only(dq))
+        try:
+            value = float(found)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the event {self.name!r} returned {found!r} at t = {t:.6g} s; expected a number."
+            ) from None
+        if math.isnan(value):
+            raise InputError(
+                f"the event {self.name!r} returned NaN at t = {t:.6g} s, q = {q.tolist()}; expected"
+                " a number. Its sign decides when the event happens."
+            )
+        return value
+
+    def wanted(self, rising: bool) -> bool:
+        """Whether a crossing in this direction counts."""
+        return self.direction == 0 or rising == (self.direction > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrence:
+    """A zero of an event: when, in which state, in which rollout."""
+
+    event: str
+    t: float
+    q: Array
+    dq: Array
+    rollout: tuple[int, ...] = ()
+
+
+def event(
+    function: Callable[[float, Array, Array], float],
+    *,
+    direction: int = 0,
+    terminal: bool = False,
+    name: str | None = None,
+) -> Event:
+    """An event for `simulate(..., events=[...])`.
+
+    Every change of sign is found, two within one step of the integration included: the function
+    along the motion is replaced by a polynomial that is exact to 1e-7 of its largest value over a
+    step, and pairs of zeros between which it stays below that can be missed. The time of a zero is
+    exact to rounding for the motion that was computed. A function that starts at zero, or touches
+    zero without passing it, is no event.
+
+    Args:
+        function: g(t, q, dq) of one state, a number.
+        direction: 1 for zeros where it rises, -1 where it falls, 0 for both.
+        terminal: whether the motion ends at the first zero.
+        name: of the event in `meta["events"]`; the function's own where left out.
+    """
+    if not callable(function):
+        raise InputError(f"an event is {function!r}; expected a function g(t, q, dq).")
+    if direction not in (-1, 0, 1):
+        raise InputError(f"direction of the event is {direction!r}; expected 1, -1 or 0 for both.")
+    label = getattr(function, "__name__", "event") if name is None else name
+    return Event(function, direction, bool(terminal), label)
+
+
+def read_events(events: Any) -> list[Event]:
+    """One event or several; a bare function is one."""
+    given = list(events) if isinstance(events, list | tuple) else [events]
+    return [x if isinstance(x, Event) else event(x) for x in given]
+
+
+def measure(events: Sequence[Event], t: Array, q: Array, dq: Array) -> Array:
+    """The values of all events at states (K, ...), (K, E)."""
+    rows = zip(t.tolist(), q, dq, strict=True)
+    return np.array([[event.value(*row) for event in events] for row in rows]).reshape(len(t), -1)
+
+
+DEGREE = 16
+RESOLVED = 1e-7  # of the largest coefficient: where the last ones must be
+DEEPEST = 6  # halvings of a step whose function does not die out: it bends or jumps
+CLOSEST = 1e-15  # of a step: how far a root is from a sign change of the function at most
+
+NODES = (1 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)) / 2  # from 0 to 1
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, DEGREE))
+
+Function = Callable[[Array], Array]  # shares (K,) -> values (K, G)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A change of sign of function `index` between two shares of a step."""
+
+    index: int
+    low: float
+    high: float
+    rising: bool
+
+
+def samples(function: Function, low: float, high: float, depth: int = 0) -> tuple[Array, Array]:
+    """Shares (K,), increasing, and values (K, G), between which no function has two zeros."""
+    shares = low + (high - low) * NODES
+    shares[-1] = high
+    values = function(shares)
+    series = TO_SERIES @ values
+    size = abs(series)
+    largest = size.max(0)
+    # a function that its constant part keeps away from zero needs no further look
+    near = size[0] <= size[1:].sum(0)
+    rough = near & (size[-3:].max(0) > RESOLVED * largest)
+    if rough.any() and depth < DEEPEST:
+        middle = (low + high) / 2
+        first = samples(function, low, middle, depth + 1)
+        second = samples(function, middle, high, depth + 1)
+        return np.append(first[0], second[0][1:]), np.concatenate([first[1], second[1][1:]])
+    extremes = [extreme_points(series[:, j]) for j in np.flatnonzero(near)]
+    found = np.unique(np.concatenate([*extremes, np.zeros(0)]))
+    found = low + (high - low) * found
+    found = np.setdiff1d(found[(found > low) & (found < high)], shares)
+    if not len(found):
+        return shares, values
+    order = np.argsort(np.append(shares, found), kind="stable")
+    return np.append(shares, found)[order], np.concatenate([values, function(found)])[order]
+
+
+def extreme_points(series: Array) -> Array:
+    """Where a Chebyshev series on [0, 1] has its extremes."""
+    slope = chebyshev.chebder(series)
+    size = abs(slope)
+    kept = np.flatnonzero(size > 1e-13 * size.max()) if size.max() > 0 else np.zeros(0, int)
+    if not len(kept) or kept[-1] == 0:
+        return np.zeros(0)
+    roots = chebyshev.chebroots(slope[: kept[-1] + 1])
+    real = roots.real[abs(roots.imag) <= 1e-6]  # two that almost meet count as one
+    return (real[abs(real) <= 1] + 1) / 2
+
+
+def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing], Array]:
+    """Sign changes in the order of their brackets, and the signs after them.
+
+    sides, (G,), are the signs before the first sample; 0 where there was none yet. A zero keeps
+    the sign before it, so that a function that comes back from zero has not crossed it.
+    """
+    found: list[Crossing] = []
+    sides = sides.copy()
+    for j in range(values.shape[1]):
+        last = shares[0]
+        for s, v in zip(shares, values[:, j], strict=True):
+            sign = np.sign(v)
+            if sign != 0:
+                if sides[j] == -sign:
+                    found.append(Crossing(j, float(last), float(s), bool(sign > 0)))
+                sides[j] = sign
+            last = s
+    return sorted(found, key=lambda x: (x.low, x.high)), sides
+
+
+def close(function: Callable[[float], float], low: float, high: float, rising: bool) -> float:
+    """The share at which a function has changed its sign, by bisection and false position.
+
+    The value at the share returned has the sign after the change, or is 0.
+    """
+    way = 1.0 if rising else -1.0
+    f_low, f_high = way * function(low), way * function(high)
+    if f_low >= 0:
+        return low
+    kept = 0  # how often one end has stayed
+    for k in range(200):
+        if high - low <= CLOSEST:
+            break
+        middle = (low + high) / 2
+        if k % 3 != 2 and f_high > f_low:  # every third time in the middle: it cannot get stuck
+            middle = low - f_low * (high - low) / (f_high - f_low)
+        if not low < middle < high:
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+        f = way * function(middle)
+        if f == 0:
+            return middle
+        if f > 0:
+            high, f_high = middle, f
+            kept = kept + 1 if kept > 0 else 1
+            f_low = f_low / 2 if kept > 1 else f_low
+        else:
+            low, f_low = middle, f
+            kept = kept - 1 if kept < 0 else -1
+            f_high = f_high / 2 if kept < -1 else f_high
+    return high

@@ -1,0 +1,117 @@
+"""ExternalInputs: the numbers that a compiled loop receives, constant or over time.
+
+The loop reads them from two arrays: p with the constants of each rollout, and s with the values of
+the functions of time at each stage of each step. Here they are laid side by side in these arrays,
+and taken apart again by name inside the traced function.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.errors import InputError
+from kinetree.simulate.core.signals import Sampled, is_on_gpu
+
+Parts = tuple[Array, ...]
+NamedParts = Mapping[str, Parts]
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalInputs:
+    """Constants, each (*batch, *shape) with its shape, and functions of time, by name."""
+
+    constants: Mapping[str, tuple[Array, tuple[int, ...]]] = field(default_factory=dict)
+    sampled: Mapping[str, Sampled] = field(default_factory=dict)
+
+    @property
+    def batches(self) -> list[tuple[int, ...]]:
+        """Leading shapes of all constants and functions."""
+        found = [x.shape[: x.ndim - len(shape)] for x, shape in self.constants.values()]
+        return found + [source.batch for source in self.sampled.values()]
+
+    @property
+    def params_size(self) -> int:
+        """Constants of one rollout; at least one, since no array of a kernel is empty."""
+        return max(1, sum(math.prod(shape) for _, shape in self.constants.values()))
+
+    @property
+    def table_size(self) -> int:
+        """Numbers of one rollout at one time; at least one."""
+        parts = [shape for source in self.sampled.values() for shape in source.shapes]
+        return max(1, sum(math.prod(shape) for shape in parts))
+
+    def table_rows(self, batch: tuple[int, ...]) -> int:
+        """Rows of the table at one time: 1 if the rollouts of the batch share all functions."""
+        return math.prod(batch) if any(source.batch for source in self.sampled.values()) else 1
+
+    def params(self, batch: tuple[int, ...], xp: ModuleType = np, dtype: str = "float64") -> Array:
+        """Return all constants as p, (B or 1, p), an array of the module xp (NumPy or CuPy)."""
+        items = [(x, x.shape[: x.ndim - len(s)], s) for x, s in self.constants.values()]
+        return _stacked((), batch, items, self.params_size, xp, dtype)
+
+    def table(
+        self,
+        times: Array,
+        ends: Array,
+        batch: tuple[int, ...],
+        xp: ModuleType = np,
+        dtype: str = "float64",
+    ) -> Array:
+        """Return the values of the functions at `times`, (K,), as s, (K, B or 1, s)."""
+        items: list[tuple[Array, tuple[int, ...], tuple[int, ...]]] = []
+        for name, source in self.sampled.items():
+            found = source.at(times, ends)
+            if xp is np and any(map(is_on_gpu, found)):
+                raise InputError(
+                    f"values of {name} over time are on the GPU, but the simulation runs on the "
+                    "CPU. Pass target='cuda', or copy the values: cupy.asnumpy(values)."
+                )
+            items += [(x, source.batch, s) for x, s in zip(found, source.shapes, strict=True)]
+        return _stacked(times.shape, batch, items, self.table_size, xp, dtype)
+
+    def named(self, p: Array, s: Array) -> dict[str, Parts]:
+        """Take apart the constants p, (p,), and samples s, (s,), of one rollout, by name."""
+        found: dict[str, Parts] = {}
+        at = 0
+        for name, (_, shape) in self.constants.items():
+            size = math.prod(shape)
+            found[name] = (p[at : at + size].reshape(shape),)
+            at += size
+        at = 0
+        for name, source in self.sampled.items():
+            parts: list[Array] = []
+            for shape in source.shapes:
+                size = math.prod(shape)
+                parts.append(s[at : at + size].reshape(shape))
+                at += size
+            found[name] = tuple(parts)
+        return found
+
+
+def _stacked(
+    lead: tuple[int, ...],
+    batch: tuple[int, ...],
+    items: Sequence[tuple[Array, tuple[int, ...], tuple[int, ...]]],
+    size: int,
+    xp: Any,
+    dtype: str,
+) -> Array:
+    """Put arrays (*lead, *own, *shape) side by side as (*lead, B, size).
+
+    B is 1 if no array has axes of a batch of its own.
+    """
+    wide = batch if any(own for _, own, _ in items) else ()
+    total = xp.zeros((*lead, *wide, size), dtype)
+    at = 0
+    for x, own, shape in items:
+        end = at + math.prod(shape)
+        spread = (1,) * (len(wide) - len(own))
+        x = xp.asarray(x, dtype).reshape((*lead, *spread, *own, math.prod(shape)))
+        total[..., at:end] = x
+        at = end
+    return total.reshape((*lead, math.prod(wide), size))

@@ -1,0 +1,394 @@
+"""Integration: many rollouts under way with the adaptive method, each with its own time and step.
+
+A step is accepted when its error is small, and when the polynomial through it obeys the equations
+of motion at points that the method itself has not looked at (its defect): what happens between
+the stages cannot be passed over. Results are values of that polynomial; the forces recorded with
+them are those that were compared with it.
+
+A step ends at a break, where an input may jump (switches.py); where a mode of dry friction ends
+(sliding.py); and at a terminal event.
+"""
+
+# TODO merge docstring of kinetree.simulate.core.integration:
+# Rollouts of one adaptive run: the numbers that each is given, and its modes of dry friction.
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.simulate.core.dop853 import (
+    Dense,
+    Slope,
+    Step,
+    dense,
+    error,
+    factor,
+    first_length,
+    take,
+)
+from kinetree.simulate.core.events import Event, Occurrence, close, crossings, measure, samples
+from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.state import normalised
+from kinetree.simulate.core.switches import Breaks
+from kinetree.simulate.core.system import Actors, System
+from kinetree.simulate.friction.modes import Dry, consistent_modes, dry_of
+
+CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
+DEFECT = 1e3  # of the error allowed in a step: the most that the polynomial may be off
+RESULTS = 1e2  # of that: the most at results, which does not depend on how close they are
+FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
+SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a step that cannot be seen any more
+STUCK = 1000  # fine steps one after the other: forces jump back and forth
+
+# rows, t, h, until, results due, x, modes and whether dry friction cut the step, (K, ...)
+Seen = Callable[[Array, Array, Array, Array, Array, Array, Array, Array], None]
+
+
+class Rollouts:
+    """Rollouts of a system with a batch shape; the external ends with the modes of `dry` joints."""
+
+    def __init__(
+        self,
+        system: System,
+        actors: Actors,
+        external: ExternalInputs,
+        batch: tuple[int, ...],
+        count: int,
+        dry: int,
+    ) -> None:
+        self.system, self.space, self.actors = system, system.space, actors
+        self.external, self.batch = external, batch
+        rows = external.params(batch)
+        self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])))
+        self.at_end = slice(self.external.params_size - dry, self.external.params_size)
+        self.dry = self.read_dry() if dry else None
+
+    def read_dry(self) -> Dry:
+        """What friction can give in each rollout."""
+        actors, empty = self.actors, np.zeros(self.external.table_size)
+        rows = self.params if actors.parameters else self.params[:1]
+        given = [self.external.named(p, empty) for p in rows]
+        found = dry_of(self.space.model, actors.parameters, given, actors.changed)
+        shape = (len(self.params), found.plus.shape[-1])
+        return Dry(
+            found.dofs, np.broadcast_to(found.plus, shape), np.broadcast_to(found.minus, shape)
+        )
+
+    def normal(self, x: Array) -> Array:
+        """States with quaternions of length 1."""
+        return normalised(self.space.model, x)
+
+    def signals(self, t: Array, ends: bool, rows: Array) -> Array:
+        """What changes with time, (K or 1, s), a row for each time and rollout."""
+        if not self.external.sampled:
+            return np.zeros((1, 1))
+        found = []
+        for at in range(0, len(t), 64):
+            part = slice(at, at + 64)
+            table = self.external.table(t[part], np.full(len(t[part]), ends), self.batch)
+            own = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
+            found.append(table[np.arange(len(own)), own])
+        return np.concatenate(found)
+
+    def rate(self, t: Array, x: Array, rows: Array, ends: bool = False) -> tuple[Array, Array]:
+        """k and y of states (K, x) at times (K,), each in the mode of its rollout."""
+        return self.system.rate(t, x, self.params[rows], self.signals(t, ends, rows))
+
+    def slope(self, rows: Array) -> Slope:
+        """The rate of some rollouts."""
+
+        def slope(t: Array, x: Array, ends: bool) -> Array:
+            return self.rate(t, x, rows, ends)[0]
+
+        return slope
+
+    def modes(self, rows: Array) -> Array:
+        """The modes that rollouts are in, (K, d)."""
+        return self.params[rows, self.at_end]
+
+    def settle(self, row: int, t: float, x: Array) -> None:
+        """Put a rollout into the mode that its state asks for."""
+        assert self.dry is not None
+        nq, n = self.space.model.nq, self.space.model.n
+
+        def evaluate(mode: Array) -> tuple[Array, Array]:
+            self.params[row, self.at_end] = mode
+            k, y = self.rate(np.array([t]), x[None], np.array([row]))
+            return k[0, nq : nq + n], y[0, n:]
+
+        _, dq, _ = self.space.split(x)
+        self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
+
+    def guards(self, row: int, i: int, polynomial: Dense, slow: float) -> Callable[[Array], Array]:
+        """The functions that end the mode of a rollout, of shares of row i of a step."""
+        assert self.dry is not None
+        dry, mode, n = self.dry, self.modes(np.array([row]))[0], self.space.model.n
+
+        def guards(shares: Array) -> Array:
+            own = np.full(len(shares), i)
+            x = self.normal(polynomial.at(own, shares))
+            friction = np.zeros((len(shares), len(mode)))
+            if (mode == 0).any():
+                times = polynomial.step.times(own, shares)
+                friction = self.rate(times, x, np.full(len(shares), row))[1][:, n:]
+            return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
+
+        return guards
+
+    def cut(self, row: int, i: int, polynomial: Dense, slow: float) -> tuple[float, Array] | None:
+        """The share of a step at which the mode of its row i ends first, and the state there."""
+        if self.dry is None:
+            return None
+        guards = self.guards(row, i, polynomial, slow)
+        shares, values = samples(guards, 0.0, 1.0)
+        found, _ = crossings(shares, values, np.ones(values.shape[1]))
+        falling = [x for x in found if not x.rising]
+        first = np.inf
+        for x in falling:
+            if x.low < first:
+
+                def guard(share: float, j: int = x.index) -> float:
+                    return float(guards(np.array([share]))[0, j])
+
+                first = min(first, close(guard, x.low, x.high, False))
+        if not falling:
+            return None
+        x = self.normal(polynomial.at(np.array([i]), np.array([first])))[0]
+        mode = self.modes(np.array([row]))[0]
+        nq, dofs = self.space.model.nq, self.dry.dofs
+        x[nq + self.dry.stopped(mode, self.space.split(x)[1])] = 0.0
+        x[nq + dofs[mode == 0]] = 0.0
+        return first, x
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """Points of a step at which its polynomial was compared with the equations of motion.
+
+    which: rows of the step, (P,). share: where in it. result: the number of the result there, -1
+    for points that only check. x: states. moving: rates of the polynomial. k, y: rates and forces
+    by the equations.
+    """
+
+    which: Array
+    share: Array
+    result: Array
+    x: Array
+    moving: Array
+    k: Array
+    y: Array
+
+
+@dataclass(eq=False)
+class Integration:
+    """The state of all rollouts, t, h (B,), x, k (B, x), and the results so far.
+
+    outputs: times of the results, (T,). breaks: where steps end. seen: is given every accepted
+    step.
+    """
+
+    rollouts: Rollouts
+    outputs: Array
+    breaks: Breaks
+    rtol: float
+    atol: float
+    max_step: float
+    events: list[Event] = field(default_factory=list)
+    seen: Seen | None = None
+    found: list[tuple[int, Occurrence]] = field(default_factory=list)
+    steps: int = 0
+    rejected: int = 0
+
+    def begin(self, x: Array) -> None:
+        """Start at time 0."""
+        count, rows = len(x), np.arange(len(x))
+        self.t = np.zeros(count)
+        self.x = x.copy()
+        if self.rollouts.dry is not None:
+            for row in rows:
+                self.rollouts.settle(int(row), 0.0, self.x[row])
+        self.k, y = self.rollouts.rate(self.t, self.x, rows)
+        with np.errstate(all="ignore"):  # states near the end of numbers' range have no length
+            slope = self.rollouts.slope(rows)
+            first = first_length(slope, self.t, x, self.k, self.rtol, self.atol)
+        self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
+        self.after = np.zeros(count, bool)  # whether the last step was rejected
+        self.alive = np.ones(count, bool)
+        self.stuck = np.zeros(count, int)
+        self.done = np.ones(count, int)  # results that are written
+        results = len(self.outputs)
+        self.result = np.full((results, count, x.shape[-1]), np.nan)
+        self.rates = np.full((results, count, self.k.shape[-1]), np.nan)
+        self.forces = np.full((results, count, y.shape[-1]), np.nan)
+        self.result[0], self.rates[0], self.forces[0] = x, self.k, y
+        self.sides = np.zeros((count, len(self.events)))
+        self.ended = np.full(count, np.inf)
+        self.last: dict[int, tuple[Array, Array, Array]] = {}  # x, k and y at terminal events
+
+    def advance(self) -> None:
+        """One step of every rollout that is under way."""
+        rows = np.flatnonzero(self.alive)
+        t = self.t[rows]
+        until, after = self.breaks.next(t)
+        wanted = np.minimum(self.h[rows], self.max_step)
+        h = np.where(t + 1.01 * wanted >= until, until - t, wanted)  # no crumbs
+        with np.errstate(all="ignore"):  # a step that runs away is rejected
+            step = take(self.rollouts.slope(rows), t, h, self.x[rows], self.k[rows], until)
+            wrong = error(step, self.rtol, self.atol)
+        wrong = np.where(np.isfinite(wrong) & np.isfinite(step.end).all(-1), wrong, np.inf)
+        good = wrong <= 1
+        grown = factor(wrong)
+        if good.any():
+            self.accept(rows, step, good, grown, after)
+        grown = np.minimum(grown, np.where(self.after[rows], 1.0, np.inf))
+        # a step that a break cut short says nothing about how long the next may be
+        next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
+        self.h[rows] = next_h
+        self.after[rows] = ~good
+        self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
+        lost = ~good & (next_h < SHORTEST * np.maximum(t, 1e-3 * self.max_step))
+        fine = (h == wanted) & (h <= FINE * self.max_step)
+        self.stuck[rows] = np.where(fine, self.stuck[rows] + 1, 0)
+        lost |= self.stuck[rows] > STUCK
+        self.alive[rows[lost]] = False
+
+    def accept(self, rows: Array, step: Step, good: Array, grown: Array, after: Array) -> None:
+        """Check the steps whose error is small, write results, look for events, go on.
+
+        `good` and `grown` change where a polynomial does not obey the equations of motion.
+        """
+        at = np.flatnonzero(good)
+        own, step = rows[at], step if good.all() else step.of(at)
+        slope = self.rollouts.slope(own)
+        with np.errstate(all="ignore"):
+            polynomial = dense(slope, step)
+            ends = np.where(step.h == step.until - step.t, step.until, step.t + step.h)
+            points = self.check(own, polynomial, ends)
+            miss = self.defect(polynomial, points)
+        kept = (miss <= 1) | (step.h <= FINE * self.max_step)
+        good[at[~kept]] = False
+        grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
+        states, due = self.rollouts.normal(step.end), self.done[own].copy()
+        again = (ends == step.until) & (ends < self.outputs[-1])  # the rate jumps: it is made anew
+        times = np.where(again, after[at], ends)
+        cut = np.zeros(len(own), bool)
+        shares = np.ones(len(own))
+        for i in np.flatnonzero(kept) if self.rollouts.dry is not None or self.events else ():
+            row = int(own[i])
+            place = self.rollouts.cut(row, int(i), polynomial, self.atol)
+            if place is not None:
+                shares[i], states[i] = place
+                times[i] = step.t[i] + shares[i] * step.h[i]
+                cut[i] = True
+            if self.events:
+                self.note(row, int(i), polynomial, shares[i])
+        # a result at a break belongs to the step after it, with the forces and modes that follow
+        upto = np.searchsorted(self.outputs, np.where(cut, times, ends * (1 + 1e-15)), "right")
+        last = np.where(times == step.until, times * (1 - 1e-15), step.until)  # 0.1 + 0.2 is 0.3
+        upto = np.where(again & ~cut, np.searchsorted(self.outputs, last, "right"), upto)
+        due[kept] = np.maximum(upto, due)[kept]
+        if self.seen is not None:
+            parts = (own, step.t, step.h, step.until, due, step.x, self.rollouts.modes(own), cut)
+            self.seen(*(x[kept] for x in parts))
+        self.write(own, points, kept, due)
+        self.go_on(own, step, kept, times, states, again, cut)
+
+    def go_on(
+        self,
+        own: Array,
+        step: Step,
+        kept: Array,
+        times: Array,
+        states: Array,
+        again: Array,
+        cut: Array,
+    ) -> None:
+        """Put rollouts where their steps ended, in the modes that they then have."""
+        went = own[kept]
+        self.t[went], self.x[went] = times[kept], states[kept]
+        self.k[went] = step.rates[12][kept]
+        for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
+            self.rollouts.settle(int(own[i]), float(times[i]), states[i])
+        moved = own[kept & (cut | again | (states != step.end).any(-1))]
+        if len(moved):
+            self.k[moved] = self.rollouts.rate(self.t[moved], self.x[moved], moved)[0]
+        over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
+        self.alive &= ~over
+
+    def check(self, own: Array, polynomial: Dense, ends: Array) -> Checked:
+        """The equations of motion at points between the stages, and at the results in a step."""
+        count = len(own)
+        due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
+        counts = np.maximum(due - self.done[own], 0)
+        which = np.repeat(np.arange(count), counts)
+        start = np.repeat(np.cumsum(counts) - counts, counts)
+        result = self.done[own][which] + np.arange(len(which)) - start
+        step = polynomial.step
+        share = np.clip((self.outputs[result] - step.t[which]) / step.h[which], 0, 1)
+        which = np.concatenate([np.repeat(np.arange(count), len(CHECKED)), which])
+        share = np.concatenate([np.tile(CHECKED, count), share])
+        result = np.concatenate([np.full(count * len(CHECKED), -1), result])
+        x, moving = polynomial.moving(which, share)
+        x = self.rollouts.normal(x)
+        t = np.where(result >= 0, self.outputs[result], step.times(which, share))
+        k, y = self.rollouts.rate(t, x, own[which])
+        return Checked(which, share, result, x, moving, k, y)
+
+    def defect(self, polynomial: Dense, points: Checked) -> Array:
+        """How far each step is from obeying the equations, (B,); 1 is allowed."""
+        step, which = polynomial.step, points.which
+        scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
+        off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
+        size = np.sqrt((off**2).mean(-1)) / DEFECT
+        size = np.where(points.result >= 0, size / RESULTS, size)
+        inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # what jumps there has two sides
+        size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)
+        worst = np.zeros(len(step.t))
+        np.maximum.at(worst, which, size)
+        return worst
+
+    def write(self, own: Array, points: Checked, kept: Array, due: Array) -> None:
+        """Write the results of accepted steps."""
+        valid = (points.result >= 0) & kept[points.which] & (points.result < due[points.which])
+        index, rows = points.result[valid], own[points.which[valid]]
+        self.result[index, rows] = points.x[valid]
+        self.rates[index, rows] = points.k[valid]
+        self.forces[index, rows] = points.y[valid]
+        self.done[own] = np.where(kept, due, self.done[own])
+
+    def note(self, row: int, i: int, polynomial: Dense, end: float) -> None:
+        """Find all zeros of events in a step and keep them; a terminal one ends its rollout."""
+        step, space = polynomial.step, self.rollouts.space
+
+        def state(shares: Array) -> tuple[Array, Array, Array]:
+            own = np.full(len(shares), i)
+            q, dq, _ = space.split(self.rollouts.normal(polynomial.at(own, shares)))
+            return step.times(own, shares), q, dq
+
+        def values(shares: Array) -> Array:
+            return measure(self.events, *state(shares))
+
+        shares, measured = samples(values, 0.0, float(end))
+        changes, self.sides[row] = crossings(shares, measured, self.sides[row])
+        found = []
+        for x in changes:
+            event = self.events[x.index]
+            if not event.wanted(x.rising):
+                continue
+
+            def value(share: float, event: Event = event) -> float:
+                t, q, dq = state(np.array([share]))
+                return event.value(float(t[0]), q[0], dq[0])
+
+            share = close(value, x.low, x.high, x.rising)
+            t, q, dq = state(np.array([share]))
+            found.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
+        stop = min((x.t for event, x in found if event.terminal), default=np.inf)
+        if stop < self.ended[row]:
+            self.ended[row] = stop
+            t, share = np.array([stop]), (stop - step.t[i]) / step.h[i]
+            x = self.rollouts.normal(polynomial.at(np.array([i]), np.array([share])))
+            self.last[row] = x[0], *(part[0] for part in self.rollouts.rate(t, x, np.array([row])))
+        self.found += [(row, x) for _, x in sorted(found, key=lambda x: x[1].t) if x.t <= stop]

@@ -1,0 +1,152 @@
+"""Signals: numbers over time, held or joined by lines, on the CPU or on a GPU."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError, ShapeError
+
+KINDS = ("hold", "linear")
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A function of time that is evaluated outside the compiled loop.
+
+    at(times, ends), both (K,), returns one array (K, *batch, *shape) for each part; `batch` is that
+    of the rollouts or (). `ends` marks times that end a step: a value that jumps there is the one
+    from before the jump. `breaks` are times at which the function may jump or bend.
+    """
+
+    at: Callable[[Array, Array], Sequence[Array]]
+    shapes: Shapes
+    batch: tuple[int, ...] = ()
+    breaks: Array = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Values, (N, ...), at times t, (N,), s; the first and the last also hold beyond the ends.
+
+    Values may be an array of CuPy: then they stay on the GPU, for simulations there.
+    """
+
+    t: Array
+    values: Array
+    kind: str = "hold"
+
+
+def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
+    """Torques or wrenches over time, for `simulate`.
+
+    Args:
+        t: times, (N,), s, increasing.
+        values: (N, n) of torques or (N, links, 6) of wrenches; axes of a batch after the first.
+            On a GPU they stay there, for `target="cuda"`.
+        kind: "hold" keeps each value until the next time, "linear" joins them by lines.
+    """
+    try:
+        times, numbers = np.array(on_cpu(t), float), _copied(values)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the signal needs numbers, rows of one length: {problem}") from None
+    if numbers.dtype.kind not in "fiub":
+        raise InputError(f"values of the signal hold {numbers.dtype}; expected real numbers.")
+    if kind not in KINDS:
+        raise InputError(f"kind of the signal is {kind!r}; expected {' or '.join(KINDS)}.")
+    _check_times(times, numbers.shape)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        at = tuple(int(i) for i in np.argwhere(~on_cpu(finite))[0])
+        raise InputError(
+            f"values{list(at)} of the signal, at t = {times[at[0]]:.6g} s, is {numbers[at]}; "
+            "expected a finite number."
+        )
+    return Signal(times, numbers, kind)
+
+
+def _check_times(t: Array, shape: tuple[int, ...]) -> None:
+    """Raise unless the times are finite, increasing and as many as the values."""
+    if t.ndim != 1 or not len(t):
+        raise ShapeError(f"times of the signal have shape {t.shape}; expected (N,), N at least 1.")
+    if shape[:1] != t.shape:
+        raise ShapeError(
+            f"the signal has {len(t)} times but values of shape {shape}; time is the first axis of "
+            "the values."
+        )
+    if not np.isfinite(t).all():
+        raise InputError(f"time {int(np.argmin(np.isfinite(t)))} of the signal is not finite.")
+    late = np.flatnonzero(np.diff(t) <= 0)
+    if late.size:
+        k = int(late[0])
+        raise InputError(
+            f"times of the signal do not increase: t[{k + 1}] = {t[k + 1]:.9g} follows "
+            f"t[{k}] = {t[k]:.9g}. Sort the samples and drop repeated ones."
+        )
+
+
+def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> Sampled:
+    """The signal as a function of time; `shape`: of one value, after the axes of the batch."""
+    each = found.values.shape[1:]
+    split = len(each) - len(shape)
+    if split < 0 or each[split:] != shape:
+        raise ShapeError(
+            f"{name} over time has values of shape {found.values.shape}; expected (N, ..., "
+            f"{', '.join(map(str, shape))}), with any axes of a batch between."
+        )
+    at = hold if found.kind == "hold" else line
+    return Sampled(
+        lambda times, ends: (at(found, times, ends),), (shape,), each[:split], breaks=found.t
+    )
+
+
+def hold(found: Signal, times: Array, ends: Array) -> Array:
+    """Values of the last sample at each time; at the end of a step, of the last one before it."""
+    # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
+    slack = 1e-9 * (np.diff(found.t).min() if len(found.t) > 1 else 1.0)
+    moved = times + np.where(ends, -slack, slack)
+    k = np.clip(np.searchsorted(found.t, moved, "right") - 1, 0, None)
+    return found.values[_beside(found.values, k)]
+
+
+def line(found: Signal, times: Array, ends: Array) -> Array:
+    """Values on the line between the samples before and after each time."""
+    t, values = found.t, found.values
+    if len(t) == 1:
+        return np.broadcast_to(values, (len(times), *values.shape[1:]))
+    k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)
+    share = np.clip((times - t[k]) / (t[k + 1] - t[k]), 0, 1)
+    share = _beside(values, share.reshape(-1, *(1,) * (values.ndim - 1)))
+    k = _beside(values, k)
+    return values[k] * (1 - share) + values[k + 1] * share
+
+
+def is_on_gpu(x: object) -> bool:
+    """Return True if an argument is an array on a GPU."""
+    return hasattr(x, "__cuda_array_interface__")
+
+
+def on_cpu(x: Any) -> Any:
+    """Return the numbers of an array in the memory of the CPU; other values as they are."""
+    return _cupy().asnumpy(x) if is_on_gpu(x) else x
+
+
+def _copied(x: ArrayLike) -> Array:
+    """Copy numbers: to an array of CuPy if they are on a GPU, else to NumPy's float64."""
+    return _cupy().array(x) if is_on_gpu(x) else np.array(x, float)
+
+
+def _beside(x: Array, y: Array) -> Array:
+    """Return y in the memory in which x is."""
+    return _cupy().asarray(y) if is_on_gpu(x) else y
+
+
+def _cupy() -> ModuleType:
+    """CuPy; the module that finds it is imported only when an array is on a GPU."""
+    from kinetree.backends.cuda import toolkit
+
+    return toolkit.require_device()

@@ -1,0 +1,208 @@
+"""Sources: torques, wrenches and references as a user gives them, made ready for a loop.
+
+A source is a constant, a signal, a trajectory, a function of time or a law of t, q and dq. Each
+becomes a function (t, q, dq, given) -> parts that can be traced; what cannot be traced but depends
+on time alone is sampled outside the loop.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.compiler.graph import Port
+from kinetree.errors import InputError, ShapeError
+from kinetree.simulate.core.purity import Examined, Memory, call, examine, label
+from kinetree.simulate.core.signals import Sampled, Signal, sample_signal
+from kinetree.trajectory import Trajectory
+
+Parts = tuple[Array, ...]
+Evaluate = Callable[[Any, Array, Array, Parts | None], Parts]
+PORTS = (Port("t", ()),)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """How to evaluate it, and what it needs to be fed: a constant, or samples over time.
+
+    examined: what is known of a function of time. law: a user's function of t, q and dq.
+    """
+
+    evaluate: Evaluate
+    constant: Array | None = None
+    sampled: Sampled | None = None
+    examined: Examined | None = None
+    law: Callable[..., Any] | None = None
+
+    def start_values(self) -> list[Array]:
+        """The parts at t = 0 for the first rollout; zeros for what is on a GPU."""
+        if self.constant is not None:
+            return [np.asarray(self.constant, float).reshape(-1, self.constant.shape[-1])[0]]
+        if self.sampled is None:
+            nothing = np.zeros(0)
+            return [np.asarray(x, float) for x in self.evaluate(0.0, nothing, nothing, None)]
+        shapes = self.sampled.shapes
+        try:
+            found = self.sampled.at(np.zeros(1), np.zeros(1, bool))
+            parts = zip(found, shapes, strict=True)
+            return [np.asarray(x, float).reshape(-1, *shape)[0] for x, shape in parts]
+        except TypeError:  # arrays of CuPy do not become NumPy's unasked
+            return [np.zeros(shape) for shape in shapes]
+
+
+def force_source(value: Any, shape: tuple[int, ...], name: str, names: str) -> Source | None:
+    """Torques or wrenches of the given shape; None where there are none.
+
+    Args:
+        value: None, an array (..., *shape), a `signal`, a function of t, or one of t, q, dq.
+        shape: of one value.
+        name: of the argument, for messages.
+        names: what the entries are, for messages.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Signal):
+        return Source(fed, sampled=sample_signal(value, shape, name))
+    if callable(value):
+        if arguments(value) >= 3:
+            return Source(law_of(value, shape, name), law=value)
+        return time_source(value, name, lambda x: shaped(x, shape, name))
+    return Source(fed, constant=constant(value, shape, name, names))
+
+
+def law_of(law: Callable[..., Any], shape: tuple[int, ...], name: str) -> Evaluate:
+    """A user's function of t, q and dq, which must not write into what it is given."""
+
+    def evaluate(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
+        return (shaped(call(label(law), law, t, q, dq), shape, name),)
+
+    return evaluate
+
+
+def time_source(
+    function: Any, name: str, checked: Callable[[Any], Any] = lambda value: value
+) -> Source:
+    """A function of time: traced where possible, else sampled; an array is a constant vector.
+
+    checked: what is done to its values.
+    """
+    if isinstance(function, Trajectory):
+        return Source(fed, sampled=sample_motion(function))
+    if isinstance(function, np.ndarray):
+        return Source(fed, constant=function)
+    if not callable(function):
+        raise InputError(f"{name} is {function!r}; expected a function of t, or a Trajectory.")
+
+    def parts(t: Any) -> Parts:
+        return as_parts(checked(function(t)))
+
+    before = Memory(function)
+    try:
+        shapes = tuple(np.shape(part) for part in parts(0.0))
+        found = examine(label(function, f"the function {name} ="), parts, PORTS, function, (0.0,))
+    finally:
+        before.restore()
+    if found.digest is not None:
+        return Source(lambda t, q, dq, given: parts(t), examined=found)
+
+    def at(times: Array, ends: Array) -> list[Array]:
+        rows = [parts(float(t)) for t in times]
+        return [np.array([row[k] for row in rows], float) for k in range(len(shapes))]
+
+    note = found.note if found.doubt is not None else None  # samples of a function are the function
+    return Source(
+        fed, sampled=Sampled(at, shapes), examined=replace(found, note=note, sampled=True)
+    )
+
+
+def sample_motion(trajectory: Trajectory) -> Sampled:
+    """q, dq and ddq of a trajectory, which stands still beyond its ends.
+
+    Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
+    times at which ddq jumps are breaks, its ends included.
+    """
+    from kinetree.samples.interpolation import pieces_of, warn_of_excess
+
+    warn_of_excess(trajectory)
+    pieces = pieces_of(trajectory)
+    first, last = trajectory.t[0], trajectory.t[-1]
+    inner = pieces.jumps[(pieces.jumps > first) & (pieces.jumps < last)]
+    breaks = np.unique(np.concatenate([[first], inner, [last]]))
+    # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
+    slack = 1e-9 * (np.diff(breaks).min() if len(breaks) > 1 else 1.0)
+
+    def at(times: Array, ends: Array) -> list[Array]:
+        k = np.clip(np.searchsorted(breaks, times), 1, max(len(breaks) - 1, 1))
+        for near in (breaks[k - 1], breaks[np.minimum(k, len(breaks) - 1)]):
+            times = np.where(np.abs(times - near) <= slack, near, times)
+        after = (times >= first) & (times < last)
+        moving = np.where(ends, (times > first) & (times <= last), after)
+        q, *rates = pieces(np.clip(times, first, last), before=ends)
+        moving = moving.reshape(-1, *(1,) * (q.ndim - 1))
+        return [q, *(np.where(moving, x, 0.0) for x in rates)]
+
+    shapes = tuple((x.shape[-1],) for x in (trajectory.q, trajectory.dq, trajectory.ddq))
+    return Sampled(at, shapes, trajectory.batch_shape, breaks=breaks)
+
+
+def fed(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
+    """What the loop was given."""
+    assert given is not None
+    return given
+
+
+def as_parts(value: Any) -> Parts:
+    """A tuple of new arrays, from one array or several; a function may return its own again."""
+    return tuple(map(np.array, value)) if isinstance(value, tuple) else (np.array(value),)
+
+
+def arguments(function: Callable[..., Any]) -> int:
+    """How many arguments a function takes by position; 3 where that is unknown.
+
+    One that must be given decides: `lambda t, low=0, high=1: ...` is a function of time.
+    """
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    if any(p.kind is p.VAR_POSITIONAL for p in found):
+        return 3
+    listed = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in listed if p.default is p.empty]
+    return 1 if len(needed) == 1 else len(listed)
+
+
+def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
+    """An array (..., *shape) of finite numbers."""
+    try:
+        x = np.asarray(value, float).copy()  # tensors of torch know no copy of NumPy's
+    except (TypeError, ValueError) as problem:
+        raise InputError(
+            f"{name} is {value!r}; expected an array (..., {', '.join(map(str, shape))}), "
+            f"kinetree.simulate.signal(t, values), or a function: {problem}."
+        ) from None
+    split = x.ndim - len(shape)
+    if split < 0 or x.shape[split:] != shape:
+        raise ShapeError(
+            f"{name} has shape {x.shape}; expected (..., {', '.join(map(str, shape))}): {names}. "
+            "Values over time are given as kinetree.simulate.signal(t, values)."
+        )
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        at = tuple(int(i) for i in bad[0])
+        raise InputError(f"{name}{list(at)} is {x[at]}; expected a finite number.")
+    return x
+
+
+def shaped(value: Any, shape: tuple[int, ...], name: str) -> Array:
+    """What a user's function returned, copied, of the right shape, finite where it is a number."""
+    x = np.array(value)
+    if x.shape != shape:
+        raise ShapeError(f"the function {name} returned shape {x.shape}; expected {shape}.")
+    if x.dtype != object and not np.isfinite(x).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
+        raise InputError(f"the function {name} returned {x[at]} at {list(at)}; expected a number.")
+    return x

@@ -1,0 +1,121 @@
+"""StateSpace: the states x = (q, dq, z) of a simulation, and how they move.
+
+Fixed steps move a state along a tangent vector: q by q exp(v), so that quaternions keep length 1,
+and everything else by addition. The adaptive method measures its error in the coordinates
+themselves, so it integrates their time derivatives (`coordinate_rates`) and brings quaternions back
+to length 1 after each step (`normalised`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms.lean.integrate import integrate, inverse_rate
+from kinetree.base.arrays import Array
+from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.model import Joint, Model
+from kinetree.scalars import Scalar, absolute, cos, sin, where
+from kinetree.spatial import cross
+from kinetree.spatial.so3 import quaternion_rotation
+
+REST = 1e-10  # rad/s or m/s: a slower joint with dry friction that still slows down is at rest
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpace:
+    """States x = (q, dq, z) with tangent vectors (n + n + extra); z is a controller's own state.
+
+    `dry`: the degrees of freedom with dry friction, which can come to rest.
+    """
+
+    model: Model
+    extra: int = 0
+    dry: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Count of numbers in x."""
+        return self.model.nq + self.model.n + self.extra
+
+    @property
+    def rates(self) -> int:
+        """Count of numbers in a tangent vector of x."""
+        return 2 * self.model.n + self.extra
+
+    def split(self, x: Array) -> tuple[Array, Array, Array]:
+        """Split states (..., x) into q, dq and z."""
+        a, b = self.model.nq, self.model.nq + self.model.n
+        return x[..., :a], x[..., a:b], x[..., b:]
+
+    def plus(self, x: Array, v: Array) -> Array:
+        """Return the state reached from x along the tangent vector v."""
+        n = self.model.n
+        q, dq, z = self.split(x)
+        faster = self.settle(dq, dq + v[n : 2 * n])
+        return np.concatenate([integrate(self.model, q, v[:n]), faster, z + v[2 * n :]])
+
+    def settle(self, before: Array, after: Array) -> Array:
+        """Return the rates after a step, 0 for joints that dry friction has brought to rest.
+
+        A joint is at rest if its rate is below REST and less than half of that before the step.
+        """
+        rates = list(after)
+        for k in self.dry:
+            size = absolute(after[k])
+            slower = where(absolute(before[k]) - 2 * size, 0, after[k])
+            rates[k] = where(REST - size, slower, after[k])
+        return np.array(rates)
+
+    def inverse_rate(self, u: Array, k: Array) -> Array:
+        """Rate of the coordinates u of a step x + u, from the rate k of the state reached."""
+        n = self.model.n
+        return np.concatenate([inverse_rate(self.model, u[:n], k[:n]), k[n:]])
+
+
+def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:
+    """Time derivatives of the entries of q, (nq,), over any scalars."""
+    parts: dict[int, Scalar] = {}
+    for joint in model.joints:
+        if joint.follows is None:
+            rate = _joint_rates(joint, q[list(joint.coords)], dq[list(joint.dofs)])
+            parts.update(zip(joint.coords, rate, strict=True))
+    return np.array([parts[k] for k in range(model.nq)])
+
+
+def _joint_rates(joint: Joint, q: Array, v: Array) -> Array:
+    """Time derivatives of the coordinates of one joint: q (0, w) / 2, R v, or v itself."""
+    if joint.type == PLANAR:
+        c, s = cos(q[0]), sin(q[0])
+        return np.array([v[0], c * v[1] - s * v[2], s * v[1] + c * v[2]])
+    if joint.type not in (SPHERICAL, FREE):
+        return v
+    vector, w = q[1:4], v[:3]
+    rate = np.array([-(vector @ w), *(w * q[0] + cross(vector, w))]) / 2
+    if joint.type == SPHERICAL:
+        return rate
+    return np.concatenate([rate, quaternion_rotation(q[:4]) @ v[3:]])
+
+
+def plain(model: Model) -> bool:
+    """Return True if dq is the time derivative of q, entry by entry."""
+    return not {SPHERICAL, FREE, PLANAR} & set(model.joint_types)
+
+
+def quaternions(model: Model) -> list[list[int]]:
+    """Entries of q that form a unit quaternion, four for each joint that has one."""
+    return [
+        list(joint.coords[:4])
+        for joint in model.joints
+        if joint.type in (SPHERICAL, FREE) and joint.follows is None
+    ]
+
+
+def normalised(model: Model, x: Array) -> Array:
+    """Return states (..., x) with quaternions of length 1."""
+    own = quaternions(model)
+    if not own:
+        return x
+    x = x.copy()
+    for entries in own:
+        x[..., entries] /= np.linalg.norm(x[..., entries], axis=-1, keepdims=True)
+    return x

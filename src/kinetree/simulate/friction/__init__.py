@@ -1,0 +1,1 @@
+"""Dry friction in a simulation: joints that slide, stop and are held."""

@@ -1,0 +1,120 @@
+"""Accelerations with dry friction that stops joints and holds them, for fixed steps.
+
+Sliding, Coulomb friction is a number times the sign of dq, which makes a stopping joint chatter
+about zero. Here friction may stop a joint but not turn it around: a joint that would pass zero
+within the time 1/stop, about a step, is bound to ddq = -stop dq instead, at rest to ddq = 0, and
+the friction that this takes follows from
+
+    f = tau - h - M ddq
+
+with everything else in motion. A joint whose |f| exceeds what friction can give is released, with
+friction against the way that it will go; one that then would not go that way is bound again; and
+the rest is solved again. Up to ROUNDS of this are written one after the other, without a branch, so
+that the compiled loop can run them on all lanes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.lean.inverse_dynamics import recursion
+from kinetree.algorithms.lean.mass_matrix import composite, forward_dynamics
+from kinetree.algorithms.lean.model import LeanModel
+from kinetree.algorithms.lean.motion import step
+from kinetree.base.arrays import Array
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.model import Model
+from kinetree.model.inputs import zeros
+from kinetree.scalars import absolute, sign, where
+from kinetree.spatial.factor import solve
+
+Dry = dict[int, tuple[Any, Any]]
+ROUNDS = 7  # enough for all of 12,000 random releases of up to 7 joints at once
+
+
+def dry_friction(model: Model) -> Dry:
+    """Degrees of freedom with Coulomb friction: what it gives against dq > 0 and dq < 0."""
+    found: Dry = {}
+    for joint in model.joints:
+        pair = joint.friction.coulomb
+        if all(isinstance(c, int | float) and c == 0 for c in pair):
+            continue
+        if joint.scale < 0:
+            pair = pair[::-1]
+        for d in joint.dofs:
+            plus, minus = found.get(d, (0, 0))
+            size = abs(joint.scale)
+            found[d] = plus + pair[0] * size, minus + pair[1] * size
+    return found
+
+
+def rubbing(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
+    """Degrees of freedom with Coulomb friction; all where a simulation varies friction."""
+    return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
+
+
+def accelerations(
+    lean: LeanModel, q: Array, dq: Array, tau: Array, F_ext: Array | None = None, stop: Any = 0
+) -> Array:
+    """ddq, (n,), of a robot whose dry friction stops and holds; stop: 1/s, about 1 / dt."""
+    dry = dry_friction(lean.model)
+    if not dry:
+        return forward_dynamics(lean, q, dq, tau, F_ext)
+    n, unit = lean.model.n, np.eye(lean.model.n, dtype=int)
+    steps = [step(link, q) for link in lean.links]
+    smooth = LeanModel(without_dry_friction(lean.model), lean.links, lean.rotors)
+    b = tau - recursion(smooth, steps, dq, zeros(n), F_ext)
+    M = np.array(composite(lean, steps), dtype=object)
+    sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.items())
+    ddq = solve_bound(lean.model, M, b - sliding, {}, dq)
+    goal, way = dq * -stop, {}
+    for d in dry:  # 0 for what is bound, else the way in which friction slips
+        passes = dq[d] * (dq[d] * stop + ddq[d])
+        way[d] = where(passes, sign(dq[d]), 0)
+    moves = dict(way)
+    for _ in range(min(len(dry) + 2, ROUNDS) if len(dry) > 1 else 1):
+        ddq, rest = solve_in(lean.model, M, b, dry, way, goal)
+        for d, (plus, minus) in dry.items():
+            released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
+            kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
+            turned = where(absolute(way[d]), kept, released)
+            way[d] = where(absolute(moves[d]), way[d], turned)
+    return solve_in(lean.model, M, b, dry, way, goal)[0]
+
+
+def solve_in(
+    model: Model, M: Array, b: Array, dry: Dry, way: dict[int, Any], goal: Array
+) -> tuple[Array, Array]:
+    """ddq, and the friction that binds the joints whose `way` is 0; the others slip their way."""
+    unit = np.eye(model.n, dtype=int)
+    held = {d: 1 - absolute(way[d]) for d in dry}
+    b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in dry.items())
+    ddq = solve_bound(model, M, b, held, goal)
+    return ddq, b - M @ ddq
+
+
+def slip(pair: tuple[Any, Any], way: Any) -> Any:
+    """Friction of a joint that slides: of the sign of `way`, 0 at rest."""
+    return where(way, pair[0], where(-way, -pair[1], 0))
+
+
+def without_dry_friction(model: Model) -> Model:
+    """The robot whose joints have no Coulomb friction."""
+    joints = [
+        replace(joint, friction=replace(joint.friction, coulomb=(0, 0))) for joint in model.joints
+    ]
+    return model.replace(joints=tuple(joints))
+
+
+def solve_bound(model: Model, M: Array, b: Array, bound: dict[int, Any], goal: Array) -> Array:
+    """M ddq = b, but ddq = goal for the joints whose `bound` is 1 and not 0."""
+    n = model.n
+    free = [1 - bound[k] if k in bound else 1 for k in range(n)]
+    A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]
+    fixed = [bound[k] * goal[k] if k in bound else 0 for k in range(n)]
+    right = np.array([(b[k] - M[k] @ np.array(fixed)) * free[k] + fixed[k] for k in range(n)])
+    for k, held in bound.items():
+        A[k][k] = A[k][k] + held
+    return solve(factor_mass_matrix(model, np.array(A, dtype=object)), right)

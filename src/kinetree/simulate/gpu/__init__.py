@@ -1,0 +1,1 @@
+"""Simulation of many rollouts on an NVIDIA GPU."""

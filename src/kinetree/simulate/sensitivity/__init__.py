@@ -1,0 +1,1 @@
+"""Derivatives of simulated motions by states, forces and parameters."""

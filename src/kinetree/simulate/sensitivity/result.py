@@ -1,0 +1,309 @@
+"""Sensitivities: a motion with the linear system of its steps, forward and backward.
+
+Small changes x of the state (a tangent vector of q, a change of dq, a change of the controller's
+own state z) and u of inputs follow
+
+    x_{k+1} = A_k x_k + B_k u
+
+Forward, columns of d x/d u are carried along; backward, the slopes of a number by every state.
+"""
+
+# TODO merge docstring of kinetree.simulate.sensitivity.result:
+# Chain: the linear system of a motion's steps, and of its results, forward and backward.
+#
+# Small changes x of the state and u of inputs follow x_{k+1} = A_k x_k + B_k u. With fixed steps the
+# states are the results; an adaptive method has its results inside its steps, y = P x_k + Q u.
+# TODO merge docstring of kinetree.simulate.sensitivity.result:
+# A number that is made of a motion, J = final + sum of h running, and its slopes by the states.
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.derivatives import tangent_map
+from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
+from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.graph import Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.errors import InputError, NameLookupError, ShapeError
+from kinetree.model import Model
+from kinetree.simulate.sensitivity.inputs import STATE, Input
+from kinetree.trajectory import Trajectory
+
+MOST = 2**28  # numbers of one derivative, 2 GiB
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """Results inside steps: `step`, (T, B), in which each lies, P and Q that lead to it from there.
+
+    P: (T, B, N, N). Q: by name (T, B, N, S, size), S as in Chain.B.
+    """
+
+    step: Array
+    P: Array
+    Q: Mapping[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A: (E, B, N, N), of E steps of B rollouts. B: by name (E, B, N, S, size).
+
+    S counts the values of a signal that enter a step; it is 1 for constants.
+    """
+
+    A: Array
+    B: Mapping[str, Array]
+    inside: Inside | None = None
+
+    def forward(self, given: Input, X: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Times (K,), rollouts (K,) and derivatives of results, (K, N, count, size), step by step.
+
+        X: the derivative of the first state, (B, N, count, size); count samples of a signal.
+        """
+        rows = np.arange(len(X))
+        if self.inside is None:
+            yield np.zeros_like(rows), rows, X
+        for k, A in enumerate(self.A):
+            if self.inside is not None:
+                t, b = np.nonzero(self.inside.step == k)
+                Y = _times(self.inside.P[t, b], X[b])
+                yield t, b, _spread(Y, given, k, b, self.inside.Q, (t, b))
+            X = _spread(_times(A, X), given, k, rows, self.B, k)
+            if self.inside is None:
+                yield np.full_like(rows, k + 1), rows, X
+
+    def backward(self, slopes: Array, totals: Mapping[Input, Array]) -> Array:
+        """Slopes of a number by the first state, (B, N), from those by results, (T, B, N).
+
+        Those by inputs are added to `totals`, each (B, count, size).
+        """
+        rows, back = np.arange(slopes.shape[1]), np.zeros(slopes.shape[1:])
+        for k in reversed(range(len(self.A))):
+            if self.inside is None:
+                back = back + slopes[k + 1]
+            for given, total in totals.items():
+                _collect(total, given, k, rows, self.B[given.name][k], back)
+            back = np.einsum("bij,bi->bj", self.A[k], back)
+            if self.inside is not None:
+                t, b = np.nonzero(self.inside.step == k)
+                np.add.at(back, b, np.einsum("kij,ki->kj", self.inside.P[t, b], slopes[t, b]))
+                for given, total in totals.items():
+                    Q = self.inside.Q[given.name][t, b]
+                    _collect(total, given, k, b, Q, slopes[t, b])
+        return back if self.inside is not None else back + slopes[0]
+
+
+def _times(A: Array, X: Array) -> Array:
+    """A X, (K, N, count, size)."""
+    return (A @ X.reshape(*X.shape[:2], X.shape[2] * X.shape[3])).reshape(X.shape)
+
+
+def _samples(given: Input, k: int, rows: Array) -> list[tuple[Array, Array]]:
+    """For each value that enters step k: the number of its first sample, (K,), and the share."""
+    weights = given.weights
+    if weights is None:
+        return [(np.zeros_like(rows), np.zeros(len(rows)))]
+    own = rows if weights.first.shape[-1] > 1 else np.zeros_like(rows)
+    return list(zip(weights.first[k][:, own], weights.share[k][:, own], strict=True))
+
+
+def _spread(
+    X: Array,
+    given: Input,
+    k: int,
+    rows: Array,
+    by: Mapping[str, Array],
+    at: int | tuple[Array, ...],
+) -> Array:
+    """X with what the inputs of step k add to it."""
+    if given.name not in by:
+        return X
+    found, each = by[given.name][at], np.arange(len(rows))
+    for i, (first, share) in enumerate(_samples(given, k, rows)):
+        column, part = share[:, None, None], found[:, :, i]
+        X[each, :, first] += part * (1 - column)
+        if share.any():
+            X[each, :, np.minimum(first + 1, X.shape[2] - 1)] += part * column
+    return X
+
+
+def _collect(total: Array, given: Input, k: int, rows: Array, B: Array, back: Array) -> None:
+    """Add slopes by an input of step k; B: (K, N, S, size), back: (K, N)."""
+    found = np.einsum("ki,kisj->ksj", back, B)
+    for i, (first, share) in enumerate(_samples(given, k, rows)):
+        np.add.at(total, (rows, first), found[:, i] * (1 - share[:, None]))
+        if share.any():
+            after = np.minimum(first + 1, total.shape[1] - 1)
+            np.add.at(total, (rows, after), found[:, i] * share[:, None])
+
+
+def cost_slopes(
+    model: Model,
+    motion: Trajectory,
+    final: Callable[..., Any] | None,
+    running: Callable[..., Any] | None,
+) -> tuple[Array, Array]:
+    """J, (...), and d J/d(q, dq) at each time, (T, ..., 2n), along tangent vectors."""
+    if final is None and running is None:
+        raise InputError("the cost has no parts; give final(q, dq), running(t, q, dq), or both.")
+    n, lead = model.n, motion.batch_shape
+    value, slopes = np.zeros(lead), np.zeros((len(motion), *lead, 2 * n))
+    if final is not None:
+        J, dJ = evaluated(model, final, "final", motion.q[-1], motion.dq[-1])
+        value, slopes[-1] = value + J, dJ
+    if running is not None:
+        h = np.diff(motion.t).reshape(-1, *(1 for _ in lead))
+        t = motion.t[:-1].reshape(h.shape)
+        J, dJ = evaluated(model, running, "running", motion.q[:-1], motion.dq[:-1], t)
+        value = value + (h * J).sum(0)
+        slopes[:-1] += h[..., None] * dJ
+    return value, slopes
+
+
+def evaluated(
+    model: Model, function: Callable[..., Any], name: str, q: Array, dq: Array, *t: Array
+) -> tuple[Array, Array]:
+    """The function and its slopes by (q, dq), at states of any leading shape."""
+    ports = [Port("q", (model.nq,)), Port("dq", (model.n,))]
+    ports = [Port("t", ()), *ports] if t else ports
+    try:
+        graph = trace(function, ports)
+    except Exception as problem:
+        raise InputError(
+            f"{name} cannot be differentiated, because it cannot be traced: {problem}"
+        ) from problem
+    if [port.shape for port in graph.outputs] != [()]:
+        shapes = ", ".join(str(port.shape) for port in graph.outputs)
+        raise InputError(f"{name} returned arrays of shape {shapes}; expected one number.")
+    along = {"q": partial(tangent_map, model)}
+    slope = Kernel(optimise(jacobian(graph, ["q", "dq"], along=along)), name, dtypes=("float64",))
+    by_q, by_dq = slope(*t, q, dq)
+    return Kernel(optimise(graph), name, dtypes=("float64",))(*t, q, dq), np.concatenate(
+        np.broadcast_arrays(by_q, by_dq), -1
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivities:
+    """Derivatives of a simulated motion.
+
+    motion: the simulation. inputs: what it can be differentiated by. A: (E, ..., N, N), of each
+    step, N = 2n and the entries of a controller's own state. B: by name (E, ..., N, *shape), of
+    each step; for a signal (E, ..., N, values, *shape), by its values at the stages of the step.
+
+    "dop853" has steps of its own, in each rollout: `inside` leads from where a step begins to the
+    results in it, the values of a signal are those of the samples before and after the step, and
+    rollouts with fewer steps stand still after their last.
+    """
+
+    motion: Trajectory
+    model: Model
+    inputs: tuple[Input, ...]
+    A: Array
+    B: Mapping[str, Array]
+    inside: Inside | None = None
+
+    def by(self, name: str) -> Array:
+        """d(q, dq)/d input at every time, (T, ..., 2n, *shape), q and q0 along tangent vectors.
+
+        The shape of a signal's values is (N, *shape). Not a number: Coulomb friction given to a
+        joint that stands still.
+        """
+        given, chain = self._find(name), self._chain()
+        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
+        count = 1 if given.weights is None else given.weights.count
+        B, N = chain.A.shape[1:3]
+        if T * B * N * count * given.size > MOST:
+            raise InputError(
+                f"d x/d {name} has {float(T * B * N * count * given.size):.3g} numbers, of which "
+                f"{MOST:.3g} are kept at most. For one number of the motion `gradient` and `cost` "
+                "go backward and need no such table."
+            )
+        X = np.zeros((B, N, count, given.size))
+        if name in STATE:
+            at = np.arange(n)
+            X[:, n * STATE.index(name) + at, 0, at] = 1
+        found = np.empty((T, B, 2 * n, count, given.size))
+        for t, b, Y in chain.forward(given, X):
+            found[t, b] = Y[:, : 2 * n]
+        samples = () if given.weights is None else (count,)
+        return found.reshape(T, *lead, 2 * n, *samples, *given.shape)
+
+    def gradient(self, slopes: Any) -> dict[str, Array]:
+        """Slopes of a number by every input, (..., *shape), from those by the states: backward.
+
+        Args:
+            slopes: d number/d(q, dq) at each time, (T, ..., 2n), along tangent vectors.
+        """
+        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
+        slopes = np.asarray(slopes, float)
+        if slopes.shape != (T, *lead, 2 * n):
+            raise ShapeError(
+                f"slopes has shape {slopes.shape}; expected {(T, *lead, 2 * n)}: d/d(q, dq) of "
+                f"{T} states of {self.model.name!r}, {n} numbers each."
+            )
+        chain = self._chain()
+        B, N = chain.A.shape[1:3]
+        wide = np.zeros((T, B, N))
+        wide[..., : 2 * n] = slopes.reshape(T, B, 2 * n)
+        totals = {
+            x: np.zeros((B, 1 if x.weights is None else x.weights.count, x.size))
+            for x in self.inputs
+            if x.name not in STATE
+        }
+        first = chain.backward(wide, totals)
+        found = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
+        found |= {given.name: total for given, total in totals.items()}
+        return {x.name: found[x.name].reshape(self._shape(x)) for x in self.inputs}
+
+    def _chain(self) -> Chain:
+        """The same numbers with the rollouts in a row and the axes of inputs apart."""
+        E, N = len(self.A), self.A.shape[-1]
+        A = self.A.reshape(E, -1, N, N)
+        values = {x.name: 1 if x.weights is None else x.weights.first.shape[1] for x in self.inputs}
+        B = {name: x.reshape(*A.shape[:3], values[name], -1) for name, x in self.B.items()}
+        return Chain(A, B, self.inside)
+
+    def cost(
+        self,
+        final: Callable[[Array, Array], Any] | None = None,
+        running: Callable[[Any, Array, Array], Any] | None = None,
+    ) -> tuple[Array, dict[str, Array]]:
+        """J, (...), and its slopes by every input, (..., *shape).
+
+        J = final(q, dq) at the end + the sum over the steps of h running(t, q, dq) where they
+        begin. Both functions return a number and are traced: take sin and its friends from
+        kinetree.scalars.
+        """
+        value, slopes = cost_slopes(self.model, self.motion, final, running)
+        return value, self.gradient(slopes)
+
+    def _shape(self, given: Input) -> tuple[int, ...]:
+        samples = () if given.weights is None else (given.weights.count,)
+        return (*self.motion.batch_shape, *samples, *given.shape)
+
+    def _find(self, name: str) -> Input:
+        for given in self.inputs:
+            if given.name == name:
+                return given
+        raise NameLookupError(
+            f"the motion was not differentiated by {name!r}, only by {self._names()}; name it in "
+            "wrt."
+        )
+
+    def _names(self) -> str:
+        return ", ".join(x.name for x in self.inputs)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.motion.batch_shape}" if self.motion.batch_shape else ""
+        return (
+            f"Sensitivities({self.model.name!r}, {counted(len(self.A), 'step')}, "
+            f"{self.motion.duration:g} s{batch}, by {self._names()})"
+        )
