@@ -1,0 +1,44 @@
+"""Typed user code that pyright must accept. It is checked, not run; see test_user_code.py."""
+
+import numpy as np
+import numpy.typing as npt
+
+import kinetree as kt
+from kinetree.scalars import sin
+
+Vector = npt.NDArray[np.float64]
+
+robot = kt.robots.panda()
+q: Vector = np.zeros(7)
+dq = [0.1] * 7
+tau: Vector = robot.inverse_dynamics(q, dq, (0,) * 7)
+batch: Vector = robot.inverse_dynamics(np.zeros((1000, 7)), dq, dq, out=np.empty((1000, 7)))
+ddq = robot.forward_dynamics(q, dq, tau, robot.wrenches({"panda_hand": [0, 0, 0, 0, 0, -9.81]}))
+M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, dq), robot.gravity_forces(q)
+residual: float = float(np.abs(M @ ddq + C @ dq + g - tau).max())
+dtau_dq, dtau_dv = robot.inverse_dynamics_derivatives(q, dq, ddq)
+stiffness: Vector = dtau_dq + dtau_dq.T
+system = robot.linearize(q, dq, tau, dt=0.001)
+poles: Vector = np.abs(np.linalg.eigvals(system.A))
+kernel = robot.compile("inverse_dynamics", free=["mass"])
+count: int = kernel.operations
+T: Vector = robot.pose(q, "panda_hand")
+goal = robot.inverse_kinematics(T, q, part="position", seed=3)
+
+
+def law(t: float, q: Vector, dq: Vector) -> Vector:
+    """Joint forces of a spring and a damper."""
+    return -20 * q - 2 * dq + np.array([sin(t)] * 7)
+
+
+motion = robot.simulate(q, duration=0.5, controller=law, method="rk4", dt=1e-3)
+fallen = robot.simulate([0.0] * 7, duration=0.5, events=[lambda t, q, dq: q[1] - 1.0])
+last: Vector = motion.q[-1]
+verdict = robot.check(motion, tolerance=1e-3)
+slopes = robot.sensitivities(q, duration=0.1, wrt=["q0", "mass"])
+softer = robot.with_payload(1.5, (0, 0, 0.1)).with_friction({"panda_joint1": kt.Friction(0.3)})
+arm = kt.Robot.from_dh(
+    [[0, 0.4, 0, 0]], m=[1.0], com=[[0.1, 0, 0]], I_com=[np.eye(3) * 0.01], name="one link"
+)
+text: str = robot.to_urdf(losses="allow") + softer.to_mjcf()
+parts: str = str(arm.explain([0.3], [0], [1], formulation="link"))

@@ -1,0 +1,19 @@
+"""Ten mistakes that pyright must find, one on each marked line; see test_user_code.py."""
+
+import numpy as np
+
+import kinetree as kt
+
+robot = kt.robots.panda()
+q = np.zeros(7)
+
+robot.simulate(q, duratoin=1.0)  # mistake: misspelt and therefore missing argument
+robot.simulate(q, duration="1 s")  # mistake: text where a number belongs
+robot.simulate(q, duration=1.0, method="rk5")  # mistake: unknown method
+robot.inverse_dynamics(q, q)  # mistake: ddq is missing
+robot.forward_dynamics(q, q, None)  # mistake: None is not a vector
+robot.task_space(q, expresed="space")  # mistake: misspelt option
+robot.compile("inverse_dynamics", free="mass", target="gpu")  # mistake: unknown target
+robot.with_friction({"panda_joint1": 0.3})  # mistake: a number is not a Friction
+robot.to_urdf(losses="silent")  # mistake: unknown choice
+robot.pose("home")  # mistake: text where a vector belongs
