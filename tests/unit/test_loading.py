@@ -91,7 +91,7 @@ def test_impossible_inertia_is_used_and_warned_about_with_its_line(impossible):
 
 
 def test_strict_turns_warnings_into_errors(impossible):
-    with pytest.raises(kt.KinetreeError, match=r"strict=True.*'left' is no physical body"):
+    with pytest.raises(kt.KinetreeError, match=r"strict=True.*'left' is not a physical body"):
         kt.load(impossible, strict=True)
 
 

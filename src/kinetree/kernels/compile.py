@@ -21,7 +21,7 @@ from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.quantities import find_quantity
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
-from kinetree.model.numbers import numbers_of, strangest
+from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
     from kinetree.backends.cuda import CudaKernel

@@ -2,9 +2,8 @@
 
 from kinetree.model.build import build_model
 from kinetree.model.builder import Builder
-from kinetree.model.given import HasModel, model_of
 from kinetree.model.joint import Joint, JointFriction, joint_pose
-from kinetree.model.model import WORLD, Frame, JointRotor, Model
+from kinetree.model.model import WORLD, Frame, HasModel, JointRotor, Model, model_of
 
 __all__ = [
     "WORLD",

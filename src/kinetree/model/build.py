@@ -1,7 +1,6 @@
 """Description -> Model: order the links, merge fixed joints, name the frames, check everything."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from kinetree.description.records import (
     RobotDescription,
 )
 from kinetree.errors import NameLookupError
-from kinetree.model.change import free_fall
 from kinetree.model.checks import (
     check_joint,
     check_link,
@@ -25,14 +23,15 @@ from kinetree.model.checks import (
     check_unphysical,
 )
 from kinetree.model.drives import build_joints, build_rotors
-from kinetree.model.model import WORLD, Frame, Model
-from kinetree.spatial.inertia import check_body, compose, move_body
+from kinetree.model.model import WORLD, Frame, Model, free_fall
+from kinetree.scalars import Scalar
+from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body
 from kinetree.spatial.se3 import check_pose
 
 
 @dataclass
 class Place:
-    """Where a described link ends up: on which moving link, and at which pose in its frame."""
+    """Place of a described link: the moving link it is part of, and its pose in that frame."""
 
     link: int
     T: Array
@@ -40,23 +39,23 @@ class Place:
 
 @dataclass
 class Parts:
-    """The moving links as they are found, and where every described link ends up."""
+    """The moving links in the order they are found, and the place of every described link."""
 
     joints: list[JointDescription] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     M_pi: list[Array] = field(default_factory=list)
-    bodies: dict[int, list[tuple[Any, Array, Array]]] = field(default_factory=lambda: {WORLD: []})
+    bodies: dict[int, list[BodyParts]] = field(default_factory=lambda: {WORLD: []})
     places: dict[str, Place] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
 
 
 def build_model(description: RobotDescription, *, unphysical: str = "error") -> Model:
-    """The model of a description.
+    """Build the model of a description.
 
     Args:
         description: links, joints and frames of one tree.
-        unphysical: what to do about an impossible mass distribution: "error", "warn", or "allow",
+        unphysical: treatment of an impossible mass distribution: "error", "warn", or "allow",
             which only records it in the model's warnings.
     """
     check_unphysical(unphysical)
@@ -123,7 +122,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
 
 
 def idle_drive(joint: JointDescription) -> list[Note]:
-    """What a fixed joint was given and never feels, because it does not move."""
+    """A note on the drive data of a fixed joint, which have no effect since it does not move."""
     given = {
         "friction": joint.friction != Friction(),
         "armature": not (isinstance(joint.armature, int | float) and joint.armature == 0),
@@ -131,7 +130,7 @@ def idle_drive(joint: JointDescription) -> list[Note]:
         "mimic": joint.mimic is not None,
     }
     names = ", ".join(name for name, there in given.items() if there)
-    text = f"joint {joint.name!r} is fixed, so that this has no effect: {names}"
+    text = f"joint {joint.name!r} is fixed, so these have no effect: {names}"
     return [Note(text, joint.where)] if names else []
 
 
@@ -166,8 +165,8 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
         parts.bodies[place.link].append(moved)
 
 
-def massless(parts: Parts, masses: list[Any]) -> list[Note]:
-    """A warning for every joint beyond which there is no mass at all."""
+def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
+    """A warning for every joint that moves no mass at all."""
     beyond = list(masses)
     for i in reversed(range(len(beyond))):
         if parts.parent[i] != WORLD:
@@ -183,14 +182,14 @@ def massless(parts: Parts, masses: list[Any]) -> list[Note]:
     ]
 
 
-def _inertial(body: tuple[Any, Array, Array]) -> Any:
-    """Zero exactly for a body that resists no motion."""
+def _inertial(body: BodyParts) -> Scalar:
+    """Mass plus moments: exactly zero for a body without any inertia."""
     m, _, I_com = body
     return m + I_com[0, 0] + I_com[1, 1] + I_com[2, 2]
 
 
 def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
-    """Clear rotation entries that differ from 0, 1 or -1 by rounding alone, and say so.
+    """Clear rotation entries that differ from 0, 1 or -1 by rounding alone, with a note.
 
     Angles such as pi/2 leave 6e-17 where a zero is meant; each costs operations in every kernel.
     """
@@ -220,7 +219,7 @@ def _frames(description: RobotDescription, places: dict[str, Place]) -> dict[str
     for frame in description.frames:
         if frame.link not in places:
             raise NameLookupError(
-                f"frame {frame.name!r} is fixed to {frame.link!r}, which is no link; "
+                f"frame {frame.name!r} is fixed to {frame.link!r}, which is not a link; "
                 f"the links are {', '.join(places)}."
             )
         place = places[frame.link]
@@ -236,9 +235,9 @@ def _default_tool(parts: Parts, root: str) -> str:
     return moved[-1] if last >= 0 else root
 
 
-def _no_body() -> tuple[Any, Array, Array]:
+def _no_body() -> BodyParts:
     return 0.0, np.zeros(3), np.zeros((3, 3))
 
 
-def _stack(entries: list[Any], shape: tuple[int, ...]) -> Array:
+def _stack(entries: list[Array] | list[Scalar], shape: tuple[int, ...]) -> Array:
     return np.array(entries).reshape(len(entries), *shape) if entries else np.zeros((0, *shape))

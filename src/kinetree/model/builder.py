@@ -1,10 +1,8 @@
 """Builder: a robot one link and one joint at a time."""
 
-from typing import Any
-
 import numpy as np
 
-from kinetree.base.arrays import Array, array
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.description.joints import joint_screw
 from kinetree.description.records import (
     Body,
@@ -20,11 +18,12 @@ from kinetree.description.records import (
 from kinetree.errors import ShapeError
 from kinetree.model.build import build_model
 from kinetree.model.model import Model
+from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import check_pose, translation
 
 
 class Builder:
-    """Collects links, joints and frames; `build` makes the model.
+    """Collector of links, joints and frames; `build` makes the model.
 
     Links may come in any order; joints connect them by name. The first link without a parent is
     the base, fixed in {s}.
@@ -34,7 +33,7 @@ class Builder:
         ).build()
     """
 
-    def __init__(self, name: str = "robot", gravity: Any = (0, 0, -9.81)) -> None:
+    def __init__(self, name: str = "robot", gravity: ArrayLike = (0, 0, -9.81)) -> None:
         self.name = name
         self.gravity = gravity
         self._links: list[LinkDescription] = []
@@ -42,8 +41,14 @@ class Builder:
         self._frames: list[FrameDescription] = []
         self._tool: str | None = None
 
-    def link(self, name: str, m: Any = None, com: Any = (0, 0, 0), I_com: Any = None) -> "Builder":
-        """A link of mass m, centre `com` and inertia `I_com` about it; massless when m is None."""
+    def link(
+        self,
+        name: str,
+        m: Scalar | None = None,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
+    ) -> "Builder":
+        """Add a link of mass m with inertia `I_com` about its centre `com`; None: massless."""
         bodies = ()
         if m is not None or I_com is not None:
             I = np.zeros((3, 3)) if I_com is None else I_com
@@ -58,18 +63,18 @@ class Builder:
         parent: str,
         child: str,
         *,
-        at: Any = (0, 0, 0),
-        axis: Any = (0, 0, 1),
-        point: Any = (0, 0, 0),
-        pitch: Any = 0,
+        at: ArrayLike = (0, 0, 0),
+        axis: ArrayLike = (0, 0, 1),
+        point: ArrayLike = (0, 0, 0),
+        pitch: Scalar = 0,
         friction: Friction = Friction(),  # noqa: B008 (frozen)
-        armature: Any = 0,
+        armature: Scalar = 0,
         rotor: Rotor | None = None,
         mimic: Mimic | None = None,
-        offset: Any = 0,
+        offset: Scalar = 0,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
     ) -> "Builder":
-        """A joint between two links.
+        """Add a joint between two links.
 
         Args:
             name: its name.
@@ -106,15 +111,17 @@ class Builder:
         )
         return self
 
-    def frame(self, name: str, link: str, at: Any = (0, 0, 0), *, tool: bool = False) -> "Builder":
-        """A named frame fixed in a link, at a position or pose; `tool`: it is the end-effector."""
+    def frame(
+        self, name: str, link: str, at: ArrayLike = (0, 0, 0), *, tool: bool = False
+    ) -> "Builder":
+        """Add a frame fixed in a link, at a position or pose; `tool`: it is the end-effector."""
         self._frames.append(FrameDescription(name, link, _pose(at, f"'at' of frame {name!r}")))
         if tool:
             self._tool = name
         return self
 
     def build(self, *, unphysical: str = "error") -> Model:
-        """The model, checked; `unphysical` as in `build_model`."""
+        """Build and check the model; `unphysical` as in `build_model`."""
         return build_model(self.describe(), unphysical=unphysical)
 
     def describe(self) -> RobotDescription:
@@ -129,9 +136,9 @@ class Builder:
         )
 
 
-def _pose(at: Any, name: str) -> Array:
+def _pose(at: ArrayLike, name: str) -> Array:
     try:
-        shape = np.shape(at)
+        shape = np.asarray(at).shape
     except ValueError:
         shape = "a ragged list"
     if shape == (3,):

@@ -1,11 +1,11 @@
-"""Every structural and physical check of a description, with its message."""
+"""Structural and physical checks of a description, each with its message."""
 
 from collections.abc import Sequence
 from math import isnan
 from numbers import Real
-from typing import Any
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
 from kinetree.description.records import (
     Friction,
     JointDescription,
@@ -16,13 +16,14 @@ from kinetree.description.records import (
     Rotor,
 )
 from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
+from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import physical_faults
 
 UNPHYSICAL = ("error", "warn", "allow")
 
 
 def check_unique(names: Sequence[str], kind: str) -> None:
-    """Every link, joint and frame has a name of its own."""
+    """Raise ModelError if two links, joints or frames have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -31,7 +32,7 @@ def check_unique(names: Sequence[str], kind: str) -> None:
 
 
 def check_tree(description: RobotDescription) -> str:
-    """Links and joints form one tree; returns the name of its root link."""
+    """Raise unless links and joints form one tree; return the name of its root link."""
     check_unique([link.name for link in description.links], "link")
     check_unique([joint.name for joint in description.joints], "joint")
     links = {link.name for link in description.links}
@@ -42,7 +43,7 @@ def check_tree(description: RobotDescription) -> str:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in links:
                 raise NameLookupError(
-                    f"joint {joint.name!r} has {end} {link!r}, which is no link; "
+                    f"joint {joint.name!r} has {end} {link!r}, which is not a link; "
                     f"the links are {', '.join(sorted(links))}."
                 )
         if joint.child in parents:
@@ -56,7 +57,7 @@ def check_tree(description: RobotDescription) -> str:
     _check_loops(description.links, parents)
     if len(roots) > 1:
         raise ModelError(
-            f"{description.name!r} has {len(roots)} roots, {', '.join(map(repr, roots))}; expected "
+            f"{description.name!r} has {len(roots)} roots, {listing(roots)}; expected "
             "one link without a parent. Connect the others by joints (of type 'fixed' if need be)."
         )
     return roots[0]
@@ -78,26 +79,26 @@ def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescr
 
 
 def check_unphysical(unphysical: str) -> None:
-    """What to do about impossible bodies is one of the words for it."""
+    """Raise ModelError unless `unphysical` is one of the words for it."""
     if unphysical not in UNPHYSICAL:
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
 
 
-def check_link(name: str, m: Any, com: Array, I_com: Array, unphysical: str) -> str | None:
-    """What is impossible about a link's mass distribution, or None; symbols are trusted."""
+def check_link(name: str, m: Scalar, com: Array, I_com: Array, unphysical: str) -> str | None:
+    """The fault of an impossible mass distribution as a sentence, or None; symbols are trusted."""
     faults = physical_faults(m, I_com)
     if not faults:
         return None
-    message = f"link {name!r} is no physical body: {'; '.join(faults)}."
+    message = f"link {name!r} is not a physical body: {'; '.join(faults)}."
     if unphysical == "error":
-        raise InertiaError(f"{message} To use the numbers all the same, pass unphysical='warn'.")
+        raise InertiaError(f"{message} To use the numbers nevertheless, pass unphysical='warn'.")
     if unphysical == "warn":
         warn(message)
     return message
 
 
 def check_joint(joint: JointDescription) -> None:
-    """Friction, limits, rotor and mimic are the records they should be, the limits in order."""
+    """Raise unless friction, limits, rotor and mimic are records of their types, limits valid."""
     for field, kind, optional in (
         ("friction", Friction, False),
         ("limits", Limits, False),
@@ -119,7 +120,7 @@ def check_joint(joint: JointDescription) -> None:
 
 
 def check_limits(joint: JointDescription) -> None:
-    """Limits are numbers, the lower not above the upper, velocity and effort not negative."""
+    """Raise unless limits are numbers, lower <= upper, velocity and effort not negative."""
     limits = joint.limits
     for name in ("lower", "upper", "velocity", "effort"):
         value = getattr(limits, name)

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,12 @@ from kinetree.description.records import (
 from kinetree.errors import ModelError
 from kinetree.model.build import build_model
 from kinetree.model.joint import Joint
-from kinetree.model.model import WORLD, JointRotor, Model
+from kinetree.model.model import WORLD, Frame, JointRotor, Model
+from kinetree.scalars import Scalar
 
 
 def describe_model(model: Model) -> RobotDescription:
-    """The inverse of `build_model`, with the model's own numbers.
+    """Records of a model, with its own numbers: the inverse of `build_model`.
 
     Each moving link is one link with one body; links that were merged into others are frames. Every
     rotor names its link and axis, every mimic joint the joint at the end of its chain.
@@ -51,7 +51,7 @@ def describe_model(model: Model) -> RobotDescription:
 
 
 def _warnings(model: Model, description: RobotDescription) -> tuple[Note, ...]:
-    """The warnings of the model but those that building it again gives anew."""
+    """The warnings of the model without those that building it again would repeat."""
     if not model.warnings:
         return ()
     anew = {note.text for note in build_model(description, unphysical="allow").warnings}
@@ -63,7 +63,7 @@ def link_names(model: Model) -> dict[int, str]:
     return {WORLD: model.base_name, **dict(enumerate(model.link_names))}
 
 
-def own_frames(model: Model) -> dict[str, Any]:
+def own_frames(model: Model) -> dict[str, Frame]:
     """The frames besides those of the base and the moving links, by name."""
     links = {name: i for i, name in link_names(model).items()}
     for name, i in links.items():
@@ -71,7 +71,7 @@ def own_frames(model: Model) -> dict[str, Any]:
         if frame is None or frame.link != i or not np.array_equal(frame.T_if, np.eye(4)):
             raise ModelError(
                 f"the frame of link {name!r} of {model.name!r} is not at the link's own origin; "
-                "expected one frame a link, at the identity. Give a moved frame another name."
+                "expected one frame per link, at the identity. Give a moved frame another name."
             )
     return {name: frame for name, frame in model.frames.items() if name not in links}
 
@@ -114,10 +114,10 @@ def _rotor(rotor: JointRotor, joint: Joint, names: dict[int, str]) -> Rotor:
     return Rotor(rotor.inertia, rotor_ratio(rotor, joint), rotor.s, names[rotor.link])
 
 
-def rotor_ratio(rotor: JointRotor, joint: Joint) -> Any:
+def rotor_ratio(rotor: JointRotor, joint: Joint) -> Scalar:
     """Gear ratio to the joint itself: the model's is to the coordinate that the joint follows."""
     ratio, scale = rotor.ratio, joint.scale
-    if scale == 1 or scale == 0:  # a follower that does not move spins no rotor
+    if scale == 1 or scale == 0:  # with scale 0 the rotor does not spin and the ratio is not known
         return ratio
     own = ratio / scale
     if not isinstance(own, float):

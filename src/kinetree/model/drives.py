@@ -1,22 +1,22 @@
 """Joints and rotors of the model from their descriptions: numbering, mimic, friction, checks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
-from kinetree.description.records import Friction, JointDescription, Limits
+from kinetree.description.records import JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.joint import COORDINATES, RATES, Joint, JointFriction
+from kinetree.model.joint import COORDINATES, RATES, Joint, joint_friction
 from kinetree.model.model import JointRotor
+from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse
 from kinetree.spatial.twist import check_screw
 
 
 def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
-    """One joint a moving link; q and dq are numbered in order, mimic joints share numbers."""
+    """One joint per moving link; q and dq are numbered in order, mimic joints share numbers."""
     numbers: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     nq = n = 0
     for joint in described:
@@ -28,7 +28,11 @@ def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
     return tuple(_joint(joint, by_name, numbers) for joint in described)
 
 
-def _joint(joint: JointDescription, by_name: Mapping[str, JointDescription], numbers: Any) -> Joint:
+def _joint(
+    joint: JointDescription,
+    by_name: Mapping[str, JointDescription],
+    numbers: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+) -> Joint:
     source, scale, offset = resolve_mimic(joint, by_name)
     coords, dofs = numbers[source]
     own = scalar(joint.offset, f"offset of joint {joint.name!r}")
@@ -47,20 +51,9 @@ def _joint(joint: JointDescription, by_name: Mapping[str, JointDescription], num
     )
 
 
-def joint_friction(friction: Friction, joint: str) -> JointFriction:
-    """Friction as given, with one coefficient or two, as pairs for both directions."""
-    if not isinstance(friction, Friction):
-        raise InputError(
-            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
-        )
-    return JointFriction(
-        friction.pair("viscous", joint), friction.pair("coulomb", joint), friction.function
-    )
-
-
 def resolve_mimic(
     joint: JointDescription, by_name: Mapping[str, JointDescription]
-) -> tuple[str, Any, Any]:
+) -> tuple[str, Scalar, Scalar]:
     """The joint at the end of a chain of mimic joints, with the scale and offset on the way."""
     scale, offset, trail = 1, 0, [joint.name]
     while joint.mimic is not None:
@@ -68,7 +61,7 @@ def resolve_mimic(
         target = by_name.get(mimic.joint)
         if target is None:
             raise NameLookupError(
-                f"joint {joint.name!r} mimics {mimic.joint!r}, which is no moving joint; "
+                f"joint {joint.name!r} mimics {mimic.joint!r}, which is not a moving joint; "
                 f"the moving joints are {', '.join(by_name)}."
             )
         if target.name in trail:
@@ -95,8 +88,15 @@ def build_rotors(
     places: Mapping[str, tuple[int, Array]],
     home: Callable[[int], Array],
 ) -> tuple[JointRotor, ...]:
-    """The rotors; `places` says where every described link is, `home` the poses at q = 0."""
-    rotors = []
+    """Rotors of the model.
+
+    Args:
+        described: joints of the moving links.
+        joints: the same joints as built.
+        places: described link -> the moving link it is part of, and its pose there.
+        home: moving link -> its pose in {s} at q = 0.
+    """
+    rotors: list[JointRotor] = []
     for i, joint in enumerate(described):
         rotor = joint.rotor
         if rotor is None:
@@ -109,7 +109,7 @@ def build_rotors(
         carrier = joint.parent if rotor.link is None else rotor.link
         if carrier not in places:
             raise NameLookupError(
-                f"rotor of joint {joint.name!r} is mounted on {carrier!r}, which is no link; "
+                f"rotor of joint {joint.name!r} is mounted on {carrier!r}, which is not a link; "
                 f"the links are {', '.join(places)}."
             )
         link, T = places[carrier]
@@ -132,7 +132,7 @@ def _screw(joint: JointDescription) -> Array:
     return check_kind(check_screw(joint.A, name), joint.type, name)
 
 
-def _not_negative(value: Any, name: str) -> Any:
+def _not_negative(value: Scalar, name: str) -> Scalar:
     value = scalar(value, name)
     number = known(np.asarray(value))
     if number is not None and number < 0:

@@ -1,4 +1,4 @@
-"""Joint: how a link moves in its parent, and the drive that moves it."""
+"""Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
-from kinetree.description.records import Limits
+from kinetree.description.records import Friction, Limits
+from kinetree.errors import InputError
+from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
 
@@ -30,9 +32,20 @@ SUBSPACES = {SPHERICAL: (0, 1, 2), PLANAR: (2, 3, 4), FREE: (0, 1, 2, 3, 4, 5)}
 class JointFriction:
     """Friction of one joint, coefficients as (positive direction, negative direction)."""
 
-    viscous: tuple[Any, Any] = (0, 0)
-    coulomb: tuple[Any, Any] = (0, 0)
+    viscous: tuple[Scalar, Scalar] = (0, 0)
+    coulomb: tuple[Scalar, Scalar] = (0, 0)
     function: Callable[[Any], Any] | None = None
+
+
+def joint_friction(friction: Friction, joint: str) -> JointFriction:
+    """Friction as described, with one coefficient or two, as pairs for both directions."""
+    if not isinstance(friction, Friction):
+        raise InputError(
+            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
+        )
+    return JointFriction(
+        friction.pair("viscous", joint), friction.pair("coulomb", joint), friction.function
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +62,9 @@ class Joint:
     coords: tuple[int, ...]
     dofs: tuple[int, ...]
     screw: Array | None = None
-    scale: Any = 1
-    offset: Any = 0
-    armature: Any = 0
+    scale: Scalar = 1
+    offset: Scalar = 0
+    armature: Scalar = 0
     friction: JointFriction = JointFriction()
     limits: Limits = Limits()
     follows: str | None = None
@@ -70,7 +83,7 @@ class Joint:
 
 
 def _without_pitch(S: Array) -> Array:
-    """The axis of a hinge, v less its part along w, which is rounding; symbols as they are."""
+    """Axis of a hinge less the part of v along w, which is rounding; symbols stay as they are."""
     w, v = S[:3], S[3:]
     if known(w) is None or not np.any(v != 0):
         return S
@@ -103,9 +116,9 @@ def rate_names(joint: Joint) -> list[str]:
     return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
 
 
-def _is_one(x: Any) -> bool:
+def _is_one(x: Scalar) -> bool:
     return isinstance(x, int | float) and x == 1
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Scalar) -> bool:
     return isinstance(x, int | float) and x == 0

@@ -1,22 +1,31 @@
-"""Model: the frozen data of a robot, the one input of every algorithm."""
+"""Model: the frozen data of a robot, the one input of every algorithm, and its changed copies."""
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.base.arrays import Array, frozen
-from kinetree.base.tables import counted
+from kinetree.base.arrays import Array, ArrayLike, array, frozen
+from kinetree.base.tables import counted, notebook_table, number
 from kinetree.description.records import Friction, Note
-from kinetree.errors import NameLookupError
-from kinetree.model.joint import Joint, coordinate_names, rate_names
-from kinetree.spatial.inertia import spatial_inertia
+from kinetree.errors import InputError, NameLookupError
+from kinetree.model.joint import (
+    Joint,
+    JointFriction,
+    coordinate_names,
+    joint_friction,
+    rate_names,
+)
+from kinetree.scalars import Scalar
+from kinetree.spatial.inertia import BodyParts, check_physical, compose, move_body, spatial_inertia
 from kinetree.spatial.se3 import inverse
 
-WORLD = -1
+WORLD = -1  # the number of the base in `parent` and in frames
+BODY = ("m", "com", "I_com")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +35,8 @@ class JointRotor:
     joint: int
     dof: int
     link: int
-    inertia: Any
-    ratio: Any
+    inertia: Scalar
+    ratio: Scalar
     s: Array
 
     def __post_init__(self) -> None:
@@ -51,7 +60,7 @@ class Model:
 
     M_pi: pose of {i} in its parent's frame at q = 0, (links, 4, 4). m, com, I_com: mass, centre and
     inertia about the centre in {i}. gravity: free fall (0, g) in {s}. base: (m, com, I_com) of
-    what is fixed to the world.
+    the bodies that are fixed to the world.
     """
 
     name: str
@@ -67,7 +76,7 @@ class Model:
     rotors: tuple[JointRotor, ...]
     frames: Mapping[str, Frame]
     tool: str
-    base: tuple[Any, Array, Array]
+    base: BodyParts
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -89,7 +98,7 @@ class Model:
 
     @property
     def memo(self) -> dict[Hashable, Any]:
-        """Forms derived from this model by `kinetree.kernels.memo`; freed with it, never pickled."""
+        """Forms that `kinetree.kernels.memo` derives from this model; they are not pickled."""
         return self.__dict__.setdefault("_memo", {})  # atomic: all threads get the same one
 
     @cached_property
@@ -179,42 +188,175 @@ class Model:
         names = ", ".join(joint.name for joint in self.joints)
         raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
 
-    def with_gravity(self, gravity: Any) -> "Model":
-        """The same robot under another gravity, 3-vector in {s}, m/s^2."""
-        from kinetree.model.change import with_gravity
-
-        return with_gravity(self, gravity)
+    def with_gravity(self, gravity: ArrayLike) -> "Model":
+        """Return the same robot under another gravity, 3-vector in {s}, m/s^2."""
+        return self.replace(gravity=free_fall(gravity))
 
     def with_payload(
-        self, m: Any, com: Any = (0, 0, 0), I_com: Any = None, frame: str | None = None
+        self,
+        m: Scalar,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
+        frame: str | None = None,
     ) -> "Model":
-        """The same robot with a body fixed to `frame` (the tool when None), given in that frame."""
-        from kinetree.model.change import with_payload
+        """Return the same robot with a body fixed to `frame` (None: the tool).
 
-        return with_payload(self, m, com, I_com, frame)
+        Args:
+            m: mass of the body, kg.
+            com: centre of mass in the frame, m.
+            I_com: inertia about the centre in the axes of the frame, kg m^2; None: a point mass.
+            frame: name of a frame of the robot.
+        """
+        name = f"payload on {(self.tool if frame is None else frame)!r}"
+        body = check_physical(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
+        place = self.frame(frame)
+        body, i = move_body(*body, place.T_if), place.link
+        if i == WORLD:
+            return self.replace(base=compose(self.base, body))
+        merged = compose((self.m[i], self.com[i], self.I_com[i]), body)
+        changed = {
+            key: np.array([value if k == i else x for k, x in enumerate(getattr(self, key))])
+            for key, value in zip(BODY, merged, strict=True)
+        }
+        return self.replace(**changed)
 
     def with_friction(self, friction: Mapping[str, Friction]) -> "Model":
-        """The same robot with other friction at some joints, {name: Friction(...)}."""
-        from kinetree.model.change import with_friction
-
-        return with_friction(self, friction)
+        """Return the same robot with other friction at some joints, {name: Friction(...)}."""
+        if not isinstance(friction, Mapping):
+            raise InputError(
+                f"friction is {friction!r}; expected it by joint, {{name: Friction(...)}}. "
+                "For all alike: {name: friction for name in robot.model.joint_names}."
+            )
+        names = [joint.name for joint in self.joints]  # mimic joints can have friction too
+        unknown = [name for name in friction if name not in names]
+        if unknown:
+            raise NameLookupError(
+                f"{self.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
+                f"{', '.join(names)}."
+            )
+        joints = [
+            dataclasses.replace(joint, friction=joint_friction(friction[joint.name], joint.name))
+            if joint.name in friction
+            else joint
+            for joint in self.joints
+        ]
+        return self.replace(joints=tuple(joints))
 
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
-        """The same robot with every number converted, e.g. `model.astype(mpmath.mpf)`."""
-        from kinetree.model.change import astype
+        """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`."""
 
-        return astype(self, scalar)
+        def convert(x: Array) -> Array:
+            entries = [scalar(v) for v in x.ravel().tolist()]
+            if all(isinstance(v, float) for v in entries):
+                return np.array(entries).reshape(x.shape)
+            out = np.empty(len(entries), object)
+            out[:] = entries
+            return out.reshape(x.shape)
+
+        def joint(x: Joint) -> Joint:
+            viscous, coulomb = x.friction.viscous, x.friction.coulomb
+            return dataclasses.replace(
+                x,
+                screw=None if x.screw is None else convert(x.screw),
+                scale=x.scale if x.scale == 1 else scalar(x.scale),
+                offset=x.offset if x.offset == 0 else scalar(x.offset),
+                armature=scalar(x.armature),
+                friction=JointFriction(
+                    (scalar(viscous[0]), scalar(viscous[1])),
+                    (scalar(coulomb[0]), scalar(coulomb[1])),
+                    x.friction.function,
+                ),
+            )
+
+        m, com, I_com = self.base
+        return self.replace(
+            **{key: convert(getattr(self, key)) for key in ("M_pi", *BODY, "gravity")},
+            joints=tuple(joint(x) for x in self.joints),
+            base=(scalar(m), convert(com), convert(I_com)),
+            frames={name: Frame(x.link, convert(x.T_if)) for name, x in self.frames.items()},
+            rotors=tuple(
+                dataclasses.replace(
+                    x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=convert(x.s)
+                )
+                for x in self.rotors
+            ),
+        )
 
     def replace(self, **changes: Any) -> "Model":
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
 
     def _repr_html_(self) -> str:
-        from kinetree.model.table import model_table
-
-        return model_table(self)
+        """HTML table of the joints in the order of q, with the masses of the links they move."""
+        head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
+        parts = zip(self.joints, self.link_names, self.m, strict=True)
+        rows = [(joint.name, _type(joint), link, m, *_limits(joint)) for joint, link, m in parts]
+        size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
+        title = f"{self.name}: {size}, base {self.base_name}, tool {self.tool}"
+        notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
+        return notebook_table(title, head, rows, text=3, notes=notes)
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)
         size = counted(self.n, "degree", "of freedom")
         return f"Model({self.name!r}, {size}: {joints})"
+
+
+class HasModel(Protocol):
+    """An object that has a model, as `kinetree.Robot` does."""
+
+    @property
+    def model(self) -> Model:
+        """The frozen data."""
+        ...
+
+
+def model_of(robot: Model | HasModel) -> Model:
+    """The model of a robot, or the model itself; anything else raises InputError."""
+    model = getattr(robot, "model", robot)
+    if not isinstance(model, Model):
+        raise InputError(
+            f"robot is {robot!r:.60}; expected a Robot or a Model. kt.load(path) reads one from a "
+            "file, kt.robots has built-in ones."
+        )
+    return model
+
+
+def free_fall(gravity: ArrayLike) -> Array:
+    """(0, g), shape (6,), of a gravity vector in m/s^2."""
+    return np.concatenate([np.zeros(3, int), array(gravity, (3,), "gravity")])
+
+
+def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scalar, ...]]]:
+    """Name and value of every number of a model that decides its dynamics."""
+    yield from ((key, getattr(model, key)) for key in ("M_pi", *BODY, "gravity"))
+    yield from ((f"{key} of the base", x) for key, x in zip(BODY, model.base, strict=True))
+    for x in model.joints:
+        yield f"axis of joint {x.name!r}", () if x.screw is None else x.screw
+        yield f"drive of joint {x.name!r}", (x.scale, x.offset, x.armature)
+        yield f"friction of joint {x.name!r}", (*x.friction.viscous, *x.friction.coulomb)
+    for rotor in model.rotors:
+        name = model.joints[rotor.joint].name
+        yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
+    yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
+
+
+def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:
+    """The entry of `x` to show in a message: a symbol before a number, long before short."""
+    numbers = (int, float, np.number)
+    entries = np.ravel(np.asarray(x)).tolist()
+    return max(entries, key=lambda entry: (not isinstance(entry, numbers), len(str(entry))))
+
+
+def _type(joint: Joint) -> str:
+    if joint.follows is None:
+        return joint.type
+    return f"{joint.type}, {number(joint.scale)} x {joint.follows} + {number(joint.offset)}"
+
+
+def _limits(joint: Joint) -> tuple[float | str, ...]:
+    limits = joint.limits
+    return tuple(
+        "" if abs(x) == float("inf") else x
+        for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
+    )

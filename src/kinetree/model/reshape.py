@@ -1,30 +1,95 @@
 """New robots from old ones: joints locked, a part of the tree, a tool, another robot attached.
 
 Each function returns a new model and keeps names: a link that no longer moves by itself stays as a
-frame, its inertia merged into what carries it.
+frame, its inertia merged into the link that carries it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar
+from kinetree.base.tables import listing
+from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note, RobotDescription
-from kinetree.errors import ModelError, NameLookupError
-from kinetree.model.attach import attach
+from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.build import build_model
 from kinetree.model.builder import Builder
 from kinetree.model.describe import describe_model, link_names
-from kinetree.model.lock import lock
+from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
+from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse
 
-__all__ = ["attach", "lock", "subtree", "with_tool"]
+
+def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
+    """Return the robot with some joints held at given positions; they no longer appear in q.
+
+    The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
+    friction and limits, and its rotor stands still, as part of the link that carries it. Joints
+    that follow a locked one are locked with it.
+
+    Args:
+        model: the robot.
+        values: joint name -> its position, as in q: a number (rad or m) or the coordinates of a
+            spherical, planar or free joint (quaternions first, w x y z). Limits are not enforced.
+    """
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"lock needs a mapping from joint names to positions, such as {{'joint1': 0.5}}; found "
+            f"{values!r}."
+        )
+    held = {name: _position(_lockable(model, name), value) for name, value in values.items()}
+    description = describe_model(model)
+    joints: list[JointDescription] = []
+    notes = list(description.notes)
+    for own, record in zip(model.joints, description.joints, strict=True):
+        q = held.get(own.name if own.follows is None else own.follows)
+        if q is None:
+            joints.append(record)
+            continue
+        M_pc = record.M_pc @ joint_pose(own, q)
+        fixed = JointDescription(
+            name=own.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
+        )
+        joints.append(fixed)
+        text = f"with {own.follows!r}" if own.follows else f"at {', '.join(map(str, q.tolist()))}"
+        notes.append(Note(f"joint {own.name!r} locked {text}"))
+    changed = replace(description, joints=tuple(joints), notes=tuple(notes))
+    return build_model(changed, unphysical="allow")
+
+
+def _lockable(model: Model, name: str) -> Joint:
+    joint = model.joint(name)
+    if joint.follows is not None:
+        raise ModelError(
+            f"joint {name!r} follows {joint.follows!r} and has no position of its own; expected a "
+            f"joint that moves by itself. Lock {joint.follows!r}, and {name!r} is locked with it."
+        )
+    return joint
+
+
+def _position(joint: Joint, value: ArrayLike) -> Array:
+    """The joint's own coordinates, checked."""
+    what = f"position of joint {joint.name!r}"
+    if joint.type in SCREW_TYPES:
+        return np.array([scalar(value, f"{what} ({joint.type}, one number)")])
+    parts = COORDINATES[joint.type]
+    q = array(value, (len(parts),), f"{what} ({joint.type}: {', '.join(parts)})")
+    values = known(q)
+    if joint.type in (SPHERICAL, FREE) and values is not None:
+        found = length(values[:4])
+        if abs(found - 1) > 1e-9:
+            raise InputError(
+                f"{what} has the quaternion {values[:4].tolist()} of length {found:.12g}; expected "
+                "length 1, in the order (w, x, y, z). Divide it by its length."
+            )
+    return q
 
 
 def subtree(model: Model, link: str) -> Model:
-    """The robot from `link` outward: that link becomes the base, its frame the new {s}.
+    """Return the robot from `link` outward: that link becomes the base, its frame the new {s}.
 
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
@@ -116,13 +181,13 @@ def _home(model: Model, i: int) -> Array:
 def with_tool(
     model: Model,
     name: str,
-    at: Any = (0, 0, 0),
+    at: ArrayLike = (0, 0, 0),
     frame: str | None = None,
-    m: Any = None,
-    com: Any = (0, 0, 0),
-    I_com: Any = None,
+    m: Scalar | None = None,
+    com: ArrayLike = (0, 0, 0),
+    I_com: ArrayLike | None = None,
 ) -> Model:
-    """The robot with a new frame, which becomes its tool, and the body of that tool.
+    """Return the robot with a new frame, which becomes its tool, and the body of that tool.
 
     Args:
         model: the robot.
@@ -145,3 +210,85 @@ def with_tool(
     if m is None and I_com is None:
         return changed
     return changed.with_payload(0 if m is None else m, com, I_com)
+
+
+def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "") -> Model:
+    """Join two robots into one: the base of `other` is fixed to a frame of `model`.
+
+    q is that of `model`, then that of `other`. Gravity is that of `model`, the tool that of
+    `other`. The base of `other` stays as a frame.
+
+    Args:
+        model: the robot that carries.
+        other: the robot that is carried.
+        frame: frame of `model` that the base frame of `other` is put at; None is the tool.
+        prefix: written before every name of `other`, where names would clash.
+    """
+    place, own = model.frame(frame), describe_model(model)
+    theirs = _prefixed(describe_model(other), prefix)
+    _check_clash("frame", _frame_names(own), _frame_names(theirs), model, other)
+    taken = {joint.name for joint in own.joints}
+    _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
+    base = f"{prefix}{other.base_name}"
+    weld = JointDescription(
+        name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
+        type=FIXED,
+        parent=link_names(model)[place.link],
+        child=base,
+        M_pc=place.T_if,
+    )
+    combined = replace(
+        own,
+        links=(*own.links, *theirs.links),
+        joints=(*own.joints, weld, *theirs.joints),
+        frames=(*own.frames, *theirs.frames),
+        tool=theirs.tool,
+        notes=(*own.notes, *theirs.notes),
+        warnings=(*own.warnings, *theirs.warnings),
+    )
+    return build_model(combined, unphysical="allow")
+
+
+def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
+    """The same robot with `prefix` before every name."""
+
+    def joint(x: JointDescription) -> JointDescription:
+        mimic, rotor = x.mimic, x.rotor
+        return replace(
+            x,
+            name=prefix + x.name,
+            parent=prefix + x.parent,
+            child=prefix + x.child,
+            mimic=None if mimic is None else replace(mimic, joint=prefix + mimic.joint),
+            rotor=None if rotor is None else replace(rotor, link=f"{prefix}{rotor.link}"),
+        )
+
+    return replace(
+        description,
+        links=tuple(replace(x, name=prefix + x.name) for x in description.links),
+        joints=tuple(joint(x) for x in description.joints),
+        frames=tuple(
+            replace(x, name=prefix + x.name, link=prefix + x.link) for x in description.frames
+        ),
+        tool=f"{prefix}{description.tool}",
+    )
+
+
+def _frame_names(description: RobotDescription) -> set[str]:
+    return {x.name for x in (*description.links, *description.frames)}
+
+
+def _check_clash(kind: str, ours: set[str], theirs: set[str], model: Model, other: Model) -> None:
+    both = sorted(ours & theirs)
+    if both:
+        raise ModelError(
+            f"{model.name!r} and {other.name!r} both have a {kind} called {listing(both, 5)}; "
+            "expected every name once. Pass a prefix for the attached robot, such as "
+            f"prefix='{other.name}/'."
+        )
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

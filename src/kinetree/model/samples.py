@@ -26,7 +26,7 @@ def random_model(
     fixed: bool = True,
     mimic: bool = False,
 ) -> Model:
-    """A random robot of n joints: all joint types, sizes around 0.3 m, masses around 1 kg.
+    """Make a random robot of n joints: sizes around 0.3 m, masses around 1 kg.
 
     Args:
         seed: the same seed gives the same robot.

@@ -1,17 +1,20 @@
-"""Spatial inertia: G about any frame, its parts, composition, and what makes it physical."""
+"""Spatial inertia: G about any frame, its parts, composition, and the conditions on real bodies."""
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array, array, known, scalar
+from kinetree.base.arrays import Array, ArrayLike, array, known, scalar
 from kinetree.errors import InertiaError
+from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import Ad
 from kinetree.spatial.so3 import skew, unskew
 from kinetree.spatial.twist import block
 
+BodyParts: TypeAlias = tuple[Scalar, Array, Array]  # m, com, I_com in one frame
 
-def spatial_inertia(m: Any, com: Any, I_com: Any) -> Array:
+
+def spatial_inertia(m: Scalar, com: Array, I_com: Array) -> Array:
     """G about the frame's origin, shape (6, 6), of mass, centre and inertia about the centre.
 
     Steiner: I = I_com + m [com] [com]^T; all in the axes of the frame.
@@ -20,7 +23,7 @@ def spatial_inertia(m: Any, com: Any, I_com: Any) -> Array:
     return block(I_com + m * (c @ c.T), m * c, m * c.T, m * np.eye(3, dtype=int))
 
 
-def inertia_parts(G: Array) -> tuple[Any, Array, Array]:
+def inertia_parts(G: Array) -> BodyParts:
     """m, com, I_com of a spatial inertia; the centre of a massless body is the origin."""
     m = G[3, 3]
     h = unskew(G[:3, 3:])
@@ -38,13 +41,13 @@ def transform_inertia(G_b: Array, T_ba: Array) -> Array:
     return X.T @ G_b @ X
 
 
-def move_body(m: Any, com: Array, I_com: Array, T_ab: Array) -> tuple[Any, Array, Array]:
+def move_body(m: Scalar, com: Array, I_com: Array, T_ab: Array) -> BodyParts:
     """A body given in {b}, seen from {a}: its centre moves, its inertia turns."""
     R, p = T_ab[:3, :3], T_ab[:3, 3]
     return m, R @ com + p, symmetric(R @ I_com @ R.T)
 
 
-def compose(*bodies: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
+def compose(*bodies: BodyParts) -> BodyParts:
     """One rigid body (m, com, I_com) made of several, all in one frame.
 
     The inertia is summed about the common centre, so a far-off origin costs no digits.
@@ -66,7 +69,7 @@ def second_moment(I: Array) -> Array:
     return np.eye(3, dtype=int) * (I[0, 0] + I[1, 1] + I[2, 2]) / 2 - I
 
 
-def pseudo_inertia(m: Any, com: Array, I_com: Array) -> Array:
+def pseudo_inertia(m: Scalar, com: Array, I_com: Array) -> Array:
     """Integral of (x, 1)(x, 1)^T dm, shape (4, 4); positive definite exactly for real bodies."""
     h = m * com
     Sigma = second_moment(I_com) + m * np.outer(com, com)
@@ -78,7 +81,7 @@ def symmetric(I: Array) -> Array:
     return (I + I.T) / 2
 
 
-def check_body(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Array]:
+def check_body(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
     """Mass, centre and inertia as numbers of the right shape, the inertia symmetric."""
     m = scalar(m, f"mass of {name}")
     com = array(com, (3,), f"centre of mass of {name}")
@@ -94,7 +97,7 @@ def check_body(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Arr
     return m, com, I_com
 
 
-def physical_faults(m: Any, I_com: Array) -> list[str]:
+def physical_faults(m: Scalar, I_com: Array) -> list[str]:
     """What is impossible about a mass and an inertia about the centre; empty for a real body.
 
     Symbols are taken as they are.
@@ -123,10 +126,10 @@ def physical_faults(m: Any, I_com: Array) -> list[str]:
     return faults
 
 
-def check_physical(m: Any, com: Any, I_com: Any, name: str) -> tuple[Any, Array, Array]:
+def check_physical(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
     """The body, checked; InertiaError names condition and amount where no real one is like it."""
     body = check_body(m, com, I_com, name)
     faults = physical_faults(body[0], body[2])
     if faults:
-        raise InertiaError(f"{name} is no physical body: {'; '.join(faults)}.")
+        raise InertiaError(f"{name} is not a physical body: {'; '.join(faults)}.")
     return body

@@ -9,7 +9,7 @@ from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.joint import COORDINATES, RATES
-from kinetree.model.numbers import numbers_of
+from kinetree.model.model import numbers_of
 
 
 def joint_symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.base.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model.numbers import numbers_of
+from kinetree.model.model import numbers_of
 from kinetree.robot import Robot
 from kinetree.testing import agreement, kernels, laws
 from kinetree.testing.case import random_cases

@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.base.arrays import known
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model
-from kinetree.model.numbers import numbers_of, strangest
+from kinetree.model.model import numbers_of, strangest
 from kinetree.write.xml import Tag, comment
 
 POLICIES = ("warn", "error", "allow")

@@ -157,7 +157,11 @@ BAD = [
     ({"types": "helical"}, ModelError, r"types\[0\] is 'helical'; expected 'revolute' or"),
     ({"types": ["revolute"]}, ShapeError, "types has 1 entry; expected 2, one for each joint"),
     ({"m": [1]}, ShapeError, r"m must have shape \(2,\), found \(1,\)"),
-    ({"m": [1, -1]}, InertiaError, "link 'link2' is no physical body: its mass -1 kg is negative"),
+    (
+        {"m": [1, -1]},
+        InertiaError,
+        "link 'link2' is not a physical body: its mass -1 kg is negative",
+    ),
     ({"com": [[0, 0, 0]]}, ShapeError, r"com must have shape \(2, 3\), found \(1, 3\)"),
     ({"I_com": [np.eye(3), np.diag([1, 1, 3])]}, InertiaError, "'link2'.*short by 1 kg"),
     ({"tool": (0, 0, 1)}, ShapeError, r"tool must have shape \(4, 4\), found \(3,\)"),

@@ -67,7 +67,7 @@ BAD = [
     ({"types": "helical", "pitch": np.nan}, InputError, "pitch of joint 'joint1' is nan"),
     ({"types": "helical", "pitch": np.inf}, InputError, "pitch of joint 'joint1' is inf"),
     ({"m": [1, np.nan]}, InputError, r"m\[1\] is nan"),
-    ({"m": [1, -3]}, InertiaError, "link 'link2' is no physical body: its mass -3 kg"),
+    ({"m": [1, -3]}, InertiaError, "link 'link2' is not a physical body: its mass -3 kg"),
     ({"I_com": [np.eye(3), np.triu(np.ones((3, 3)))]}, InertiaError, "'link2' is not symmetric"),
     ({"parent": [-1, "a"]}, ModelError, r"parent\[1\] is 'a'; expected a whole number"),
     ({"Gravity": (0, 0, 0)}, InputError, "there is no option 'Gravity'; expected one of name, gr"),

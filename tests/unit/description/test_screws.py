@@ -112,7 +112,7 @@ BAD = [
     (second("M", np.diag([1, 1, -1, 1])), InputError, r"rotation of M\[1\].*det R = -1"),
     (second("M", np.diag([1, 1, 1.1, 1])), InputError, r"M\[1\] is no rotation: .* by 0.21"),
     ({"G": GOOD["G"][:1]}, ShapeError, r"G must have shape \(2, 6, 6\), found \(1, 6, 6\)"),
-    (second("G", -GOOD["G"][0]), InertiaError, "link 'link2' is no physical body: its mass -1"),
+    (second("G", -GOOD["G"][0]), InertiaError, "link 'link2' is not a physical body: its mass -1"),
     (second("G", GOOD["G"][0] + np.eye(6)[::-1]), InertiaError, r"G\[1\] is no spatial inertia"),
     (second("G", swap_order(swap_order(GOOD["G"][0].T).T)), InertiaError, "angular rows and col"),
     ({"parent": [0, 0]}, ModelError, "'link1' -> 'link1' form a loop"),

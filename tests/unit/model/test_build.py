@@ -60,7 +60,7 @@ def test_drives_of_fixed_joints_are_noted():
     builder.joint("j", "revolute", "base", "a", friction=Friction(0.1), armature=0.2)
     builder.joint("w", "fixed", "a", "b", friction=Friction(0.1), armature=0.2, rotor=Rotor(1e-4))
     idle = [note.text for note in builder.build().notes if "no effect" in note.text]
-    assert idle == ["joint 'w' is fixed, so that this has no effect: friction, armature, rotor"]
+    assert idle == ["joint 'w' is fixed, so these have no effect: friction, armature, rotor"]
 
 
 @given(seeds)

@@ -77,7 +77,11 @@ BAD_JOINTS = [
     ({"rotor": Rotor(1, 1, None, "hub")}, NameLookupError, "'elbow' is mounted on 'hub', .* links"),
     ({"type": "free", "rotor": Rotor(1)}, ModelError, "'elbow' of type 'free' has a rotor"),
     ({"mimic": "knee"}, InputError, r"mimic of joint 'elbow' is 'knee'; .* Mimic\(...\) or None"),
-    ({"mimic": Mimic("knee")}, NameLookupError, "'elbow' mimics 'knee', which is no moving joint"),
+    (
+        {"mimic": Mimic("knee")},
+        NameLookupError,
+        "'elbow' mimics 'knee', which is not a moving",
+    ),
     ({"limits": (-1, 1)}, InputError, r"limits of joint 'elbow' is \(-1, 1\); .* Limits\(...\)"),
     ({"limits": Limits(1, -1)}, ModelError, "'elbow' has lower limit 1 above its upper limit -1"),
     ({"limits": Limits(np.nan)}, ModelError, "lower limit of joint 'elbow' is nan; expected a num"),
@@ -85,8 +89,16 @@ BAD_JOINTS = [
     ({"limits": Limits(effort=-1)}, ModelError, "effort limit of joint 'elbow' is -1; expected >="),
     ({"limits": Limits(velocity=-2)}, ModelError, "velocity limit of joint 'elbow' is -2"),
     ({"offset": np.inf}, InputError, "offset of joint 'elbow' is inf"),
-    ({"parent": "hip"}, NameLookupError, "'elbow' has parent 'hip', which is no link; the links"),
-    ({"child": "hip"}, NameLookupError, "'elbow' has child 'hip', which is no link; .* arm, base"),
+    (
+        {"parent": "hip"},
+        NameLookupError,
+        "'elbow' has parent 'hip', which is not a link; the",
+    ),
+    (
+        {"child": "hip"},
+        NameLookupError,
+        "child 'hip', which is not a link; .* arm, base",
+    ),
     ({"type": "helical", "pitch": np.inf}, InputError, "pitch of joint 'elbow' is inf"),
 ]
 
@@ -98,7 +110,7 @@ def test_a_bad_joint_is_refused_by_name(change, error, words):
 
 
 BAD_LINKS = [
-    ({"m": -1}, InertiaError, "link 'arm' is no physical body: its mass -1 kg is negative"),
+    ({"m": -1}, InertiaError, "link 'arm' is not a physical body: its mass -1 kg is negative"),
     ({"m": np.nan}, InputError, "mass of link 'arm' is nan; expected a finite number"),
     ({"m": [1]}, ShapeError, r"mass of link 'arm' must have shape \(\), found \(1,\)"),
     ({"m": "1"}, InputError, "mass of link 'arm' must hold real numbers"),
@@ -120,7 +132,7 @@ def test_a_bad_link_is_refused_by_name(data, error, words):
 def test_impossible_inertia_can_be_used_on_request():
     builder = Builder().link("base").link("arm", 1, (0, 0, 0), np.diag([1, 1, 3]))
     builder.joint("elbow", "revolute", "base", "arm")
-    with pytest.warns(UserWarning, match="link 'arm' is no physical body"):
+    with pytest.warns(UserWarning, match="link 'arm' is not a physical body"):
         assert builder.build(unphysical="warn").I_com[0, 2, 2] == 3
     assert builder.build(unphysical="allow").I_com[0, 2, 2] == 3
     with pytest.raises(ModelError, match="unphysical is 'yes'; expected error, warn, allow"):

@@ -115,7 +115,7 @@ MODEL = Builder().link("base").link("arm", 1.0).joint("elbow", "revolute", "base
         (
             lambda: MODEL.with_payload(-1),
             InertiaError,
-            "payload on 'arm' is no physical body: its",
+            "payload on 'arm' is not a physical body: its",
         ),
         (lambda: MODEL.with_payload(np.nan), InputError, "mass of payload on 'arm' is nan"),
         (lambda: MODEL.with_payload(None), InputError, "mass of payload on 'arm' is None"),

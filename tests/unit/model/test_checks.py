@@ -49,9 +49,9 @@ def test_a_tree_is_accepted():
         (
             robot(["ab", "ac", "ax"]),
             NameLookupError,
-            "'j2' has child 'x', which is no link; .* a",
+            "'j2' has child 'x', which is not a link; .* a",
         ),
-        (robot(["ab", "ac", "xd"]), NameLookupError, "'j2' has parent 'x', which is no link"),
+        (robot(["ab", "ac", "xd"]), NameLookupError, "'j2' has parent 'x', which is not a link"),
         (
             robot(["ab", "ac", "ad"]).joint("j0", "fixed", "a", "b"),
             ModelError,
@@ -65,7 +65,7 @@ def test_a_tree_is_accepted():
         (
             robot(["ab", "ac", "ad"]).frame("eye", "x"),
             NameLookupError,
-            "frame 'eye' is fixed to 'x', which is no link; the links are a, b, c, d",
+            "frame 'eye' is fixed to 'x', which is not a link; the links are a, b, c, d",
         ),
     ],
 )

@@ -87,7 +87,7 @@ def pair(first=None, second=None, types=("revolute", "revolute")):
         (
             pair(Mimic("second"), types=("revolute", "fixed")),
             NameLookupError,
-            "'first' mimics 'second', which is no moving joint; the moving joints are first",
+            "'first' mimics 'second', which is not a moving joint; the moving joints are first",
         ),
         (
             pair(Mimic("second"), types=("revolute", "free")),

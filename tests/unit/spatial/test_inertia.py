@@ -191,7 +191,13 @@ def test_rounding_is_granted_and_nothing_more():
 @pytest.mark.parametrize(
     ("m", "com", "I", "error", "words"),
     [
-        (-2, (0, 0, 0), np.eye(3), InertiaError, "arm is no physical body: its mass -2 kg is neg"),
+        (
+            -2,
+            (0, 0, 0),
+            np.eye(3),
+            InertiaError,
+            "arm is not a physical body: its mass -2 kg is neg",
+        ),
         (1, (0, 0, 0), -np.eye(3), InertiaError, "smallest principal moment is -1 kg m"),
         (1, (0, 0, 0), np.diag([1, 1, 3]), InertiaError, r"triangle.*1 \+ 1 < 3, short by 1 kg"),
         (1, (0, 0, 0), np.triu(np.ones((3, 3))), InertiaError, "not symmetric.*differ by 1;"),
