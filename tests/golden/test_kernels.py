@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kinetree import robots
-from kinetree.compiler.text import text
+from kinetree.compiler.graph import text
 from kinetree.kernels.compile import trace_quantity
 
 FOLDER = Path(__file__).parent / "kernels"

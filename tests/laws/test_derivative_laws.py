@@ -16,10 +16,9 @@ from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.derivatives.tree import lean_tree
 from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
 from kinetree.algorithms.lean.model import lean_model
-from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.derivatives import jacobian, jvp
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
-from kinetree.compiler.products import jvp
 from kinetree.compiler.trace import trace
 from kinetree.kernels.compile import compile_derivative
 from precise_robots import H, derivative, numbers, precise, precise_state

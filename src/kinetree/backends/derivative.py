@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.kernel import Kernel
-from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.derivatives import gradient, hessian, hessian_vector, jacobian, jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.products import gradient, hessian, hessian_vector, jvp, vjp
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, KinetreeError
 

@@ -1,1 +1,1 @@
-"""Traced scalars -> graph -> schedule. Has never heard of a robot."""
+"""Traced scalars -> graph -> schedule. It knows nothing of robots."""

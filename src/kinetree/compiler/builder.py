@@ -1,12 +1,10 @@
-"""The builder: applies operations to nodes, simplifies as it goes, and keeps equal nodes once."""
+"""The builder: applies operations to nodes, simplifies them, and keeps equal nodes once."""
 
 import math
 from collections.abc import Sequence
 
-from kinetree.compiler.fold import fold
 from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.match import candidates
-from kinetree.compiler.pattern import COMMUTATIVE
+from kinetree.compiler.rules import COMMUTATIVE, candidates, fold
 from kinetree.errors import GraphError
 
 
@@ -14,8 +12,8 @@ class Builder:
     """A growing list of nodes. Nodes are named by their positions.
 
     `ops`, `args` and `values` are the fields of each node, `numbers` the constant that a node
-    stands for (None where it depends on an input), and `kinds` what the index of rules sees of it:
-    its operation, or "0" and "1" for these two constants.
+    stands for (None where it depends on an input), and `kinds` its key in the index of rules: its
+    operation, or "0" and "1" for these two constants.
     """
 
     def __init__(self) -> None:
@@ -29,11 +27,11 @@ class Builder:
         self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
 
     def constant(self, value: float) -> int:
-        """Node of a number; a negative number is the negation of a positive one."""
+        """Return the node of a number; a negative one is the negation of a positive one."""
         value = float(value)
         if not math.isfinite(value):
             raise GraphError(
-                f"a constant of the traced function is {value}; graphs hold finite numbers only. "
+                f"a constant of the traced function is {value}; graphs have finite numbers only. "
                 "Look for missing or infinite data in what the function was given."
             )
         if value < 0:
@@ -46,7 +44,7 @@ class Builder:
         return node
 
     def input(self, port: int, element: int) -> int:
-        """Node of one element of an input array, elements counted in row-major order."""
+        """Return the node of one element of an input array, counted in row-major order."""
         node = self._leaves.get((port, element))
         if node is None:
             node = self._append("input", (), (port, element), None, "input")
@@ -54,7 +52,7 @@ class Builder:
         return node
 
     def apply(self, op: str, args: tuple[int, ...]) -> int:
-        """Node of `op` applied to nodes, in its simplest known form."""
+        """Return the node of `op` applied to nodes, in its simplest known form."""
         key = (op, args)
         node = self._memo.get(key)
         if node is None:
@@ -64,7 +62,7 @@ class Builder:
     def graph(
         self, inputs: Sequence[Port], outputs: Sequence[Port], results: Sequence[Sequence[int]]
     ) -> Graph:
-        """Everything built so far, as a graph with these results."""
+        """Return everything built so far as a graph with these results."""
         nodes = map(Node, self.ops, self.args, self.values)
         return Graph(tuple(nodes), tuple(inputs), tuple(outputs), tuple(map(tuple, results)))
 

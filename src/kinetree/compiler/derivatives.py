@@ -1,4 +1,4 @@
-"""Derivatives of graphs: forward and reverse mode, sparse, with everything shared.
+"""Derivatives of graphs: Jacobians, products with vectors, gradients and second derivatives.
 
 The graph is built again next to its derivatives in one builder, so a sine that a value and its
 derivative both need exists once. Forward mode carries for each node its slopes along the directions
@@ -7,116 +7,27 @@ that it depends on and no others; reverse mode carries the slope of one output a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.compiler.builder import Builder
-from kinetree.compiler.collection import no_collection
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.partials import PARTIALS
-from kinetree.compiler.prune import prune
+from kinetree.compiler.graph import Graph, Port, no_collection, prune
 from kinetree.compiler.trace import TracedScalar
 from kinetree.errors import GraphError, InputError, NameLookupError
 
-# name of an input -> from its traced array the directions to differentiate along, (size, k)
-Along = Mapping[str, Callable[[Any], Any]]
-Slopes = dict[int, Any]
+Slope = TracedScalar | float
+Slopes = dict[int, Slope]
+Element = tuple[int, int]  # (input, element)
+Basis = list[list[Slope]]  # rows over the elements of an input, columns over the directions
+Rows = dict[tuple[int, int], list[list[Slope]]]  # (output, input) -> d output/d input
+Outputs = list[tuple[Port, Sequence[Slope]]]
+Key = TypeVar("Key", int, tuple[int, int])
 
-
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """A graph built again: its builder, and a traced scalar for each of its nodes."""
-
-    graph: Graph
-    builder: Builder
-    values: list[TracedScalar]
-    partials: list[tuple[Any, ...] | None]
-
-    def read(self, port: int) -> list[TracedScalar]:
-        """The elements of one input."""
-        size = self.graph.inputs[port].size
-        return [self.traced(self.builder.input(port, k)) for k in range(size)]
-
-    def traced(self, node: int) -> TracedScalar:
-        """A node of the builder as a scalar."""
-        return TracedScalar(self.builder, node)
-
-    def finish(
-        self, outputs: Sequence[tuple[Port, Sequence[Any]]], more: Sequence[Port] = ()
-    ) -> Graph:
-        """The graph of the given results; numbers among them become constants."""
-        results = [[self._node(x) for x in values] for _, values in outputs]
-        ports = [port for port, _ in outputs]
-        return prune(self.builder.graph([*self.graph.inputs, *more], ports, results))
-
-    def _node(self, x: Any) -> int:
-        return x.node if isinstance(x, TracedScalar) else self.builder.constant(float(x))
-
-
-def replay(graph: Graph) -> Replay:
-    """The graph in a new builder; fused operations come apart, and partials stand beside it."""
-    builder = Builder()
-    values: list[TracedScalar] = []
-    partials: list[tuple[Any, ...] | None] = []
-    for node in graph.nodes:
-        args = [values[arg] for arg in node.args]
-        if node.op == "const":
-            number = builder.constant(node.value)  # type: ignore[arg-type]
-        elif node.op == "input":
-            number = builder.input(*node.value)  # type: ignore[misc]
-        elif node.op in APART:
-            number = APART[node.op](*args).node
-        else:
-            number = builder.apply(node.op, tuple(arg.node for arg in args))
-        values.append(TracedScalar(builder, number))
-        partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
-    return Replay(graph, builder, values, partials)
-
-
-APART: dict[str, Callable[..., TracedScalar]] = {
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
-}
-
-
-def forward(run: Replay, seeds: Mapping[tuple[int, int], Slopes]) -> list[Slopes]:
-    """Slopes of every node along the directions of the seeds, (input, element) -> slopes."""
-    slopes: list[Slopes] = []
-    for node, partials in zip(run.graph.nodes, run.partials, strict=True):
-        own: Slopes = {}
-        if node.op == "input":
-            own = dict(seeds.get(node.value, {}))  # type: ignore[arg-type]
-        elif partials is not None:
-            for arg, partial in zip(node.args, partials, strict=True):
-                for k, slope in slopes[arg].items():
-                    add(own, k, partial * slope)
-        slopes.append(own)
-    return slopes
-
-
-def reverse(run: Replay, seeds: Mapping[int, Any]) -> dict[tuple[int, int], Any]:
-    """Slopes of the seeded nodes' weighted sum along every input element that it depends on."""
-    slopes: Slopes = dict(seeds)
-    found: dict[tuple[int, int], Any] = {}
-    for i in reversed(range(len(run.graph.nodes))):
-        slope, node = slopes.pop(i, None), run.graph.nodes[i]
-        if slope is None:
-            continue
-        if node.op == "input":
-            add(found, node.value, slope)  # type: ignore[arg-type]
-        for arg, partial in zip(node.args, run.partials[i] or (), strict=True):
-            if run.graph.nodes[arg].op != "const":
-                add(slopes, arg, partial * slope)
-    return found
-
-
-def add(slopes: dict[Any, Any], key: Any, slope: Any) -> None:
-    """Add to an entry; what is known to be zero makes none."""
-    known = slope.builder.numbers[slope.node] if isinstance(slope, TracedScalar) else slope
-    if known != 0 or known is None:
-        slopes[key] = slopes[key] + slope if key in slopes else slope
+# name of an input -> function of its traced array that gives the directions to differentiate
+# along, (size, k)
+Along = Mapping[str, Callable[[Array], Array]]
 
 
 @no_collection()
@@ -127,10 +38,10 @@ def jacobian(
     mode: str = "auto",
     along: Along | None = None,
 ) -> Graph:
-    """d output/d input for every output and every input of `wrt` (all when None).
+    """Differentiate every output by every input of `wrt` (all when None).
 
     Args:
-        graph: what is differentiated.
+        graph: the graph to differentiate.
         wrt: names of inputs.
         mode: "forward", "reverse", or "auto": reverse where there are fewer results than arguments.
         along: directions (size, k) for some inputs instead of their elements, made of the input's
@@ -142,13 +53,13 @@ def jacobian(
     if mode not in ("auto", "forward", "reverse"):
         raise InputError(f"mode is {mode!r}; expected 'auto', 'forward' or 'reverse'.")
     ports = find_ports(graph, wrt)
-    run = replay(graph)
-    bases = [_directions(run, p, (along or {}).get(graph.inputs[p].name)) for p in ports]
+    run, along = replay(graph), along or {}
+    bases = [_directions(run, p, along.get(graph.inputs[p].name)) for p in ports]
     arguments = sum(len(basis[0]) for basis in bases)
     if mode == "auto":
         mode = "reverse" if sum(map(len, graph.results)) < arguments else "forward"
     rows = (_by_reverse if mode == "reverse" else _by_forward)(run, ports, bases)
-    outputs = []
+    outputs: Outputs = []
     for out, port in enumerate(graph.outputs):
         for p, basis in zip(ports, bases, strict=True):
             values = [x for row in rows[out, p] for x in row]
@@ -156,19 +67,196 @@ def jacobian(
     return run.finish(outputs)
 
 
-def _directions(run: Replay, port: int, make: Callable[[Any], Any] | None) -> list[list[Any]]:
-    """Rows over the elements of an input, columns over the directions."""
-    size = run.graph.inputs[port].size
+def jvp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply d outputs/d inputs with a tangent, in one forward pass.
+
+    The graph gets a further input `v_<name>` for each input of `wrt`, shaped like it; its outputs
+    are shaped like the old ones.
+    """
+    ports = find_ports(graph, wrt)
+    run = replay(graph)
+    more = _more(graph, [graph.inputs[p] for p in ports], "v")
+    seeds: dict[Element, Slopes] = {}
+    for k, p in enumerate(ports):
+        for element in range(graph.inputs[p].size):
+            seeds[p, element] = {0: run.input(len(graph.inputs) + k, element)}
+    slopes = forward(run, seeds)
+    outputs: Outputs = [
+        (Port(f"d{port.name}", port.shape, port.dims), [slopes[node].get(0, 0) for node in result])
+        for port, result in zip(graph.outputs, graph.results, strict=True)
+    ]
+    return run.finish(outputs, more)
+
+
+def vjp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply a cotangent with d outputs/d inputs, in one reverse pass.
+
+    The graph gets a further input `w_<name>` for each output, shaped like it; its outputs are
+    shaped like the inputs of `wrt`.
+    """
+    ports = find_ports(graph, wrt)
+    run = replay(graph)
+    more = _more(graph, graph.outputs, "w")
+    seeds: Slopes = {}
+    for k, result in enumerate(graph.results):
+        for element, node in enumerate(result):
+            add(seeds, node, run.input(len(graph.inputs) + k, element))
+    return run.finish(_gathered(graph, ports, reverse(run, seeds)), more)
+
+
+def gradient(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Differentiate a graph of one number; the results are shaped like the inputs of `wrt`."""
+    roots = list(graph.roots())
+    if len(roots) != 1:
+        shapes = ", ".join(f"{port.name} {port.shape}" for port in graph.outputs)
+        raise GraphError(
+            f"a gradient belongs to one number, but the graph computes {shapes}. Ask for the "
+            "Jacobian, or for the product of a cotangent with it."
+        )
+    run = replay(graph)
+    return run.finish(_gathered(graph, find_ports(graph, wrt), reverse(run, {roots[0]: 1})))
+
+
+def hessian(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Differentiate one number twice: d gradient/d inputs, for every pair of `wrt`."""
+    names = [graph.inputs[p].name for p in find_ports(graph, wrt)]
+    return jacobian(gradient(graph, names), names, mode="forward")
+
+
+def hessian_vector(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply the second derivatives of one number with a vector: forward over reverse mode.
+
+    Further inputs `v_<name>` as in `jvp`; outputs shaped like the inputs of `wrt`.
+    """
+    names = [graph.inputs[p].name for p in find_ports(graph, wrt)]
+    return jvp(gradient(graph, names), names)
+
+
+# operation -> its partial derivatives, from its arguments and its result x
+PARTIALS: dict[str, Callable[..., tuple[Slope, ...]]] = {
+    "add": lambda a, b, x: (1, 1),
+    "sub": lambda a, b, x: (1, -1),
+    "mul": lambda a, b, x: (b, a),
+    "div": lambda a, b, x: (1 / b, -(x / b)),
+    "neg": lambda a, x: (-1,),
+    "fma": lambda a, b, c, x: (b, a, 1),
+    "fms": lambda a, b, c, x: (b, a, -1),
+    "fnma": lambda a, b, c, x: (-b, -a, 1),
+    "sin": lambda a, x: (a.cos(),),
+    "cos": lambda a, x: (-a.sin(),),
+    "sqrt": lambda a, x: (0.5 / x,),
+    "sign": lambda a, x: (0,),  # where there is a derivative at all
+    "select": lambda a, b, c, x: (0, _chosen(a, 1, 0), _chosen(a, 0, 1)),
+}
+
+# fused operations come apart, so that their products are shared with the derivatives
+APART: dict[str, Callable[..., TracedScalar]] = {
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+}
+
+
+def _chosen(test: TracedScalar, positive: float, other: float) -> TracedScalar:
+    """Return `positive` where test > 0, `other` elsewhere, also where both are numbers."""
+    builder = test.builder
+    args = (test.node, builder.constant(positive), builder.constant(other))
+    return TracedScalar(builder, builder.apply("select", args))
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A graph built again: its builder, and for each node a traced scalar and its partials."""
+
+    graph: Graph
+    builder: Builder
+    values: list[TracedScalar]
+    partials: list[tuple[Slope, ...] | None]
+
+    def input(self, port: int, element: int) -> TracedScalar:
+        """Return an element of an input as a scalar."""
+        return TracedScalar(self.builder, self.builder.input(port, element))
+
+    def finish(self, outputs: Outputs, more: Sequence[Port] = ()) -> Graph:
+        """Return the graph of the given results; numbers among them become constants."""
+        results = [[self._node(x) for x in values] for _, values in outputs]
+        ports = [port for port, _ in outputs]
+        return prune(self.builder.graph([*self.graph.inputs, *more], ports, results))
+
+    def _node(self, x: Slope) -> int:
+        return x.node if isinstance(x, TracedScalar) else self.builder.constant(float(x))
+
+
+def replay(graph: Graph) -> Replay:
+    """Build the graph again, with the partial derivatives of each of its nodes."""
+    builder = Builder()
+    values: list[TracedScalar] = []
+    partials: list[tuple[Slope, ...] | None] = []
+    for node in graph.nodes:
+        args = [values[arg] for arg in node.args]
+        if node.op == "const":
+            number = builder.constant(node.number)
+        elif node.op == "input":
+            number = builder.input(*node.place)
+        elif node.op in APART:
+            number = APART[node.op](*args).node
+        else:
+            number = builder.apply(node.op, tuple(arg.node for arg in args))
+        values.append(TracedScalar(builder, number))
+        partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
+    return Replay(graph, builder, values, partials)
+
+
+def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
+    """Compute the slopes of every node along the directions of the seeds."""
+    slopes: list[Slopes] = []
+    for node, partials in zip(run.graph.nodes, run.partials, strict=True):
+        own: Slopes = {}
+        if node.op == "input":
+            own = dict(seeds.get(node.place, {}))
+        elif partials is not None:
+            for arg, partial in zip(node.args, partials, strict=True):
+                for k, slope in slopes[arg].items():
+                    add(own, k, partial * slope)
+        slopes.append(own)
+    return slopes
+
+
+def reverse(run: Replay, seeds: Mapping[int, Slope]) -> dict[Element, Slope]:
+    """Compute the slopes of the weighted sum of the seeded nodes along the inputs it depends on."""
+    slopes: Slopes = dict(seeds)
+    found: dict[Element, Slope] = {}
+    for i in reversed(range(len(run.graph.nodes))):
+        slope, node = slopes.pop(i, None), run.graph.nodes[i]
+        if slope is None:
+            continue
+        if node.op == "input":
+            add(found, node.place, slope)
+        for arg, partial in zip(node.args, run.partials[i] or (), strict=True):
+            if run.graph.nodes[arg].op != "const":
+                add(slopes, arg, partial * slope)
+    return found
+
+
+def add(slopes: dict[Key, Slope], key: Key, slope: Slope) -> None:
+    """Add to an entry; a slope that is known to be zero makes no entry."""
+    known = slope.builder.numbers[slope.node] if isinstance(slope, TracedScalar) else slope
+    if known != 0 or known is None:
+        slopes[key] = slopes[key] + slope if key in slopes else slope
+
+
+def _directions(run: Replay, port: int, make: Callable[[Array], Array] | None) -> Basis:
+    shape, size = run.graph.inputs[port].shape, run.graph.inputs[port].size
     if make is None:
         return [[int(a == b) for b in range(size)] for a in range(size)]
     elements = np.empty(size, object)
-    elements[:] = run.read(port)
-    return [list(row) for row in np.asarray(make(elements.reshape(run.graph.inputs[port].shape)))]
+    elements[:] = [run.input(port, k) for k in range(size)]
+    return [list(row) for row in np.asarray(make(elements.reshape(shape)))]
 
 
-def _by_forward(run: Replay, ports: list[int], bases: list[list[list[Any]]]) -> dict[Any, Any]:
-    seeds: dict[tuple[int, int], Slopes] = {}
-    first, starts = 0, {}
+def _by_forward(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
+    seeds: dict[Element, Slopes] = {}
+    first, starts = 0, dict[int, range]()
     for p, basis in zip(ports, bases, strict=True):
         starts[p] = range(first, first + len(basis[0]))
         for element, row in enumerate(basis):
@@ -184,8 +272,8 @@ def _by_forward(run: Replay, ports: list[int], bases: list[list[list[Any]]]) -> 
     }
 
 
-def _by_reverse(run: Replay, ports: list[int], bases: list[list[list[Any]]]) -> dict[Any, Any]:
-    rows: dict[Any, Any] = {(out, p): [] for out in range(len(run.graph.results)) for p in ports}
+def _by_reverse(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
+    rows: Rows = {(out, p): [] for out in range(len(run.graph.results)) for p in ports}
     for out, result in enumerate(run.graph.results):
         for node in result:
             found = reverse(run, {node: 1})
@@ -198,10 +286,10 @@ def _by_reverse(run: Replay, ports: list[int], bases: list[list[list[Any]]]) -> 
     return rows
 
 
-def _pair(output: Port, given: Port, count: int, along: Along | None) -> Port:
-    """The port of d output/d given; letters where both have them."""
+def _pair(output: Port, given: Port, count: int, along: Along) -> Port:
+    """Return the port of d output/d given; letters where both have them."""
     name = f"d{output.name}_d{given.name}"
-    if given.name in (along or {}):
+    if given.name in along:
         return Port(name, (*output.shape, count))
     lettered = len(output.dims) == len(output.shape) and len(given.dims) == len(given.shape)
     dims = (*output.dims, *given.dims) if lettered else ()
@@ -209,7 +297,7 @@ def _pair(output: Port, given: Port, count: int, along: Along | None) -> Port:
 
 
 def find_ports(graph: Graph, wrt: Sequence[str] | None) -> list[int]:
-    """Numbers of the inputs of these names, all when None."""
+    """Return the numbers of the inputs of these names, all when None."""
     names = [port.name for port in graph.inputs]
     if wrt is None:
         return list(range(len(names)))
@@ -223,13 +311,23 @@ def find_ports(graph: Graph, wrt: Sequence[str] | None) -> list[int]:
     return [names.index(name) for name in wrt]
 
 
-def scalar_output(graph: Graph) -> int:
-    """The node of the one number that the graph computes."""
-    roots = list(graph.roots())
-    if len(roots) != 1:
-        shapes = ", ".join(f"{port.name} {port.shape}" for port in graph.outputs)
-        raise GraphError(
-            f"a gradient belongs to one number, but the graph computes {shapes}. Ask for the "
-            "Jacobian, or for the product of a cotangent with it."
-        )
-    return roots[0]
+def _more(graph: Graph, like: Sequence[Port], letter: str) -> list[Port]:
+    """Return further inputs whose names differ from the present ones."""
+    taken = {port.name for port in graph.inputs}
+    ports: list[Port] = []
+    for port in like:
+        name = f"{letter}_{port.name}"
+        while name in taken:
+            name = f"{letter}_{name}"
+        taken.add(name)
+        ports.append(Port(name, port.shape, port.dims))
+    return ports
+
+
+def _gathered(graph: Graph, ports: list[int], found: dict[Element, Slope]) -> Outputs:
+    outputs: Outputs = []
+    for p in ports:
+        given = graph.inputs[p]
+        values = [found.get((p, element), 0) for element in range(given.size)]
+        outputs.append((Port(f"d_d{given.name}", given.shape, given.dims), values))
+    return outputs

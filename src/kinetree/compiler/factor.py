@@ -1,4 +1,4 @@
-"""Factoring: a x + a y + z becomes a (x + y) + z where that saves operations.
+"""Factoring: write a x + a y + z as a (x + y) + z where that saves operations.
 
 A sum is read as a flat list of signed products, as deep as its nodes have no other use. The factor
 that most products share is taken out, then the next, inside and outside the new bracket. Each
@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kinetree.compiler.builder import Builder
-from kinetree.compiler.graph import Graph
-from kinetree.compiler.prune import prune, select
+from kinetree.compiler.graph import Graph, prune, select
 
 LEAST = 1 / 1000  # sums to change for each operation of the graph from which a round is worth it
 SUMS = frozenset({"add", "sub", "neg"})
@@ -26,7 +25,7 @@ class Product:
 
 
 def factor(graph: Graph) -> Graph:
-    """The graph with common factors taken out of its sums; never with more operations.
+    """Take common factors out of the sums of a graph; the result never has more operations.
 
     Taking out a factor may bring others together, so it is done until nothing, or hardly anything,
     is left to gain.
@@ -40,7 +39,7 @@ def factor(graph: Graph) -> Graph:
 
 
 def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
-    """The sums that have common factors, with these taken out."""
+    """Return the sums that have common factors, with these taken out."""
     inner = inner_nodes(graph)
     found: dict[int, list[Product]] = {}
     for i, node in enumerate(graph.nodes):
@@ -52,15 +51,15 @@ def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
 
 
 def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
-    """The graph with some of its sums replaced."""
+    """Build the graph again with some of its sums replaced."""
     builder = Builder()
     new: list[int] = []
     ready: list[int] = []  # for each new node: after which old node it can be computed
     for i, node in enumerate(graph.nodes):
         if node.op == "const":
-            new.append(builder.constant(node.value))  # type: ignore[arg-type]
+            new.append(builder.constant(node.number))
         elif node.op == "input":
-            new.append(builder.input(*node.value))  # type: ignore[misc]
+            new.append(builder.input(*node.place))
         elif i in brackets:
             new.append(build_sum(builder, brackets[i], new))
         else:
@@ -70,12 +69,12 @@ def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
             ready.append(max((ready[arg] for arg in builder.args[k]), default=-1))
     results = [[new[node] for node in result] for result in graph.results]
     rebuilt = builder.graph(graph.inputs, graph.outputs, results)
-    # A sum may reach over half the graph: what is ready of it is not left until its end.
+    # A sum may reach over half the graph: its parts are computed when they are ready, not last.
     return select(rebuilt, sorted(range(len(ready)), key=lambda k: ready[k]))
 
 
 def inner_nodes(graph: Graph) -> list[bool]:
-    """Whether a node is used once only: a sum by a sum, a product by a sum or a product."""
+    """Mark the nodes with a single use: a sum in a sum, a product in a sum or a product."""
     uses = graph.uses()
     inner = [False] * len(graph.nodes)
     for node in graph.nodes:
@@ -88,7 +87,7 @@ def inner_nodes(graph: Graph) -> list[bool]:
 
 
 def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
-    """The sum at `root` as signed products, from left to right."""
+    """Return the sum at `root` as signed products, from left to right."""
     found: list[Product] = []
     stack = [(root, False)]
     while stack:
@@ -105,7 +104,7 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
 
 
 def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
-    """The factors of a product that has no other use, from left to right."""
+    """Return the factors of a product that has no other use, from left to right."""
     found: list[int] = []
     stack = [i]
     while stack:
@@ -119,7 +118,7 @@ def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
 
 
 def group(terms: list[Product]) -> list[Product] | None:
-    """The sum with common factors taken out, or None where no two products share one."""
+    """Take common factors out of a sum; None where no two products share one."""
     changed = False
     while True:
         shared = common_factor(terms)
@@ -138,7 +137,7 @@ def group(terms: list[Product]) -> list[Product] | None:
 
 
 def common_factor(terms: list[Product]) -> int | None:
-    """The factor of most products of the sum, the first such; None where all occur once."""
+    """Return the first factor that most products of the sum have; None where all occur once."""
     counts = Counter(
         f for t in terms if not t.bracket and len(t.factors) > 1 for f in set(t.factors)
     )
@@ -147,19 +146,19 @@ def common_factor(terms: list[Product]) -> int | None:
 
 
 def has(product: Product, shared: int) -> bool:
-    """Whether a factor can be taken out of a product and leaves something."""
+    """Return True if a factor can be taken out of a product and leaves a factor."""
     return not product.bracket and len(product.factors) > 1 and shared in product.factors
 
 
 def without(product: Product, shared: int, negative: bool) -> Product:
-    """The product without one occurrence of the factor, its sign relative to the bracket's."""
+    """Return the product without one occurrence of the factor, signed relative to the bracket."""
     k = product.factors.index(shared)
     rest = product.factors[:k] + product.factors[k + 1 :]
     return Product(product.negative != negative, rest)
 
 
 def build_sum(builder: Builder, terms: list[Product] | tuple[Product, ...], new: list[int]) -> int:
-    """Node of a sum of products; what is known first is added first."""
+    """Return the node of a sum of products; those known first are added first."""
     total = builder.constant(0)
     for product in sorted(terms, key=latest):
         node = build_product(builder, product, new)
@@ -168,12 +167,12 @@ def build_sum(builder: Builder, terms: list[Product] | tuple[Product, ...], new:
 
 
 def latest(product: Product) -> int:
-    """The last old node that a product needs."""
+    """Return the last old node that a product needs."""
     return max((*product.factors, *map(latest, product.bracket)))
 
 
 def build_product(builder: Builder, product: Product, new: list[int]) -> int:
-    """Node of a product without its sign, multiplied from left to right."""
+    """Return the node of a product without its sign, multiplied from left to right."""
     nodes = [new[f] for f in product.factors]
     if product.bracket:
         nodes.append(build_sum(builder, product.bracket, new))

@@ -1,11 +1,14 @@
-"""The graph: straight-line code as data, the one thing that all backends read.
+"""The graph: straight-line code as data, which all backends read. It knows nothing of robots.
 
-A graph is a list of nodes in an order in which every argument stands before its use. It has never
-heard of a robot. Equal nodes exist once (the tracer interns them).
+A graph is a list of nodes in an order in which every argument stands before its use. Equal nodes
+exist once (the tracer interns them). The passes that remove or merge nodes, and a listing for
+readers, stand here too.
 """
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
@@ -28,18 +31,42 @@ OPERATIONS: dict[str, tuple[int, int]] = {
     "select": (3, 0),  # b where a > 0, c elsewhere and where a is NaN
 }
 
+# how operations are written in a listing; the others as functions
+SYMBOLS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "neg": "-{}",
+    "fma": "{} * {} + {}",
+    "fms": "{} * {} - {}",
+    "fnma": "{2} - {0} * {1}",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """One operation; `args` are the positions of earlier nodes.
 
-    `value` is the number of a "const", and (input, element) of an "input": which input array and
-    which of its elements in row-major order.
+    `value` is the number of a "const", and (input, element) of an "input": the input array and the
+    element of it in row-major order.
     """
 
     op: str
     args: tuple[int, ...] = ()
     value: float | tuple[int, int] | None = None
+
+    @property
+    def number(self) -> float:
+        """The number of a "const"."""
+        assert isinstance(self.value, float)
+        return self.value
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(input, element) of an "input"."""
+        assert isinstance(self.value, tuple)
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +82,11 @@ class Port:
         """Number of elements."""
         return prod(self.shape)
 
+    def leading(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the axes of states in front of the port's own, None where the latter differ."""
+        split = len(shape) - len(self.shape)
+        return shape[:split] if split >= 0 and shape[split:] == self.shape else None
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -66,7 +98,7 @@ class Graph:
     results: tuple[tuple[int, ...], ...]
 
     def count(self) -> Counter[str]:
-        """How often each operation occurs."""
+        """Return how often each operation occurs."""
         return Counter(node.op for node in self.nodes)
 
     @property
@@ -75,16 +107,16 @@ class Graph:
         return sum(OPERATIONS[op][1] * n for op, n in self.count().items())
 
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
-        """A plain graph of other nodes between the same ports."""
+        """Return a plain graph of other nodes between the same ports."""
         return Graph(tuple(nodes), self.inputs, self.outputs, results)
 
     def roots(self) -> Iterator[int]:
-        """The nodes that some output needs."""
+        """Iterate over the nodes that some output needs."""
         for result in self.results:
             yield from result
 
     def uses(self) -> list[int]:
-        """How often each node is an argument or a result."""
+        """Return how often each node is an argument or a result."""
         uses = [0] * len(self.nodes)
         for node in self.nodes:
             for arg in node.args:
@@ -92,3 +124,113 @@ class Graph:
         for root in self.roots():
             uses[root] += 1
         return uses
+
+    def places(self) -> dict[int, list[tuple[int, int]]]:
+        """Return, for each node that is a result, the (output, element) pairs that it goes to."""
+        places: dict[int, list[tuple[int, int]]] = {}
+        for output, result in enumerate(self.results):
+            for element, i in enumerate(result):
+                places.setdefault(i, []).append((output, element))
+        return places
+
+
+def prune(graph: Graph) -> Graph:
+    """Remove the nodes that no output needs; the others keep their order."""
+    needed = [False] * len(graph.nodes)
+    for node in graph.roots():
+        needed[node] = True
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        if needed[i]:
+            for arg in graph.nodes[i].args:
+                needed[arg] = True
+    return graph if all(needed) else select(graph, [i for i, kept in enumerate(needed) if kept])
+
+
+def share(graph: Graph) -> Graph:
+    """Merge equal nodes; for passes that may make different nodes equal."""
+    seen: dict[tuple[str, tuple[int, ...], object], int] = {}
+    order: list[int] = []
+    first: list[int] = []  # the first node that equals each node
+    nodes: list[Node] = []
+    for i, node in enumerate(graph.nodes):
+        node = with_args(node, tuple([first[arg] for arg in node.args]))
+        nodes.append(node)
+        value = repr(node.value) if node.op == "const" else node.value  # -0.0 is not 0.0
+        first.append(seen.setdefault((node.op, node.args, value), i))
+        if first[i] == i:
+            order.append(i)
+    results = tuple(tuple(first[node] for node in result) for result in graph.results)
+    return select(graph.with_nodes(nodes, results), order)
+
+
+def select(graph: Graph, order: list[int]) -> Graph:
+    """Return the graph of these nodes in this order, renumbered.
+
+    Every argument and every result must be among them, and arguments stand before their use.
+    """
+    position = {old: new for new, old in enumerate(order)}
+    nodes: list[Node] = []
+    for old in order:
+        node = graph.nodes[old]
+        nodes.append(with_args(node, tuple([position[arg] for arg in node.args])))
+    results = tuple(tuple(position[node] for node in result) for result in graph.results)
+    return graph.with_nodes(nodes, results)
+
+
+def with_args(node: Node, args: tuple[int, ...]) -> Node:
+    """Return the node with other arguments."""
+    return node if args == node.args else Node(node.op, args, node.value)
+
+
+def text(graph: Graph) -> str:
+    """Return a listing with one node a line. Equal graphs have equal listings.
+
+    Constants and inputs are written where they are used; other nodes are %0, %1, ... in order.
+    """
+    names = list(_names(graph))
+    lines = [f"input {_declaration(port)}" for port in graph.inputs]
+    for name, node in zip(names, graph.nodes, strict=True):
+        if node.op not in ("const", "input"):
+            args = [names[arg] for arg in node.args]
+            symbol = SYMBOLS.get(node.op)
+            formula = symbol.format(*args) if symbol else f"{node.op}({', '.join(args)})"
+            lines.append(f"{name} = {formula}")
+    for port, result in zip(graph.outputs, graph.results, strict=True):
+        lines.append(f"output {_declaration(port)} = {' '.join(names[node] for node in result)}")
+    return "\n".join(lines) + "\n"
+
+
+def _names(graph: Graph) -> Iterator[str]:
+    count = 0
+    for node in graph.nodes:
+        if node.op == "const":
+            yield repr(node.value)
+        elif node.op == "input":
+            port, element = node.place
+            yield f"{graph.inputs[port].name}[{element}]"
+        else:
+            yield f"%{count}"
+            count += 1
+
+
+def _declaration(port: Port) -> str:
+    """Name and shape of a port: `q(n=7)`, `M(n=7, n=7)`."""
+    letters = port.dims or ("",) * len(port.shape)
+    pairs = zip(letters, port.shape, strict=True)
+    return f"{port.name}({', '.join(f'{d}={n}' if d else str(n) for d, n in pairs)})"
+
+
+@contextmanager
+def no_collection() -> Generator[None]:
+    """Switch Python's cyclic garbage collector off for a while, where it was on.
+
+    It searches all objects for cycles again and again while their number grows. A graph is hundreds
+    of thousands of objects without a cycle, and a fifth of the time would go into the search.
+    """
+    active = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if active:
+            gc.enable()

@@ -1,18 +1,25 @@
-"""The slow reference meaning of a graph, for floats over any batch and for every other scalar kind.
+"""The reference meaning of a graph, for floats over any batch and for every other scalar kind.
 
-When two backends disagree, this file decides. It is also the way to run where nothing can be
-compiled.
+When two backends disagree, this file decides which is right. It also runs kernels, slowly, where
+nothing can be compiled.
+
+Fused operations are computed here without hardware support. float64: the product and the sums are
+split into a rounded part and its exact error; the errors are added with rounding to odd, which
+keeps the last rounding right (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
+2008). The few values whose exponents are too extreme for that are computed with fractions. float32:
+the product is exact in float64, and one rounding to odd suffices.
 """
 
 import operator
 from collections.abc import Callable
 from fractions import Fraction
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinetree import scalars
-from kinetree.compiler import fma as rounded_once
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import ShapeError
 
@@ -27,9 +34,9 @@ ARITHMETIC: Meaning = {
 }
 
 FLOATS: Meaning = ARITHMETIC | {
-    "fma": rounded_once.fma,
-    "fms": lambda a, b, c: rounded_once.fma(a, b, -c),
-    "fnma": lambda a, b, c: rounded_once.fma(-a, b, c),
+    "fma": lambda a, b, c: fma(a, b, c),
+    "fms": lambda a, b, c: fma(a, b, -c),
+    "fnma": lambda a, b, c: fma(-a, b, c),
     "sin": np.sin,
     "cos": np.cos,
     "sqrt": np.sqrt,
@@ -50,15 +57,14 @@ ANY_KIND: Meaning = ARITHMETIC | {
 
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
-    """The outputs of a graph, operation by operation.
+    """Compute the outputs of a graph, operation by operation.
 
     Args:
         graph: what to compute.
         arrays: one for each input, shape (..., *port.shape); leading axes broadcast. Arrays of
             float32 are computed in float32, other real numbers in float64. Arrays of objects
             (mpmath numbers, fractions, symbols, traced scalars) are computed in the arithmetic of
-            their elements, where constants are exact and nothing is rounded that the kind does not
-            round.
+            their elements, where constants are exact and only the kind itself rounds.
 
     Returns:
         One array for each output, shape (..., *port.shape).
@@ -70,12 +76,12 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     values: list[Any] = []
     last = {arg: i for i, node in enumerate(graph.nodes) for arg in node.args}
     last |= dict.fromkeys(graph.roots(), len(graph.nodes))
-    with np.errstate(all="ignore"):  # NaN and infinity are answers here, as in compiled code
+    with np.errstate(all="ignore"):  # NaN and infinity are results here, as in compiled code
         for i, node in enumerate(graph.nodes):
             if node.op == "const":
-                values.append(constant(node.value))  # type: ignore[arg-type]
+                values.append(constant(node.number))
             elif node.op == "input":
-                port, element = node.value  # type: ignore[misc]
+                port, element = node.place
                 values.append(inputs[port][..., element])
             else:
                 values.append(meaning[node.op](*[values[arg] for arg in node.args]))
@@ -89,20 +95,20 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
 
 
 def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any, list[Any]]:
-    """The batch shape, the element type, and each input as an array (..., size)."""
+    """Return the batch shape, the element type, and each input as an array (..., size)."""
     if len(arrays) != len(graph.inputs):
         names = ", ".join(port.name for port in graph.inputs)
         raise ShapeError(f"{len(arrays)} arrays given for {len(graph.inputs)} inputs: {names}.")
     given = [np.asarray(array) for array in arrays]
     leading: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, given, strict=True):
-        split = array.ndim - len(port.shape)
-        if split < 0 or array.shape[split:] != port.shape:
+        lead = port.leading(array.shape)
+        if lead is None:
             raise ShapeError(
                 f"{port.name!r} has shape {array.shape}; {port.shape} is expected, with any axes "
                 "of states before it."
             )
-        leading.append(array.shape[:split])
+        leading.append(lead)
     dtype = element_type(given)
     flat = [
         array.astype(dtype, copy=False).reshape((*lead, port.size))
@@ -112,7 +118,7 @@ def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any
 
 
 def element_type(arrays: list[Any]) -> np.dtype[Any]:
-    """Objects where any array holds objects; float32 where all are; otherwise float64."""
+    """Return object where any array has objects, float32 where all are, otherwise float64."""
     if any(array.dtype == object for array in arrays):
         return np.dtype(object)
     if arrays and all(array.dtype == np.float32 for array in arrays):
@@ -121,7 +127,7 @@ def element_type(arrays: list[Any]) -> np.dtype[Any]:
 
 
 def exact_constant(inputs: list[Any]) -> Callable[[float], Any]:
-    """How a constant joins the scalars of the inputs without loss."""
+    """Return the function that makes constants of the kind of the inputs without loss."""
     fractions = any(isinstance(x, Fraction) for array in inputs for x in array.flat)
 
     def constant(value: float) -> Any:
@@ -138,3 +144,92 @@ def gather(port: Port, values: list[Any], batch: tuple[int, ...], dtype: Any) ->
     for k, value in enumerate(values):
         array[..., k] = value
     return array.reshape((*batch, *port.shape))
+
+
+Array = NDArray[np.float64]
+
+SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves
+SMALL, LARGE = 2.0**-900, 2.0**900  # products in between have exact errors
+FACTOR_LARGE = 2.0**990  # factors below can be split
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """Elementwise a b + c with one rounding; arrays or scalars of float64, or all of float32."""
+    if isinstance(a, float) and isinstance(b, float) and isinstance(c, float):
+        return np.float64(exact_fma(float(a), float(b), float(c)))  # the quicker way for one
+    a, b, c = np.broadcast_arrays(a, b, c)
+    with np.errstate(all="ignore"):
+        if a.dtype == b.dtype == c.dtype == np.float32:
+            return fma32(a, b, c)
+        return fma64(*(x.astype(np.float64) for x in (a, b, c)))
+
+
+def fma32(a: Any, b: Any, c: Any) -> Any:
+    """Elementwise a b + c of float32 arrays."""
+    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+    return round_to_odd(total, error).astype(np.float32)[()]
+
+
+def fma64(a: Array, b: Array, c: Array) -> Any:
+    """Elementwise a b + c of float64 arrays."""
+    high, low = two_product(a, b)
+    middle, rest = two_sum(c, low)
+    total, error = two_sum(high, middle)
+    result = total + round_to_odd(*two_sum(rest, error))
+    size = np.abs(high)
+    safe = (size > SMALL) & (size < LARGE) & (np.abs(c) < LARGE)
+    safe &= (np.abs(a) < FACTOR_LARGE) & (np.abs(b) < FACTOR_LARGE)
+    if safe.all():
+        return result[()]
+    result = np.array(result)
+    for k in np.argwhere(~safe):
+        index = tuple(k)
+        result[index] = exact_fma(float(a[index]), float(b[index]), float(c[index]))
+    return result[()]
+
+
+def exact_fma(a: float, b: float, c: float) -> float:
+    """The same for three floats, through fractions; zeros, infinities, NaN as in IEEE 754."""
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        # a finite product that overflows must not become an infinity that meets c
+        return a * b + c if not (isfinite(a) and isfinite(b)) else c
+    if a == 0 or b == 0:
+        return a * b + c
+    total = Fraction(a) * Fraction(b) + Fraction(c)
+    if total == 0:
+        return 0.0
+    try:
+        return total.numerator / total.denominator
+    except OverflowError:
+        return inf if total > 0 else -inf
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded product and its error: a b = high + low exactly (Dekker)."""
+    high = a * b
+    a1, a2 = halves(a)
+    b1, b2 = halves(b)
+    return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def halves(a: Array) -> tuple[Array, Array]:
+    """Two numbers of at most 26 bits whose sum is a (Veltkamp)."""
+    t = SPLIT * a
+    high = t - (t - a)
+    return high, a - high
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded sum and its error: a + b = total + error exactly (Knuth)."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def round_to_odd(total: Array, error: Array) -> Array:
+    """`total + error` rounded to odd: where inexact, the neighbour whose last bit is 1."""
+    total = np.ascontiguousarray(total, dtype=np.float64)
+    bits = total.view(np.int64)
+    inexact = (error != 0) & np.isfinite(total) & np.isfinite(error) & (bits & 1 == 0)
+    step = np.where((error > 0) == (total > 0), 1, -1)  # away from zero or towards it
+    return np.where(inexact, bits + step, bits).view(np.float64).reshape(np.shape(error))

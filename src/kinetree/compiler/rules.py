@@ -1,31 +1,88 @@
 """Simplification as a table: each line is an identity of real numbers, used from left to right.
 
 A rule may change rounding, never the value in exact arithmetic, and never raises the number of
-operations. A negative constant is the negation of a positive one, so that the rules of signs hold
-for numbers too. Negations wander outward, through products and functions, until a sum takes them in
-as a subtraction. Constants wander together, where they are folded. Sums and products match in
-either order of their arguments.
+operations. A negative constant is the negation of a positive one, so that the rules of signs apply
+to numbers too. Negations move outward, through products and functions, until a sum takes them in as
+a subtraction. Constants move together and are folded. Sums and products match in either order of
+their arguments.
+
+The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
+against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
+arguments, since most operations of a traced algorithm fit no rule.
 """
 
-from kinetree.compiler.pattern import Term, anything, constant, function, term
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Protocol
 
-x, y = anything("x"), anything("y")
-a, b, c = constant("a"), constant("b"), constant("c")
+from kinetree import scalars
+from kinetree.errors import GraphError
+
+COMMUTATIVE = frozenset({"add", "mul"})
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A formula. `op` is an operation of the graph, or one of three kinds of leaf.
+
+    The leaves are "number" (`value` is the number), "any" (a letter for any node) and "constant"
+    (a letter for a constant node, which is never negative); `value` of a letter is its name.
+    """
+
+    op: str
+    args: tuple["Term", ...] = ()
+    value: str | int = ""
+
+    def __add__(self, other: "Term | int") -> "Term":
+        return Term("add", (self, term(other)))
+
+    def __radd__(self, other: int) -> "Term":
+        return term(other) + self
+
+    def __sub__(self, other: "Term | int") -> "Term":
+        return Term("sub", (self, term(other)))
+
+    def __rsub__(self, other: int) -> "Term":
+        return term(other) - self
+
+    def __mul__(self, other: "Term | int") -> "Term":
+        return Term("mul", (self, term(other)))
+
+    def __rmul__(self, other: int) -> "Term":
+        return term(other) * self
+
+    def __truediv__(self, other: "Term | int") -> "Term":
+        return Term("div", (self, term(other)))
+
+    def __rtruediv__(self, other: int) -> "Term":
+        return term(other) / self
+
+    def __neg__(self) -> "Term":
+        return Term("neg", (self,))
+
+
+def term(x: Term | int) -> Term:
+    """Return a number as a term, a term as it is."""
+    return x if isinstance(x, Term) else Term("number", value=x)
 
 
 def sin(angle: Term) -> Term:
     """Sine, in a rule."""
-    return function("sin", angle)
+    return Term("sin", (angle,))
 
 
 def cos(angle: Term) -> Term:
     """Cosine, in a rule."""
-    return function("cos", angle)
+    return Term("cos", (angle,))
 
 
 def sign(number: Term) -> Term:
     """Sign, in a rule."""
-    return function("sign", number)
+    return Term("sign", (number,))
 
 
 def where(test: Term, positive: Term, other: Term) -> Term:
@@ -33,23 +90,26 @@ def where(test: Term, positive: Term, other: Term) -> Term:
     return Term("select", (test, positive, other))
 
 
+x, y = Term("any", value="x"), Term("any", value="y")
+a, b, c = (Term("constant", value=name) for name in "abc")
+
 # fmt: off
 RULES: list[tuple[Term, Term | int]] = [
     # zero and one
     (x + 0, x), (x - 0, x), (0 - x, -x), (x - x, 0),
     (x * 0, 0), (x * 1, x), (0 / x, 0), (x / 1, x), (-term(0), 0),
-    # signs wander outward ...
+    # signs move outward ...
     (-(-x), x),  # noqa: B002 (a double negation is meant)
     ((-x) * y, -(x * y)), ((-x) / y, -(x / y)), (x / (-y), -(x / y)),
     (sin(-x), -sin(x)), (cos(-x), cos(x)), (sign(-x), -sign(x)),
     # ... until a sum takes them in
     (x + (-y), x - y), (x - (-y), x + y), ((-x) - y, -(x + y)),
-    # what was added is taken away again
+    # a term that is added and subtracted again
     ((x + y) - y, x), ((x - y) + y, x), (x - (x - y), y), (x - (x + y), -y), ((x - y) - x, -y),
-    # multiples of one thing
+    # multiples of one term
     (x + x, 2 * x), (x + c * x, (1 + c) * x), (a * x + b * x, (a + b) * x),
     (x - c * x, (1 - c) * x), (c * x - x, (c - 1) * x), (a * x - b * x, (a - b) * x),
-    # constants meet
+    # constants move together
     (a * (b * x), (a * b) * x), (x / c, (1 / c) * x),
     (a + (b + x), (a + b) + x), (a + (x - b), x + (a - b)), (a + (b - x), (a + b) - x),
     (a - (b + x), (a - b) - x), (a - (x - b), (a + b) - x), (a - (b - x), x + (a - b)),
@@ -60,3 +120,200 @@ RULES: list[tuple[Term, Term | int]] = [
     (sin(x) * sin(x) + cos(x) * cos(x), 1),
 ]
 # fmt: on
+
+FOLD: dict[str, Callable[..., float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "sin": math.sin,
+    "cos": math.cos,
+    "sqrt": math.sqrt,
+    "sign": scalars.sign,
+    "select": scalars.where,
+}
+
+
+def fold(op: str, numbers: Sequence[float | None]) -> float | None:
+    """Compute `op` of numbers that are known while tracing; None where it must be computed later.
+
+    A result beyond the range of floats is not folded. Negations are not folded either: they are how
+    a negative constant is written.
+    """
+    if op == "div" and numbers[1] == 0:
+        raise GraphError(
+            "the traced function divides by the constant 0. A traced function is folded with all "
+            "the constants of its model; look for a zero mass, length or norm among them."
+        )
+    if None in numbers or op not in FOLD:
+        return None
+    if op == "sqrt" and numbers[0] is not None and numbers[0] < 0:
+        raise GraphError(
+            f"the traced function takes the square root of the constant {numbers[0]!r}, which is "
+            "negative. Look for the constants of the model that lead to it."
+        )
+    value = float(FOLD[op](*numbers))
+    return value if math.isfinite(value) else None
+
+
+class Nodes(Protocol):
+    """The part of `Builder` that rules read and use."""
+
+    ops: list[str]
+    args: list[tuple[int, ...]]
+    numbers: list[float | None]
+
+    def constant(self, value: float) -> int:
+        """Return the node of a number."""
+        ...
+
+    def apply(self, op: str, args: tuple[int, ...]) -> int:
+        """Return the node of `op` applied to nodes."""
+        ...
+
+
+Bindings = dict[str | int, int]  # letter -> node
+Matcher = Callable[[Nodes, int, Bindings], bool]
+Maker = Callable[[Nodes, Bindings], int | None]
+Evaluator = Callable[[Nodes, Bindings], float | None]
+
+
+class Rule:
+    """One line of the table, ready to run: `rule(nodes, args)` is a node, or None."""
+
+    __slots__ = ("heads", "make", "matchers", "op")
+
+    def __init__(self, pattern: Term, replacement: Term) -> None:
+        self.op = pattern.op
+        self.heads = tuple(head(arg) for arg in pattern.args)
+        self.matchers = tuple(matcher(arg) for arg in pattern.args)
+        self.make = maker(replacement)
+
+    def __call__(self, nodes: Nodes, args: Sequence[int]) -> int | None:
+        """Return the node that replaces `op(*args)`, or None where the pattern does not fit."""
+        bindings: Bindings = {}
+        for fits, node in zip(self.matchers, args, strict=True):
+            if not fits(nodes, node, bindings):
+                return None
+        return self.make(nodes, bindings)
+
+    def admits(self, op: str, kinds: tuple[str, ...]) -> bool:
+        """Return False where the operation or the kinds of its arguments exclude a match."""
+        return op == self.op and all(
+            heads is None or kind in heads for heads, kind in zip(self.heads, kinds, strict=True)
+        )
+
+
+@cache
+def candidates(op: str, kinds: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules worth trying on `op` of arguments of these kinds, in the table's order."""
+    return tuple(rule for rule in compiled() if rule.admits(op, kinds))
+
+
+@cache
+def compiled() -> tuple[Rule, ...]:
+    """Return every rule, with its sums and products in every order of their arguments."""
+    return tuple(
+        Rule(variant, term(replacement))
+        for pattern, replacement in RULES
+        for variant in orders(pattern)
+    )
+
+
+def orders(formula: Term) -> Iterator[Term]:
+    """Iterate over the formula with its sums and products in every order, each variant once."""
+    seen: set[Term] = set()
+    for args in product(*(tuple(orders(arg)) for arg in formula.args)):
+        swaps = (args, args[::-1]) if formula.op in COMMUTATIVE else (args,)
+        for swapped in swaps:
+            variant = Term(formula.op, swapped, formula.value)
+            if variant not in seen:
+                seen.add(variant)
+                yield variant
+
+
+def head(pattern: Term) -> frozenset[str] | None:
+    """Return the kinds of node that a pattern can match (None: every kind); see `Builder.kinds`."""
+    match pattern.op:
+        case "any":
+            return None
+        case "constant":
+            return frozenset({"0", "1", "const"})
+        case "number":
+            return frozenset({str(pattern.value) if pattern.value in (0, 1) else "const"})
+        case op:
+            return frozenset({op})
+
+
+def matcher(pattern: Term) -> Matcher:
+    """Return a function that tests whether a node has the pattern's form, and binds its letters."""
+    value, op = pattern.value, pattern.op
+
+    def fits_any(nodes: Nodes, node: int, bindings: Bindings) -> bool:
+        return bindings.setdefault(value, node) == node
+
+    def fits_constant(nodes: Nodes, node: int, bindings: Bindings) -> bool:
+        return nodes.ops[node] == "const" and bindings.setdefault(value, node) == node
+
+    def fits_number(nodes: Nodes, node: int, bindings: Bindings) -> bool:
+        return nodes.ops[node] == "const" and nodes.numbers[node] == value
+
+    if op in ("any", "constant", "number"):
+        return {"any": fits_any, "constant": fits_constant, "number": fits_number}[op]
+    parts = tuple(matcher(arg) for arg in pattern.args)
+
+    def fits_operation(nodes: Nodes, node: int, bindings: Bindings) -> bool:
+        if nodes.ops[node] != op:
+            return False
+        for fits, arg in zip(parts, nodes.args[node], strict=True):
+            if not fits(nodes, arg, bindings):
+                return False
+        return True
+
+    return fits_operation
+
+
+def maker(replacement: Term) -> Maker:
+    """Return a function that builds the right-hand side of a rule from the letters of the left.
+
+    It returns None where the constants of the rule leave the range of floats (1 / c, c tiny).
+    """
+    name, op = replacement.value, replacement.op
+    if is_constant(replacement):
+        number = evaluator(replacement)
+
+        def make_constant(nodes: Nodes, bindings: Bindings) -> int | None:
+            value = number(nodes, bindings)
+            return None if value is None else nodes.constant(value)
+
+        return make_constant
+    if op == "any":
+        return lambda nodes, bindings: bindings[name]
+    parts = tuple(maker(arg) for arg in replacement.args)
+
+    def make_operation(nodes: Nodes, bindings: Bindings) -> int | None:
+        made: list[int] = []
+        for make in parts:
+            node = make(nodes, bindings)
+            if node is None:
+                return None
+            made.append(node)
+        return nodes.apply(op, tuple(made))
+
+    return make_operation
+
+
+def is_constant(formula: Term) -> bool:
+    """Return True for a formula whose letters all stand for constants."""
+    return formula.op != "any" and all(map(is_constant, formula.args))
+
+
+def evaluator(formula: Term) -> Evaluator:
+    """Return a function that computes a formula of constants; None beyond the range of floats."""
+    value = formula.value
+    if formula.op == "number":
+        return lambda nodes, bindings: float(value)
+    if formula.op == "constant":
+        return lambda nodes, bindings: nodes.numbers[bindings[value]]
+    parts = tuple(evaluator(arg) for arg in formula.args)
+    return lambda nodes, bindings: fold(formula.op, [part(nodes, bindings) for part in parts])

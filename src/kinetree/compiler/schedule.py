@@ -1,15 +1,16 @@
 """The order of evaluation: short live ranges, so that values stay in registers.
 
-Three orders are compared and the one with the fewest reloads is kept. The order of the algorithm is
-already good where it walks along a chain of data; the greedy order improves it locally; the
-depth-first order is best for deeply nested expressions. Constants and inputs are read where they
-are used and occupy no register, so the orders speak of computed nodes only.
+For a processor three orders are compared and the one with the fewest reloads is kept. The order of
+the algorithm is already good where it walks along a chain of data; the greedy order improves it
+locally; the depth-first order is best for deeply nested expressions. Constants and inputs are read
+where they are used and occupy no register, so the orders are of computed nodes only.
+
+A GPU needs another measure, see `short_lived`.
 """
 
 from heapq import heapify, heappop, heappush
 
-from kinetree.compiler.graph import Graph
-from kinetree.compiler.prune import select
+from kinetree.compiler.graph import Graph, select
 
 LEAVES = frozenset({"const", "input"})
 MEMORY = 64  # operations after which a value that was not touched has left the registers
@@ -19,7 +20,7 @@ Order = list[int]
 
 
 def schedule(graph: Graph) -> Graph:
-    """The graph in the order with the fewest reloads, then the shortest live ranges."""
+    """Return the graph in the order with the fewest reloads, then the shortest live ranges."""
     args, given = computed(graph)
     roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
     orders = (given, greedy_order(args, given), depth_first_order(args, given, roots))
@@ -27,25 +28,43 @@ def schedule(graph: Graph) -> Graph:
     return select(graph, with_leaves(graph, best))
 
 
+def short_lived(graph: Graph) -> Graph:
+    """Return the graph in the order, of those tried here, with the fewest values alive at once.
+
+    A processor reloads values that did not fit its registers from a near cache, so `schedule`
+    counts reloads. On a GPU thousands of threads share the near memory, and values that do not fit
+    their registers go far away. For a tree of joints the depth-first order finishes one limb before
+    the next; a node that uses up as many values as it makes is computed as soon as possible. A
+    robot of 44 joints then has a third of the values alive at once.
+    """
+    args, given = computed(graph)
+    roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
+    orders = [given, *(depth_first_order(args, given, list(x)) for x in (roots, reversed(roots)))]
+    orders += [eager_order(args, order) for order in orders]
+    best = min(orders, key=lambda order: most(args, order))
+    whole = Graph(graph.nodes, graph.inputs, graph.outputs, graph.results)
+    return select(whole, with_leaves(whole, best))
+
+
 def computed(graph: Graph) -> tuple[Args, Order]:
-    """The computed arguments of each node, and the computed nodes in their order."""
+    """Return the computed arguments of each node, and the computed nodes in their order."""
     leaf = [node.op in LEAVES for node in graph.nodes]
     args = [[a for a in dict.fromkeys(node.args) if not leaf[a]] for node in graph.nodes]
     return args, [i for i, is_leaf in enumerate(leaf) if not is_leaf]
 
 
 def with_leaves(graph: Graph, order: Order) -> Order:
-    """The order with each constant and input just before its first use."""
+    """Insert each constant and input just before its first use."""
     everything = dict.fromkeys(j for i in order for j in (*graph.nodes[i].args, i))
     outputs = dict.fromkeys(graph.roots())  # a leaf may be an output and nothing else
     return list(everything | outputs)
 
 
 def reloads(args: Args, order: Order) -> int:
-    """How many uses come so long after the value was last touched that it must be loaded again.
+    """Count the uses that come so long after the last touch that the value is loaded again.
 
-    On traced robot dynamics this count follows the loads that the best possible choice of what to
-    spill needs with 30 registers, and is much quicker to find.
+    On traced robot dynamics this count follows the number of loads under an optimal choice of the
+    values to spill with 30 registers, and is much quicker to find.
     """
     touched = [0] * len(args)
     count = 0
@@ -58,7 +77,7 @@ def reloads(args: Args, order: Order) -> int:
 
 
 def waiting(args: Args, order: Order) -> list[int]:
-    """How many values wait for a later use, after each node of the order."""
+    """Count the values that wait for a later use, after each node of the order."""
     last = {arg: i for i in order for arg in args[i]}
     live = 0
     counts: list[int] = []
@@ -69,7 +88,7 @@ def waiting(args: Args, order: Order) -> list[int]:
 
 
 def live_values(graph: Graph) -> list[int]:
-    """How many computed values wait for a later use, after each computed node of a graph.
+    """Count the computed values that wait for a later use, after each computed node of a graph.
 
     An output that nothing else uses is not counted: it is stored as soon as it is known.
     """
@@ -77,7 +96,7 @@ def live_values(graph: Graph) -> list[int]:
 
 
 def greedy_order(args: Args, given: Order) -> Order:
-    """At each step the node that frees most registers, the earliest such in the given order."""
+    """Take at each step the node that frees most registers, the first such in the given order."""
     users: list[list[int]] = [[] for _ in args]
     for i in given:
         for arg in args[i]:
@@ -87,7 +106,7 @@ def greedy_order(args: Args, given: Order) -> Order:
     done = [False] * len(args)
 
     def growth(i: int) -> int:
-        """By how much the number of live values grows if node i is next."""
+        """Return by how much the number of live values grows if node i is next."""
         return bool(users[i]) - sum([unused[arg] == 1 for arg in args[i]])
 
     order: Order = []
@@ -96,7 +115,7 @@ def greedy_order(args: Args, given: Order) -> Order:
     while ready:
         _, i = heappop(ready)
         if done[i]:
-            continue  # it stood in the heap twice: its growth had changed
+            continue  # it was in the heap twice: its growth had changed
         done[i] = True
         order.append(i)
         for user in users[i]:
@@ -113,7 +132,7 @@ def greedy_order(args: Args, given: Order) -> Order:
 
 
 def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
-    """From the outputs down to the inputs, the argument that needs more registers first."""
+    """Go from the outputs down to the inputs, the argument that needs more registers first."""
     need = registers_needed(args, given)
     done = [False] * len(args)
     order: Order = []
@@ -131,9 +150,54 @@ def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
 
 
 def registers_needed(args: Args, given: Order) -> list[int]:
-    """Registers that each value needs if nothing is shared (Sethi and Ullman's numbers)."""
+    """Return the registers that each value needs if nothing is shared (Sethi and Ullman)."""
     need = [0] * len(args)
     for i in given:
         parts = sorted([need[arg] for arg in args[i]], reverse=True)
         need[i] = max([n + k for k, n in enumerate(parts)], default=1)
     return need
+
+
+def most(args: Args, order: Order) -> int:
+    """Return the greatest number of values that wait for a later use."""
+    return max(waiting(args, order), default=0)
+
+
+def eager_order(args: Args, given: Order) -> Order:
+    """Return the given order, but with a node that adds no live value as early as possible."""
+    users: list[list[int]] = [[] for _ in args]
+    for i in given:
+        for arg in args[i]:
+            users[arg].append(i)
+    rank = {i: k for k, i in enumerate(given)}
+    missing = [len(found) for found in args]  # arguments of each node that are still to come
+    unused = [len(found) for found in users]  # uses of each value that are still to come
+    done = [False] * len(args)
+    order: Order = []
+    ready: list[tuple[int, int, int]] = []
+
+    def offer(i: int) -> None:
+        """Put a node on the heap if it can be computed and adds no live value."""
+        growth = bool(users[i]) - sum(unused[arg] == 1 for arg in args[i])
+        if not missing[i] and growth <= 0:
+            heappush(ready, (growth, rank[i], i))
+
+    def take(i: int) -> None:
+        done[i] = True
+        order.append(i)
+        for user in users[i]:
+            missing[user] -= 1
+            offer(user)
+        for arg in args[i]:
+            unused[arg] -= 1
+            if unused[arg] == 1:  # its one remaining use now frees it
+                offer(next(user for user in users[arg] if not done[user]))
+
+    for i in given:
+        if not done[i]:
+            take(i)
+        while ready:
+            _, _, user = heappop(ready)
+            if not done[user]:
+                take(user)
+    return order

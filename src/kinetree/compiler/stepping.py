@@ -1,25 +1,24 @@
-"""Stepping: a loop over time as data, made of graphs. Has never heard of a robot.
+"""Stepping: a loop over time as data, made of graphs. It knows nothing of robots.
 
 A state x moves by steps of a one-step method with several stages. With inputs p that stay and
 inputs s that change with time, each step is
 
     x_1 = x;   k_i, y_i = rate(t_i, x_i, p, s_i);   x_{i+1} = stage_i(h, x, k_1, ..., k_i)
 
-and what the last stage leaves is the state of the next step. k_1 and y_1 belong to the state that
-the step begins with, so they are what is recorded and watched.
+and the result of the last stage is the state of the next step. k_1 and y_1 belong to the state that
+the step begins with; they are recorded and watched.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.interpret import interpret
 
-Array = np.ndarray[Any, Any]
 NEVER = -1
 
 
@@ -34,10 +33,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
-    """The graphs of a step, and what is recorded of it.
+    """The graphs of a step, and the fields that are recorded of it.
 
     rate: inputs t (), x, p, s; outputs k, y. stages[i]: inputs h (), x, k1, ..., k(i+1); output x.
-    watch: inputs x, k, y; output of margins, which are negative where something is wrong.
+    watch: inputs x, k, y; output: margins, which are negative where a limit is violated.
     """
 
     rate: Graph
@@ -64,10 +63,10 @@ class Run:
 
     state: (B, x), replaced by the last state. params: (B or 1, p). table: (E, S, B or 1, s).
     times: (E, S). h: (E,). rows: (E,), the row of the records to write, or NEVER. steps: how many
-    of the evaluations are followed by a step: E, or E - 1 where the last state is only looked at.
+    of the evaluations are followed by a step: E, or E - 1 where the last state is only recorded.
     records: for each field (R, B, size). first: (B, watched), the number of the first evaluation at
-    which something was wrong, or NEVER; amount: the number found there. offset: number of the first
-    evaluation.
+    which the number was not finite or the margin negative, or NEVER; amount: its value there.
+    offset: number of the first evaluation.
     """
 
     state: Array
@@ -86,7 +85,10 @@ class Run:
 def interpret_run(
     stepping: Stepping, run: Run, rate: Callable[..., Sequence[Array]] | None = None
 ) -> None:
-    """The slow reference meaning of a run; `rate`, on arrays, may take the place of its graph."""
+    """Run the steps on arrays, slowly; `rate`, a function of arrays, may replace its graph.
+
+    This is the reference for the compiled loops.
+    """
     rate = rate or partial(interpret, stepping.rate)
     x = run.state.copy()
     for e in range(len(run.h)):

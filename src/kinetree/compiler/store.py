@@ -1,4 +1,4 @@
-"""Graphs as bytes and back: compact, exact, and read without running anything.
+"""Graphs as bytes and back: compact and exact; reading runs no stored code.
 
 The bytes begin with a line of JSON (ports, counts), followed by flat arrays: operations, the
 arguments one after the other, the numbers of constants, the places of inputs, the results.
@@ -21,7 +21,7 @@ ARITY = tuple(OPERATIONS[name][0] for name in NAMES)
 
 
 def encode(graph: Graph) -> bytes:
-    """The bytes of a graph."""
+    """Return the bytes of a graph."""
     ops = np.array([CODES[node.op] for node in graph.nodes], np.uint8)
     args = np.array([a for node in graph.nodes for a in node.args], np.int32)
     values = [node.value for node in graph.nodes if node.op == "const"]
@@ -38,7 +38,7 @@ def encode(graph: Graph) -> bytes:
 
 
 class StoredGraph(Graph):
-    """A graph whose nodes are read from its bytes when first asked for."""
+    """A graph whose nodes are read from its bytes at the first access."""
 
     __slots__ = ("__dict__",)
 

@@ -1,7 +1,7 @@
-"""Traced scalars: numbers that remember how they were computed.
+"""Tracing: run a function on scalars that record their operations, which gives its graph.
 
-An algorithm that runs on arrays of traced scalars (`dtype=object`) leaves behind a graph with every
-constant folded in. A traced scalar has no value, so nothing may branch on it.
+The function runs once, on arrays of traced scalars (`dtype=object`); the graph has every constant
+folded in. A traced scalar has no value, so nothing may branch on it.
 """
 
 import math
@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.compiler.builder import Builder
-from kinetree.compiler.collection import no_collection
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.prune import prune
+from kinetree.compiler.graph import Graph, Port, no_collection, prune
 from kinetree.errors import GraphError
 
 NUMBERS = (float, int, np.floating, np.integer)
@@ -30,28 +28,28 @@ class TracedScalar:
         self.builder = builder
         self.node = node
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return reflected("add", self, other)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return binary("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return reflected("sub", self, other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return binary("mul", self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: object) -> Any:
         return reflected("mul", self, other)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return binary("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return reflected("div", self, other)
 
     def __neg__(self) -> "TracedScalar":
@@ -88,23 +86,23 @@ class TracedScalar:
 
     # a comparison is 1 where it is true and 0 elsewhere, for `where`; NaN compares as false
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return compared(reflected_difference(self, other))
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return compared(binary("sub", self, other))
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return either(self < other, reflected_difference(self, other))
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return either(self > other, binary("sub", self, other))
 
     def __abs__(self) -> NoReturn:
         refuse("has no abs()")
 
     def __float__(self) -> NoReturn:
-        refuse("is no float (it was written into an array of floats, or given to `math`)")
+        refuse("is not a float (it was written into an array of floats, or given to `math`)")
 
     def __hash__(self) -> int:
         return hash((id(self.builder), self.node))
@@ -114,7 +112,7 @@ class TracedScalar:
 
 
 def refuse(what: str) -> NoReturn:
-    """Say why a traced scalar cannot do it, and what to write instead."""
+    """Raise an error that says why a traced scalar cannot do it, and what to write instead."""
     raise GraphError(
         f"a traced scalar {what}: it stands for every value at once. Branch on the model, never on "
         "q; take sin, cos, sqrt, absolute, sign and where from kinetree.scalars; build arrays "
@@ -122,44 +120,44 @@ def refuse(what: str) -> NoReturn:
     )
 
 
-def binary(op: str, x: TracedScalar, other: Any) -> Any:
-    """`x op other`, or NotImplemented where `other` is no scalar of this trace."""
+def binary(op: str, x: TracedScalar, other: object) -> Any:
+    """Return `x op other`, or NotImplemented where `other` is not a number."""
     builder = x.builder
     if type(other) is TracedScalar:
         if other.builder is not builder:
-            refuse("met a traced scalar of another trace")
+            refuse("was combined with a traced scalar of another trace")
         return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
     if isinstance(other, NUMBERS):
         return TracedScalar(builder, builder.apply(op, (x.node, builder.constant(float(other)))))
     return NotImplemented
 
 
-def reflected(op: str, x: TracedScalar, other: Any) -> Any:
-    """`other op x` for a number on the left."""
+def reflected(op: str, x: TracedScalar, other: object) -> Any:
+    """Return `other op x` for a number on the left."""
     if isinstance(other, NUMBERS):
         builder = x.builder
         return TracedScalar(builder, builder.apply(op, (builder.constant(float(other)), x.node)))
     return NotImplemented
 
 
-def reflected_difference(x: TracedScalar, other: Any) -> Any:
-    """`other - x` for a number or a traced scalar."""
+def reflected_difference(x: TracedScalar, other: object) -> Any:
+    """Return `other - x` for a number or a traced scalar."""
     found = binary("sub", x, other)
     return found if found is NotImplemented else operand_of(x, other) - x
 
 
 def operand_of(x: TracedScalar, other: Any) -> TracedScalar:
-    """A number or a traced scalar as a traced scalar of the trace of x."""
+    """Return a number or a traced scalar as a traced scalar of the trace of x."""
     return TracedScalar(x.builder, operand(x.builder, other))
 
 
-def compared(difference: Any) -> Any:
-    """1 where the difference is above 0, 0 elsewhere."""
+def compared(difference: TracedScalar) -> Any:
+    """Return 1 where the difference is above 0, 0 elsewhere."""
     return difference if difference is NotImplemented else where(difference, 1, 0)
 
 
-def either(strict: Any, difference: Any) -> Any:
-    """1 where a strict comparison is true or the difference is 0; 0 where it is NaN."""
+def either(strict: TracedScalar, difference: TracedScalar) -> Any:
+    """Return 1 where a strict comparison is true or the difference is 0; 0 where it is NaN."""
     if strict is NotImplemented:
         return strict
     equal = 1 - sign(difference) * sign(difference)  # NaN where the difference is
@@ -167,12 +165,12 @@ def either(strict: Any, difference: Any) -> Any:
 
 
 def unary(op: str, x: TracedScalar) -> TracedScalar:
-    """`op` of a traced scalar."""
+    """Return `op` of a traced scalar."""
     return TracedScalar(x.builder, x.builder.apply(op, (x.node,)))
 
 
-def power(x: TracedScalar, exponent: Any) -> TracedScalar:
-    """Small whole power of x, by repeated squaring."""
+def power(x: TracedScalar, exponent: object) -> TracedScalar:
+    """Return a small whole power of x, by repeated squaring."""
     if not isinstance(exponent, NUMBERS) or exponent not in POWERS:
         raise GraphError(
             f"a traced scalar was raised to the power {exponent!r}; whole numbers from {POWERS[0]} "
@@ -206,25 +204,25 @@ def sqrt(x: TracedScalar) -> TracedScalar:
 
 
 def sign(x: TracedScalar) -> TracedScalar:
-    """Sign of x: -1, 0 or 1; NaN stays NaN."""
+    """Return -1, 0 or 1; NaN stays NaN."""
     return unary("sign", x)
 
 
-def where(test: Any, positive: Any, other: Any) -> Any:
-    """`positive` where test > 0, `other` elsewhere and where the test is NaN."""
+def where(test: object, positive: object, other: object) -> TracedScalar:
+    """Return `positive` where test > 0, `other` elsewhere and where the test is NaN."""
     traced = next(x for x in (test, positive, other) if isinstance(x, TracedScalar))
     nodes = [operand(traced.builder, x) for x in (test, positive, other)]
     return TracedScalar(traced.builder, traced.builder.apply("select", tuple(nodes)))
 
 
-def operand(builder: Builder, x: Any) -> int:
-    """Node of a traced scalar of this trace, or of a number."""
+def operand(builder: Builder, x: object) -> int:
+    """Return the node of a traced scalar of this trace, or of a number."""
     if isinstance(x, TracedScalar):
         if x.builder is not builder:
-            refuse("met a traced scalar of another trace")
+            refuse("was combined with a traced scalar of another trace")
         return x.node
     if not isinstance(x, NUMBERS):
-        raise GraphError(f"a traced choice met a {type(x).__name__}; numbers are expected.")
+        raise GraphError(f"a traced choice was given a {type(x).__name__}; expected numbers.")
     return builder.constant(float(x))
 
 
@@ -234,7 +232,7 @@ def trace(
     inputs: Sequence[Port],
     outputs: Sequence[tuple[str, tuple[str, ...]]] | None = None,
 ) -> Graph:
-    """The graph of a function of arrays: what it computes, as straight-line code.
+    """Return the graph of a function of arrays: its computation as straight-line code.
 
     Args:
         function: called once with an array of traced scalars for each input, shape `Port.shape`
@@ -267,7 +265,7 @@ def trace(
 
 
 def traced_array(builder: Builder, k: int, port: Port) -> NDArray[np.object_] | TracedScalar:
-    """Input k as an array of traced scalars."""
+    """Return input k as an array of traced scalars."""
     elements = [TracedScalar(builder, builder.input(k, i)) for i in range(math.prod(port.shape))]
     if port.shape == ():
         return elements[0]
@@ -276,8 +274,8 @@ def traced_array(builder: Builder, k: int, port: Port) -> NDArray[np.object_] | 
     return array.reshape(port.shape)
 
 
-def read(builder: Builder, x: Any, port: Port, element: int) -> int:
-    """Node of one element of an output; a plain number becomes a constant."""
+def read(builder: Builder, x: object, port: Port, element: int) -> int:
+    """Return the node of one element of an output; a plain number becomes a constant."""
     if isinstance(x, TracedScalar) and x.builder is builder:
         return x.node
     if isinstance(x, NUMBERS):

@@ -1,4 +1,4 @@
-"""What a legal graph is, checked before the first pass and after each."""
+"""Checks of graphs, run before the first optimisation pass and after each."""
 
 import math
 from typing import NoReturn
@@ -28,9 +28,9 @@ def verify(graph: Graph, after: str = "") -> None:
 
 
 def node_problem(graph: Graph, i: int, node: Node) -> str | None:
-    """What is wrong with a node, or None."""
+    """Describe the mistake in a node, None where there is none."""
     if node.op not in OPERATIONS:
-        return f"is no known operation; known are {', '.join(OPERATIONS)}"
+        return f"is not an operation; known are {', '.join(OPERATIONS)}"
     arity = OPERATIONS[node.op][0]
     if len(node.args) != arity:
         return f"has {len(node.args)} arguments, {arity} expected"
@@ -49,7 +49,7 @@ def node_problem(graph: Graph, i: int, node: Node) -> str | None:
 
 
 def input_problem(graph: Graph, node: Node) -> str | None:
-    """What is wrong with an input node, or None."""
+    """Describe the mistake in an input node, None where there is none."""
     value = node.value
     if not (isinstance(value, tuple) and len(value) == 2 and all(type(v) is int for v in value)):
         return f"has the value {value!r}; (input, element) is expected"
@@ -63,7 +63,7 @@ def input_problem(graph: Graph, node: Node) -> str | None:
 
 
 def verify_ports(graph: Graph, where: str) -> None:
-    """Names are unique, shapes are whole numbers, a dimension letter means one length."""
+    """Check that names are unique, shapes whole numbers, and each letter means one length."""
     names: set[str] = set()
     lengths: dict[str, tuple[int, str]] = {}
     for port in (*graph.inputs, *graph.outputs):
@@ -74,7 +74,7 @@ def verify_ports(graph: Graph, where: str) -> None:
 
 
 def verify_dims(port: Port, lengths: dict[str, tuple[int, str]], where: str) -> None:
-    """The shape of one port, and its letters against those of the ports before it."""
+    """Check the shape of a port, and its letters against those of the ports before it."""
     if any(type(length) is not int or length < 0 for length in port.shape):
         fail(f"port {port.name!r}{where} has shape {port.shape}; lengths are whole numbers >= 0")
     if port.dims and len(port.dims) != len(port.shape):
@@ -92,7 +92,7 @@ def verify_dims(port: Port, lengths: dict[str, tuple[int, str]], where: str) -> 
 
 
 def verify_results(graph: Graph, where: str) -> None:
-    """Every output has a node for each of its elements."""
+    """Check that every output has a node for each of its elements."""
     if len(graph.results) != len(graph.outputs):
         fail(f"{len(graph.results)} results{where} for {len(graph.outputs)} outputs; one for each")
     for port, result in zip(graph.outputs, graph.results, strict=True):

@@ -14,9 +14,9 @@ from kinetree.backends.cuda import CudaKernel
 from kinetree.backends.dispatch import Dispatch
 from kinetree.backends.kernel import Kernel
 from kinetree.base.extras import need
+from kinetree.compiler.derivatives import jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.products import jvp, vjp
 from kinetree.compiler.store import StoredGraph, encode
 from kinetree.kernels.stored import kept_graph
 

@@ -9,12 +9,11 @@ from kinetree import scalars
 from kinetree.backends.cuda.constants import literal
 from kinetree.backends.cuda.emit import emit
 from kinetree.backends.cuda.layout import in_place, padded, plan
-from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.schedule import live_values
+from kinetree.compiler.schedule import live_values, short_lived
 from kinetree.compiler.trace import trace
 from kinetree.errors import GraphError, InputError
 from kinetree.kernels.compile import trace_quantity

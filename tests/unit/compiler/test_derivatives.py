@@ -9,12 +9,18 @@ from random_programs import ARITHMETIC, INPUTS, programs, run
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.derivatives import (
+    PARTIALS,
+    gradient,
+    hessian,
+    hessian_vector,
+    jacobian,
+    jvp,
+    vjp,
+)
 from kinetree.compiler.graph import OPERATIONS, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.partials import PARTIALS
-from kinetree.compiler.products import gradient, hessian, hessian_vector, jvp, vjp
 from kinetree.compiler.trace import trace
 from kinetree.errors import GraphError, InputError, KinetreeError, NameLookupError
 

@@ -9,11 +9,8 @@ from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
 from kinetree import scalars
 from kinetree.compiler.factor import factor
-from kinetree.compiler.fuse import fuse
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.prune import prune, share
-from kinetree.compiler.signs import resolve_signs
-from kinetree.compiler.text import text
+from kinetree.compiler.graph import Graph, Node, Port, prune, share, text
+from kinetree.compiler.optimise import fuse, resolve_signs
 from kinetree.compiler.trace import trace
 
 V = Port("v", (5,), ("n",))

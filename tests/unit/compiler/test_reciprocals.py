@@ -5,8 +5,7 @@ import pytest
 
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.interpret import interpret
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.reciprocals import MANY, reciprocals
+from kinetree.compiler.optimise import MANY, optimise, reciprocals
 from kinetree.compiler.trace import trace
 
 

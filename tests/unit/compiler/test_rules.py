@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from kinetree import scalars
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import OPERATIONS
-from kinetree.compiler.match import candidates
-from kinetree.compiler.pattern import Term, orders, term
-from kinetree.compiler.rules import RULES, c, x, y
+from kinetree.compiler.rules import RULES, Term, c, candidates, orders, term, x, y
 
 MEANING = {
     "add": operator.add,

@@ -6,11 +6,9 @@ import numpy as np
 from hypothesis import given
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
-from kinetree.compiler.graph import Port
+from kinetree.compiler.graph import Port, prune, text
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.prune import prune
 from kinetree.compiler.schedule import live_values, schedule
-from kinetree.compiler.text import text
 from kinetree.compiler.trace import trace
 
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from random_programs import FUNCTIONS, INPUTS, programs, run
 
 from kinetree import scalars
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.text import text
+from kinetree.compiler.graph import Graph, Node, Port, text
 from kinetree.compiler.trace import trace
 from kinetree.errors import GraphError
 

@@ -39,7 +39,7 @@ def test_a_legal_graph_passes():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (with_node(3, Node("pow", (0, 2))), r"node 3 \(pow\) is no known operation"),
+        (with_node(3, Node("pow", (0, 2))), r"node 3 \(pow\) is not an operation"),
         (with_node(3, Node("mul", (0,))), r"node 3 \(mul\) has 1 arguments, 2 expected"),
         (with_node(3, Node("mul", (0, 4))), r"node 3 \(mul\) has node 4 as argument 1"),
         (with_node(3, Node("mul", (3, 0))), r"node 3 \(mul\) has node 3 as argument 0"),

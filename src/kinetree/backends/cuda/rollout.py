@@ -8,8 +8,8 @@ import numpy as np
 from kinetree.backends.cuda.emit import ITEMSIZE
 from kinetree.backends.cuda.frame import make_frame
 from kinetree.backends.cuda.launch import Launch, Loaded, load
-from kinetree.backends.cuda.order import short_lived
 from kinetree.backends.cuda.stepping import NAME, emit_rollout
+from kinetree.compiler.schedule import short_lived
 from kinetree.compiler.stepping import Run, Stepping
 
 

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from kinetree.compiler.collection import no_collection
+from kinetree.compiler.graph import no_collection
 
 
 def test_the_collector_rests_and_goes_on() -> None:
