@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms as kt
-from kinetree.algorithms.derivatives.forward_dynamics import lean_forward_derivatives
+from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_derivatives
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.algorithms.derivatives.tree import lean_tree
-from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
-from kinetree.algorithms.lean.model import lean_model
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.compiler.derivatives import jacobian, jvp
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
@@ -91,7 +90,9 @@ def test_the_recursion_is_the_differentiated_graph(seed):
     model, x = robot_and_state(seed)
     by_q, by_dq = kt.inverse_dynamics_derivatives(model, *x.motion)
     lean = lean_model(model)
-    graph = trace(partial(lean_inverse.inverse_dynamics, lean), ports(model))
+    graph = trace(
+        lambda q, dq, ddq: tree_inverse_dynamics(lean_tree(lean, q), dq, ddq), ports(model)
+    )
     if seed in WHOLE:
         chart = {"q": partial(kt.tangent_map, model)}
         found = interpret(jacobian(graph, ["q", "dq"], along=chart), *x.motion)
@@ -113,7 +114,7 @@ def test_lean_frames_give_the_derivatives_of_the_textbook(seed):
         found, kt.inverse_dynamics_derivatives(model, *x.motion, x.F_ext), strict=True
     ):
         assert agree(one, other)
-    found = lean_forward_derivatives(lean, *x.motion, x.F_ext)
+    found = tree_forward_derivatives(lean_tree(lean, x.q, x.F_ext), x.dq, x.ddq)
     slack = conditioned(model, x.q)
     expected = kt.forward_dynamics_derivatives(model, *x.motion, x.F_ext)
     for one, other in zip(found, expected, strict=True):

@@ -8,10 +8,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.derivatives.task_space import book_terms, task_slopes
-from kinetree.spatial.factor import factor, solve
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.derivatives.task_space import task_slopes, tree_terms
 from kinetree.model.inputs import zeros
 from kinetree.model.samples import random_model
+from kinetree.spatial.factor import factor, solve
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import random_state, size
 
@@ -48,7 +49,7 @@ def test_formulas_are_differences_in_fifty_digits(seed, expressed, fifty_digits)
     model, state = sample(seed)
     exact = precise(model)
     at = precise_state(exact, state)
-    terms = book_terms(model, state.q, state.dq)
+    terms = tree_terms(book_tree(model, state.q), state.dq)
     found = task_slopes(model, terms, state.q, state.dq, None, expressed, LINEAR)
     dJ, dL, deta_dq, deta_dv = found
     u, v = np.random.default_rng(seed).normal(size=(2, model.n))

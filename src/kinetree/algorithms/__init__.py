@@ -31,8 +31,7 @@ from kinetree.algorithms.energy import (
     total_mass,
 )
 from kinetree.algorithms.forward_dynamics import forward_dynamics
-from kinetree.algorithms.gravity_forces import bias_forces, gravity_forces
-from kinetree.algorithms.inverse_dynamics import inverse_dynamics
+from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.parameters import (
     Parameter,

@@ -270,9 +270,7 @@ def _checked(
     rng = np.random.default_rng((seed, 1))
     W = _observations(model, columns, units, rng, 4)
     scale = parameter_units(model, units)[columns]
-    missed = np.linalg.norm(W - W[:, list(kept)] @ (K / scale[list(kept)][:, None] * scale), axis=0)
-    length = np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
-    share = missed / length
+    share = missed_shares(W, kept, K / scale[list(kept)][:, None] * scale)
     if share.max(initial=0) > WRONG:
         worst = int(share.argmax())
         raise ModelError(
@@ -282,6 +280,12 @@ def _checked(
             "reason: leave some of the groups out, or the parts that are too small to matter."
         )
     return BaseParameters(found, tuple(columns), kept, K, float(share.max(initial=0)))
+
+
+def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:
+    """Share of each column of W, (rows, p), that W[:, kept] K misses, (p,)."""
+    missed = np.linalg.norm(W - W[:, list(kept)] @ K, axis=0)
+    return missed / np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
 
 
 def _drop_order(model: Model, columns: list[int]) -> list[int]:

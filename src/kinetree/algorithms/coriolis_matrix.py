@@ -1,87 +1,147 @@
-"""C(q, dq) with dM/dt - 2 C skew-symmetric, dM/dt itself, and the Christoffel symbols."""
+"""C(q, dq) by composite bodies, from the motion of mass points, and what follows from it.
 
-from typing import Any
+With j_a the velocity of a mass point for unit rate of joint a, M_ab = sum of m j_a . j_b and
+C_ab = sum of m j_a . dj_b/dt: space is flat, so these are Christoffel's. For points r of the bodies
+beyond joint b, moving at dr relative to the joint's origin, which turns with omega,
+
+    j_b  = w x r + l,     dj_b = (omega x w) x r + omega x l + w x dr
+
+so that all sums follow from m, h, Sigma, dh = sum of m dr and K = sum of m r dr^T, which are
+carried inward together with the composite bodies.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import armature, armature_coriolis, turns_armature
-from kinetree.formulations.kinematics import link_jacobian_rates
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.drives import Matrix, add_drives_to_coriolis_matrix
+from kinetree.algorithms.tree import Step, Tree
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import columns, rates
-from kinetree.spatial import ad, skew
-from kinetree.spatial.twist import block
+from kinetree.model.inputs import rates
+from kinetree.spatial import cross, skew
+from kinetree.spatial.moments import Moments
 
 
-def coriolis_matrix(model: Model, q: Any, dq: Any) -> Array:
+def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
 
-    C = sum over links of J^T (G dJ + B J), with B from `body_coriolis`, for each rotor the terms of
-    `_rotor_coriolis`, and for armature of free and planar joints those of `armature_coriolis`.
+    Args:
+        model: the robot.
+        q, dq: the state, (nq,), (n,).
     """
-    J, dJ = link_jacobian_rates(model, q, dq)
-    dq = rates(model, dq, "dq")
-    C = np.zeros((model.n, model.n), int)
-    for i in model.links:
-        G = model.G[i]
-        C = C + J[i].T @ (G @ dJ[i] + body_coriolis(G, J[i] @ dq) @ J[i])
-    for rotor in model.rotors:
-        if rotor.link != WORLD:
-            C = C + _rotor_coriolis(model, rotor, J[rotor.link], dJ[rotor.link], dq)
-    for i, joint in enumerate(model.joints):
-        if turns_armature(joint):
-            pick = columns(model, i)
-            C = C + pick.T @ armature_coriolis(joint, pick @ dq) @ pick * armature(model, i)
-    return C
+    return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
 
 
-def body_coriolis(G: Array, V: Array) -> Array:
-    """B with B V = -ad(V)^T G V, skew-symmetric, (6, 6): (G ad(V) - ad(V)^T G + bar(G V)) / 2.
-
-    bar(P) is the matrix of V -> -ad(V)^T P. This choice, and no other, gives Christoffel's C.
-    """
-    X, P = ad(V), G @ V
-    bar = block(-skew(P[:3]), -skew(P[3:]), -skew(P[3:]), 0)
-    return (G @ X - X.T @ G + bar) / 2
-
-
-def _rotor_coriolis(model: Model, rotor: Any, J: Array, dJ: Array, dq: Array) -> Array:
-    """Christoffel's C of M = w (e b^T + b e^T), b = J_omega^T s, on the carrier's Jacobian."""
-    e = np.eye(model.n, dtype=int)[rotor.dof]
-    s, w = rotor.s, rotor.inertia * rotor.ratio
-    J_omega, db = J[:3], s @ dJ[:3]
-    turned = J_omega.T @ skew(s) @ J_omega
-    y = -(turned @ dq)  # J^T (omega x s)
-    gyroscopic = (np.outer(y, e) - np.outer(e, y) - turned * dq[rotor.dof]) / 2
-    return (np.outer(e, db) + gyroscopic) * w
-
-
-def coriolis_forces(model: Model, q: Any, dq: Any) -> Array:
+def coriolis_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
     return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
-def mass_matrix_rate(model: Model, q: Any, dq: Any) -> Array:
-    """dM/dt along dq in closed form, (n, n): the sum of dJ^T G J + J^T G dJ, and the rotors'."""
-    J, dJ = link_jacobian_rates(model, q, dq)
-    rate = np.zeros((model.n, model.n), int)
-    for i in model.links:
-        half = J[i].T @ model.G[i] @ dJ[i]
-        rate = rate + half + half.T
-    for rotor in model.rotors:
-        if rotor.link != WORLD:
-            e = np.eye(model.n, dtype=int)[rotor.dof]
-            db = rotor.s @ dJ[rotor.link][:3]
-            rate = rate + (np.outer(e, db) + np.outer(db, e)) * (rotor.inertia * rotor.ratio)
-    return rate
+def mass_matrix_rate(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+    """dM/dt along dq, (n, n): C + C^T."""
+    C = coriolis_matrix(model, q, dq)
+    return C + C.T
 
 
-def christoffel_symbols(model: Model, q: Any) -> Array:
+def christoffel_symbols(model: Model, q: ArrayLike) -> Array:
     """Gamma(q), (n, n, n), with C_ij = sum over k of Gamma_ijk dq_k, symmetric in j and k.
 
-    C is linear in dq, so unit rates give the symbols one by one. (With spherical and free joints,
-    whose rates are no derivatives of coordinates, they are not symmetric.)
+    C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
+    joints are not derivatives of coordinates; with them the symbols are not symmetric.)
     """
-    unit = np.eye(model.n, dtype=int)
-    slices = [coriolis_matrix(model, q, unit[k]) for k in range(model.n)]
+    unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
+    slices = [tree_coriolis_matrix(tree, e) for e in unit]
     return np.array(slices).reshape(model.n, model.n, model.n).transpose(1, 2, 0)
+
+
+def tree_coriolis_matrix(tree: Tree, dq: Array) -> Array:
+    """C(q, dq), (n, n), with armature and rotors."""
+    n = tree.model.n
+    omega, u = link_velocities(tree, dq)
+    bodies = [link.body for link in tree.links]
+    spreads = [rigid(bodies[i], omega[i]) for i in range(len(bodies))]
+    C: Matrix = [[0] * n for _ in range(n)]
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        for k in range(len(link.dofs)):
+            _add_joint(tree, omega, u, C, i, k, bodies[i], spreads[i])
+        p = link.parent
+        if p != WORLD:
+            spreads[p] = spreads[p] + spreads[i].inward(bodies[i], link.to, u[i])
+            bodies[p] = bodies[p] + link.to.body_inward(bodies[i])
+    add_drives_to_coriolis_matrix(tree, omega, dq, C)
+    return np.array(C).reshape(n, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Motion of the mass points of a composite body relative to its origin: dh (3,), K (3, 3)."""
+
+    dh: Array
+    K: Array
+
+    def __add__(self, other: "Spread") -> "Spread":
+        return Spread(self.dh + other.dh, self.K + other.K)
+
+    def inward(self, body: Moments, to: Step, u: Array) -> "Spread":
+        """The same points seen from the parent's origin, from which theirs moves at u."""
+        K = to.matrix_inward(self.K)
+        h, dh = to.inward(body.h), to.inward(self.dh) + u * body.m
+        return Spread(dh, K + np.outer(h, u) + np.outer(to.p, dh))
+
+    def moment(self, w: Array, l: Array) -> Array:
+        """Sum of m dr x j for the velocities j = w x r + l, (3,)."""
+        return w * self.trace - self.K @ w + cross(self.dh, l)
+
+    @property
+    def trace(self) -> Array:
+        """Trace of K: the sum of m r . dr."""
+        return self.K[0, 0] + self.K[1, 1] + self.K[2, 2]
+
+
+def rigid(x: Moments, omega: Array) -> Spread:
+    """Points of one rigid body: dr = omega x r."""
+    return Spread(cross(omega, x.h), x.Sigma @ skew(omega).T)
+
+
+def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], list[Array]]:
+    """Angular velocity of every link, and velocity u of its origin from its parent's, in {p}."""
+    omega, u = {WORLD: tree.base.omega}, []
+    for i, (link, own) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
+        twist = link.A @ own
+        omega_p = omega[link.parent]
+        omega[i] = link.to.outward(omega_p) + twist[:3]
+        u.append(cross(omega_p, link.to.p) + link.to.inward(twist[3:]))
+    return omega, u
+
+
+def _add_joint(
+    tree: Tree,
+    omega: dict[int, Array],
+    u: list[Array],
+    C: Matrix,
+    i: int,
+    k: int,
+    body: Moments,
+    spread: Spread,
+) -> None:
+    """Add the entries of unit rate k of joint i with its own joint and with all ancestors'."""
+    A, column = tree.links[i].A, tree.links[i].dofs[k]
+    w, l = A[:3, k], A[3:, k]
+    f, n = body.momentum(w, l)
+    df, dn = body.momentum(cross(omega[i], w), cross(omega[i], l))
+    df, dn = df + cross(w, spread.dh), dn + w * spread.trace - spread.K.T @ w
+    Q = spread.moment(w, l)
+    for j in tree.path_inward(i):
+        link = tree.links[j]
+        for a, row in enumerate(link.dofs):
+            w_j, l_j = link.A[:3, a], link.A[3:, a]
+            C[row][column] = C[row][column] + w_j @ dn + l_j @ df
+            if j != i:
+                turned = cross(omega[j], w_j) @ n + cross(omega[j], l_j) @ f
+                C[column][row] = C[column][row] + turned + w_j @ Q
+        f, n = link.to.pair_inward(f, n)
+        df, dn = link.to.pair_inward(df, dn)
+        Q = link.to.inward(Q) + cross(u[j], f)

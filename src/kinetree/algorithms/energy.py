@@ -4,31 +4,29 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.drives import rotor_spins
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.tree import Tree, weightless
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import ModelError
-from kinetree.formulations.drives import armature
-from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
+from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import per_link, rates
-from kinetree.spatial import Ad, inverse, translation
+from kinetree.model.inputs import rates, zeros
+from kinetree.spatial import cross
 
 
-def kinetic_energy(model: Model, q: Any, dq: Any) -> Any:
-    """Sum of V_i^T G_i V_i / 2, with what armature and rotors add, J."""
-    dq = rates(model, dq, "dq")
-    V = [J @ dq for J in link_jacobians(model, q)]
-    own = per_link(model, dq)
-    twice = sum(
-        V[i] @ model.G[i] @ V[i] + own[i] @ own[i] * armature(model, i) for i in model.links
-    )
-    for rotor in model.rotors:
-        spin = rotor.ratio * dq[rotor.dof]
-        carried = 0 if rotor.link == WORLD else rotor.s @ V[rotor.link][:3]
-        twice = twice + rotor.inertia * spin * (spin + 2 * carried)
-    return twice / 2
+def kinetic_energy(model: Model, q: ArrayLike, dq: ArrayLike) -> Any:
+    """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
+    return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
 
 
-def potential_energy(model: Model, q: Any) -> Any:
+def tree_kinetic_energy(tree: Tree, dq: Array) -> Any:
+    """dq . (M dq) / 2, where M dq is the inverse dynamics of ddq = dq at rest without gravity."""
+    return dq @ tree_inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
+
+
+def potential_energy(model: Model, q: ArrayLike) -> Any:
     """- sum of m g . x over all links and the base, zero at the origin of {s}, J."""
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
@@ -42,7 +40,7 @@ def total_mass(model: Model) -> Any:
     return model.base[0] + sum(model.m)
 
 
-def center_of_mass(model: Model, q: Any) -> Array:
+def center_of_mass(model: Model, q: ArrayLike) -> Array:
     """Centre of mass of all links and the base, in {s}, (3,), m."""
     mass = total_mass(model)
     if isinstance(mass, int | float) and mass == 0:
@@ -54,23 +52,39 @@ def center_of_mass(model: Model, q: Any) -> Array:
     return h / mass
 
 
-def momentum(model: Model, q: Any, dq: Any) -> Array:
+def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """Angular momentum about the origin of {s} and linear momentum, in {s}, (6,).
 
-    The spin of rotors on moving links and on the base is included, armature is not (it is no body).
+    The spin of rotors on moving links and on the base is included; armature is not, because it is
+    not a body.
     """
-    dq = rates(model, dq, "dq")
-    T_si, J = forward_kinematics(model, q), link_jacobians(model, q)
-    total = np.zeros(6, int)
-    for i in model.links:
-        total = total + Ad(inverse(T_si[i])).T @ (model.G[i] @ (J[i] @ dq))
-    for rotor in model.rotors:
-        s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
-        spin = s * (rotor.inertia * rotor.ratio * dq[rotor.dof])
-        total = total + np.concatenate([spin, np.zeros(3, int)])
-    return total
+    return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
 
 
-def centroidal_momentum(model: Model, q: Any, dq: Any) -> Array:
+def centroidal_momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """The same momentum about the centre of mass, axes of {s}, (6,)."""
-    return Ad(translation(center_of_mass(model, q))).T @ momentum(model, q, dq)
+    return about(center_of_mass(model, q), momentum(model, q, dq))
+
+
+def about(point: Array, total: Array) -> Array:
+    """Momentum about a point instead of the origin, both in {s}."""
+    return np.concatenate([total[:3] - cross(point, total[3:]), total[3:]])
+
+
+def tree_momentum(tree: Tree, dq: Array) -> Array:
+    """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
+    omega, v = {WORLD: zeros(3)}, {WORLD: zeros(3)}
+    for i, (link, own) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
+        p, to, twist = link.parent, link.to, link.A @ own
+        omega[i] = to.outward(omega[p]) + twist[:3]
+        v[i] = to.outward(v[p] + cross(omega[p], to.p)) + twist[3:]
+    f = {i: zeros(3) for i in omega}
+    n = {i: zeros(3) for i in omega}
+    for k, spin in rotor_spins(tree, dq):
+        n[k] = n[k] + spin
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        own_f, own_n = link.body.momentum(omega[i], v[i])
+        carried_f, carried_n = link.to.pair_inward(f[i] + own_f, n[i] + own_n)
+        f[link.parent], n[link.parent] = f[link.parent] + carried_f, n[link.parent] + carried_n
+    return np.concatenate([n[WORLD], f[WORLD]])

@@ -1,10 +1,10 @@
 """Forward dynamics: M by composite bodies, factored without fill, and solved for ddq."""
 
-from typing import Any
-
-from kinetree.algorithms.inverse_dynamics import inverse_dynamics
-from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
@@ -12,7 +12,13 @@ from kinetree.spatial.factor import solve
 
 
 def forward_dynamics(
-    model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None, *, F_tip: TipWrench = None
+    model: Model,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
 ) -> Array:
     """ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
 
@@ -26,6 +32,11 @@ def forward_dynamics(
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """
-    tau = rates(model, tau, "tau")
-    h = inverse_dynamics(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip)
-    return solve(factor_mass_matrix(model, mass_matrix(model, q)), tau - h)
+    tree = book_tree(model, q, F_ext, F_tip)
+    return tree_forward_dynamics(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
+
+
+def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
+    """ddq, (n,); sines, cosines and steps of the tree are shared by M and h."""
+    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), tau - h)

@@ -1,24 +1,48 @@
-"""Inverse dynamics: joint forces from a motion, in any of four formulations."""
+"""Inverse dynamics: joint forces from a motion, by one recursion over a Tree.
 
+With B = [alpha] + [omega][omega], every point x fixed in a link accelerates by a + B x, where a is
+the acceleration of the frame's origin. Hence the link needs, from its mass moments,
+
+    f = m a + B h
+    n = h x a + axial(B Sigma - Sigma B^T)
+
+The same recursion gives M ddq_r + C dq_r + g for reference rates dq_r that differ from dq: a point
+x then moves along the reference with v_r + omega_r x x, and this velocity changes by a + B x with
+B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kinetree.base.arrays import Array
+import numpy as np
+
+from kinetree.algorithms.book import book_tree, moving_base
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.formulations.drives import (
+    friction_forces,
+    frictionless,
+    rotor_forces,
+    rotor_moments,
+)
 from kinetree.formulations.newton_euler import newton_euler
-from kinetree.model import Model
-from kinetree.model.inputs import TipWrench, Wrenches
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.spatial import cross
+from kinetree.spatial.moments import Moments
 
 
 def inverse_dynamics(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
-    formulation: str = "screw",
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
+    formulation: str | None = None,
 ) -> Array:
     """Joint forces of a motion: tau = M ddq + c + g + friction - J^T F_ext.
 
@@ -30,13 +54,167 @@ def inverse_dynamics(
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base, dV_base: twist of the base frame in its own axes and its derivative, (6,).
-        formulation: "screw", "closed", "link" or "space"; all give the same to rounding.
+        formulation: None for the recursion that kernels are traced from; "screw", "closed", "link"
+            or "space" for a form of the book. All give the same to rounding.
 
     Returns:
         tau: shape (n,), N m or N, with armature, rotors and friction.
     """
-    record = newton_euler(
-        model, q, dq, ddq, F_ext,
-        F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,
-    )  # fmt: skip
-    return record.tau
+    if formulation is not None:
+        record = newton_euler(
+            model, q, dq, ddq, F_ext,
+            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,
+        )  # fmt: skip
+        return record.tau
+    tree = replace(book_tree(model, q, F_ext, F_tip), base=moving_base(model, V_base, dV_base))
+    return tree_inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
+
+
+def bias_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+    """h(q, dq), (n,): joint forces of a motion without acceleration: c + g and friction."""
+    return inverse_dynamics(model, q, dq, zeros(model.n))
+
+
+def gravity_forces(model: Model, q: ArrayLike) -> Array:
+    """Joint forces that hold the robot still: g(q) in M ddq + c + g = tau, (n,).
+
+    The base accelerates against gravity (equivalence principle). Equals the gradient of the
+    potential energy.
+    """
+    rest = zeros(model.n)
+    return inverse_dynamics(frictionless(model), q, rest, rest)
+
+
+def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
+    """tau of a motion, (n,), with friction, armature, rotors and loads."""
+    motions = link_motions(tree, dq, ddq)
+    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
+    alpha = {i: motion.alpha for i, motion in motions.items()}
+    drives = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
+    return tau + drives + friction_forces(tree.model, dq)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMotion:
+    """Motion of link i in {i}; of the reference where one is given.
+
+    omega_p, alpha_p, a_p: the parent's angular velocity, angular acceleration, and the acceleration
+    of the parent's point under the origin of {i}: the motion that a joint at rest would give. w, l:
+    the joint's own rates, angular and linear. omega, alpha, a: those of the link. B: every point x
+    of the link accelerates by a + B x.
+    """
+
+    omega_p: Array
+    alpha_p: Array
+    a_p: Array
+    w: Array
+    l: Array
+    omega: Array
+    omega_r: Array  # of the reference; omega itself where none is given
+    alpha: Array
+    a: Array
+    B: Array
+
+
+def link_motions(
+    tree: Tree, dq: Array, ddq: Array, dq_r: Array | None = None
+) -> dict[int, LinkMotion]:
+    """Motion of every link, WORLD included, parents before children.
+
+    dq_r: rates of a reference, whose change is ddq; dq itself where None.
+    """
+    base, still = tree.base, zeros(3)
+    B = acceleration_matrix(base.omega, base.alpha, base.omega)
+    found = {
+        WORLD: LinkMotion(
+            base.omega, base.alpha, base.a, still, still, base.omega, base.omega, base.alpha,
+            base.a, B,
+        )
+    }  # fmt: skip
+    own = zip(*(tree.per_link(x) for x in (dq, dq if dq_r is None else dq_r, ddq)), strict=True)
+    for i, (link, (rate, rate_r, change)) in enumerate(zip(tree.links, own, strict=True)):
+        p, to, A = found[link.parent], link.to, link.A
+        (w, l), (w_r, l_r), (dw, dl) = (_halves(A @ x) for x in (rate, rate_r, change))
+        turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
+        omega, omega_r = turning + w, turning_r + w_r
+        # With dq_r = dq, cross(w, w_r) and `apart` are zero, and the tracer sees that they are:
+        # the order of these terms decides the last bits of every kernel.
+        alpha_p = to.outward(p.alpha)
+        alpha = alpha_p + dw + cross(turning, w_r) + cross(w, w_r)
+        a_p = to.outward(p.a + p.B @ to.p)
+        apart = cross(turning_r, l) - cross(turning, l_r)
+        a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
+        B = acceleration_matrix(omega, alpha, omega_r)
+        found[i] = LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
+    return found
+
+
+def joint_wrenches(
+    tree: Tree, motions: dict[int, LinkMotion], dq: Array, ddq: Array
+) -> list[tuple[Array, Array]]:
+    """Force f and moment n through every joint onto its link, in {i}, children before parents."""
+    omega = {i: motion.omega for i, motion in motions.items()}
+    spin = rotor_moments(tree.rotors, dq, ddq, omega)
+    count = len(tree.links)
+    f: list[Any] = [0] * count
+    n: list[Any] = [0] * count
+    for i in reversed(range(count)):
+        link, to, p = tree.links[i], tree.links[i].to, tree.links[i].parent
+        own_f, own_n = body_wrench(link.body, motions[i])
+        f[i], n[i] = f[i] + own_f, n[i] + own_n
+        if i in spin:
+            n[i] = n[i] + spin[i]
+        if link.load is not None:  # the world pushes the link, the joint must push back
+            moment, force = link.load.wrench()
+            f[i], n[i] = f[i] - force, n[i] - moment
+        if p != WORLD:
+            carried = to.inward(f[i])
+            f[p] = f[p] + carried
+            n[p] = n[p] + to.inward(n[i]) + cross(to.p, carried)
+    return list(zip(f, n, strict=True))
+
+
+def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
+    """[alpha] + [omega_r][omega], (3, 3)."""
+    (x, y, z), (u, v, w) = omega, omega_r
+    xu, yv, zw = x * u, y * v, z * w
+    return np.array(
+        [
+            [-(yv + zw), x * v - alpha[2], x * w + alpha[1]],
+            [y * u + alpha[2], -(xu + zw), y * w - alpha[0]],
+            [z * u - alpha[1], z * v + alpha[0], -(xu + yv)],
+        ]
+    )
+
+
+def body_wrench(x: Moments, motion: LinkMotion) -> tuple[Array, Array]:
+    """Force and moment about the origin that a body needs for its motion.
+
+    The axial vector is written out: differences of the diagonal of B are differences of squares.
+    """
+    S, h, a, B = x.Sigma, x.h, motion.a, motion.B
+    xx, yy, zz = motion.omega * motion.omega_r
+    turning = np.array(
+        [
+            B[2, 0] * S[0, 1]
+            - B[1, 0] * S[0, 2]
+            + B[2, 1] * S[1, 1]
+            - B[1, 2] * S[2, 2]
+            + (zz - yy) * S[1, 2],
+            B[0, 1] * S[1, 2]
+            - B[2, 1] * S[0, 1]
+            + B[0, 2] * S[2, 2]
+            - B[2, 0] * S[0, 0]
+            + (xx - zz) * S[0, 2],
+            B[1, 2] * S[0, 2]
+            - B[0, 2] * S[1, 2]
+            + B[1, 0] * S[0, 0]
+            - B[0, 1] * S[1, 1]
+            + (yy - xx) * S[0, 1],
+        ]
+    )
+    return a * x.m + B @ h, cross(h, a) + turning
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    return x[:3], x[3:]

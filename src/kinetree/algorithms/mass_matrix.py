@@ -1,62 +1,55 @@
-"""M(q) three ways: composite rigid bodies, the sum of J^T G J, n calls of inverse dynamics.
+"""M(q) by composite bodies.
 
-Armature and rotors belong to M. A rotor at joint i on link k, with b = J_k^T (s, 0), adds
-I_m r (e_i b^T + b e_i^T) + I_m r^2 e_i e_i^T.
+Everything beyond joint i moves with it as one body, whose mass moments are summed from the leaves
+inward. Its momentum for unit rate of the joint is carried inward and meets the axes of the
+ancestors. Entries of unrelated joints are exact zeros. `formulations` has M by Jacobians and by n
+calls of inverse dynamics, to check against.
 """
-
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import armature
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import coordinates, link_adjoints, zeros
 
 
-def mass_matrix(model: Model, q: Any) -> Array:
-    """M(q) by composite rigid bodies, (n, n), symmetric positive definite.
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """M(q), (n, n), symmetric positive definite, armature and rotors included.
 
-    Everything beyond joint i moves with it as one body; its momentum for unit rate is carried
-    inward and meets the axes of the ancestors. Entries of unrelated joints are exact zeros.
+    Args:
+        model: the robot.
+        q: joint positions, (nq,).
     """
-    Ad_ip = link_adjoints(model, coordinates(model, q))
-    G = list(model.G)
-    M: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
-    for i in reversed(model.links):
-        p = model.parent[i]
-        if p != WORLD:
-            G[p] = G[p] + Ad_ip[i].T @ G[i] @ Ad_ip[i]
-        F = G[i] @ model.A[i]
-        j = i
-        while j != WORLD:
-            _add_block(M, model, i, j, model.A[j].T @ F)
-            F, j = Ad_ip[j].T @ F, model.parent[j]
-    return np.array(add_drives(model, M, Ad_ip)).reshape(model.n, model.n)
+    M = tree_mass_matrix(book_tree(model, q))
+    return np.array(M.tolist()).reshape(model.n, model.n)
 
 
-def _add_block(M: list[list[Any]], model: Model, i: int, j: int, block: Array) -> None:
-    """Add the block of joints j, i (k_j x k_i) to M, and its mirror image when they differ."""
-    for a, row in enumerate(model.joints[j].dofs):
-        for b, column in enumerate(model.joints[i].dofs):
-            M[row][column] = M[row][column] + block[a][b]
-            if i != j:
-                M[column][row] = M[column][row] + block[a][b]
+def tree_mass_matrix(tree: Tree) -> Array:
+    """M(q), (n, n), as an array of objects, so that entries of unrelated joints stay integers 0."""
+    n = tree.model.n
+    M: Matrix = [[0] * n for _ in range(n)]
+    bodies = [link.body for link in tree.links]
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        if link.parent != WORLD:
+            bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
+        for k, column in enumerate(link.dofs):
+            momentum = bodies[i].momentum(link.A[:3, k], link.A[3:, k])
+            _add_column(tree, M, i, column, *momentum)
+    add_drives_to_mass_matrix(tree, M)
+    return np.array(M, dtype=object).reshape(n, n)
 
 
-def add_drives(model: Model, M: list[list[Any]], Ad_ip: list[Array]) -> list[list[Any]]:
-    """M with armature and rotors; b of a rotor is found by walking from its carrier inward."""
-    for i in model.links:
-        for d in model.joints[i].dofs:
-            M[d][d] = M[d][d] + armature(model, i)
-    for rotor in model.rotors:
-        e, k = rotor.dof, rotor.link
-        weight = rotor.inertia * rotor.ratio
-        M[e][e] = M[e][e] + weight * rotor.ratio
-        F = np.concatenate([rotor.s * weight, zeros(3)])
-        while k != WORLD:
-            for d, b in zip(model.joints[k].dofs, model.A[k].T @ F, strict=True):
-                M[e][d] = M[e][d] + b
-                M[d][e] = M[d][e] + b
-            F, k = Ad_ip[k].T @ F, model.parent[k]
-    return M
+def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) -> None:
+    """Add entries in `column` for joint i and its ancestors, from momentum (f, n) in frame i."""
+    for j in tree.path_inward(i):
+        link = tree.links[j]
+        for row, entry in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
+            if j == i and row > column:
+                continue  # the other half of the joint's own block follows from its own column
+            M[row][column] = M[row][column] + entry
+            if (j, row) != (i, column):
+                M[column][row] = M[column][row] + entry
+        f, n = link.to.pair_inward(f, n)

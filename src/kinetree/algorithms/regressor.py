@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean.inverse_dynamics import acceleration_matrix
+from kinetree.algorithms.inverse_dynamics import acceleration_matrix
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.formulations.drives import armature_turning
@@ -50,7 +50,7 @@ def regressor(model: Model, q: Any, dq: Any, ddq: Any) -> Array:
 
 def body_rows(J: Array, omega: Array, alpha: Array, a: Array) -> Array:
     """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian."""
-    B = acceleration_matrix(omega, alpha)
+    B = acceleration_matrix(omega, alpha, omega)
     rows = []
     for w, l in zip(J[:3].T, J[3:].T, strict=True):
         h = B.T @ l + cross(a, w)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.gravity_forces import bias_forces
+from kinetree.algorithms.inverse_dynamics import bias_forces
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, array, scalar
 from kinetree.base.tables import formulas, matrix

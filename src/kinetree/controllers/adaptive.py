@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean.coriolis_matrix import coriolis_matrix
-from kinetree.algorithms.lean.mass_matrix import mass_matrix
-from kinetree.algorithms.lean.model import LeanModel, Moments, lean_model
-from kinetree.algorithms.lean.reference_dynamics import numbers_of, reference_forces
+from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
+from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.reference_dynamics import numbers_of, reference_forces
+from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.controllers.dynamics import model_of
 from kinetree.controllers.reference import Following, gain, motion, position_error
@@ -24,6 +25,7 @@ from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces
 from kinetree.model import Model
 from kinetree.simulate.core.controller import Given
+from kinetree.spatial.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +60,9 @@ class Adaptive(Following):
         lam, kd = gain(self.lam, model.n, "lam"), gain(self.kd, model.n, "kd")
         dq_r = dq_d + lam @ position_error(model, q, q_d)
         ddq_r, s = ddq_d + lam @ (dq_d - dq), dq - dq_r
-        lean = bare(model)
-        tau, share = reference_forces(lean, q, dq, dq_r, ddq_r, z.reshape(links, 10), s)
-        known = drives(lean, q, dq, dq_r, ddq_r) + friction_forces(model, dq)
+        tree = lean_tree(bare(model), q)
+        tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, 10), s)
+        known = drives(tree, dq, dq_r, ddq_r) + friction_forces(model, dq)
         dz = -(share * self._gamma(links)).ravel()
         return tau + known - kd @ s, dz
 
@@ -76,9 +78,7 @@ class Adaptive(Following):
 
 def moments(model: Model) -> Array:
     """The true numbers of a robot, (links, 10), in its lean frames: what estimates aim at."""
-    return np.array(
-        [numbers_of(x.moments) for x in lean_model(model, regrouped=False).links], float
-    )
+    return np.array([numbers_of(x.body) for x in lean_model(model, regrouped=False).links], float)
 
 
 def bare(model: Model) -> LeanModel:
@@ -90,11 +90,11 @@ def bare(model: Model) -> LeanModel:
         I_com=np.zeros((len(model.links), 3, 3)),
     )
     lean = lean_model(weightless, regrouped=False)
-    return replace(lean, links=tuple(replace(x, moments=nothing) for x in lean.links))
+    return replace(lean, links=tuple(replace(x, body=nothing) for x in lean.links))
 
 
-def drives(lean: LeanModel, q: Array, dq: Array, dq_r: Array, ddq_r: Array) -> Any:
+def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Any:
     """What armature and rotors need, which are known."""
-    if not lean.rotors and all(np.all(x.armature == 0) for x in lean.model.joints):
+    if not tree.rotors and all(np.all(x.armature == 0) for x in tree.model.joints):
         return 0
-    return mass_matrix(lean, q) @ ddq_r + coriolis_matrix(lean, q, dq) @ dq_r
+    return tree_mass_matrix(tree) @ ddq_r + tree_coriolis_matrix(tree, dq) @ dq_r

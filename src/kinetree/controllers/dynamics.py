@@ -1,13 +1,14 @@
 """The dynamics that controllers use: lean, so that compiled into a loop they cost little."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
-from kinetree.algorithms.lean import mass_matrix as lean_mass
-from kinetree.algorithms.lean.model import LeanModel, lean_model
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.formulations.drives import frictionless
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -31,20 +32,18 @@ def _kept(model: Model) -> LeanModel:
 
 def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
     """tau of a motion, friction and rotors included, (n,)."""
-    return lean_inverse.inverse_dynamics(lean(model), q, dq, ddq)
+    return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
 
 
 def gravity_forces(model: Model, q: Array) -> Array:
     """g(q), (n,)."""
-    kept = lean(model)
-    rest = zeros(model.n)
-    smooth = LeanModel(frictionless(model), kept.links, kept.rotors)
-    return lean_inverse.inverse_dynamics(smooth, q, rest, rest)
+    smooth, rest = replace(lean(model), model=frictionless(model)), zeros(model.n)
+    return tree_inverse_dynamics(lean_tree(smooth, q), rest, rest)
 
 
 def mass_matrix_factor(model: Model, q: Array) -> Any:
     """M(q) in factors, for `solve`."""
-    return factor_mass_matrix(model, np.array(lean_mass.mass_matrix(lean(model), q), dtype=object))
+    return factor_mass_matrix(model, tree_mass_matrix(lean_tree(lean(model), q)))
 
 
 def solve_mass(M: Any, b: Array) -> Array:

@@ -32,7 +32,7 @@ def screw_parts(model: Model, x: Motion, dV_base: Array) -> tuple[Parts, list[di
         moved[i], weight[i] = total(motion), Ad_ip[i] @ weight[p]
         accelerations.append(motion | {"gravity": weight[i]})
 
-    moments = rotor_moments(model, x.dq, x.ddq, {i: V[i][:3] for i in V})
+    moments = rotor_moments(model.rotors, x.dq, x.ddq, {i: V[i][:3] for i in V})
     F: dict[int, Array] = {}
     wrenches: dict[int, dict[str, Array]] = {}
     for i in reversed(model.links):

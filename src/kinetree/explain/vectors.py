@@ -96,7 +96,7 @@ def _inward(
     """Parts of f and n, children before parents."""
     omega, alpha, a_c, weight = motion.values()
     own = {i: frames.own[i].T @ omega[i] for i in omega}
-    spin = rotor_moments(model, x.dq, x.ddq, own)
+    spin = rotor_moments(model.rotors, x.dq, x.ddq, own)
     f, n = {}, {}
     forces: dict[int, dict[str, Array]] = {}
     moments: dict[int, dict[str, Array]] = {}

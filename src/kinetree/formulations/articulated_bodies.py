@@ -107,7 +107,7 @@ def bias(
         V[i] = Ad_ip[i] @ V[model.parent[i]] + joint_twist
         c[i] = ad(V[i]) @ joint_twist
         b[i] = -(ad(V[i]).T @ (model.G[i] @ V[i])) - F_ext[i]
-    spin = rotor_moments(model, dq, zeros(model.n), {i: V[i][:3] for i in V})
+    spin = rotor_moments(model.rotors, dq, zeros(model.n), {i: V[i][:3] for i in V})
     for k, moment in spin.items():
         b[k] = b[k] + np.concatenate([moment, zeros(3)])
     return c, b

@@ -103,7 +103,7 @@ def closed_form(
     ad_V = diagonal([ad(V_i) for V_i in V.reshape(-1, 6)])
     ad_Adq = diagonal([ad(model.A[i] @ x.dq_i[i]) for i in links])
     dV = L @ (A @ x.ddq - ad_Adq @ (W @ V + base) + d_base)
-    moments = rotor_moments(model, x.dq, x.ddq, dict(enumerate(V.reshape(-1, 6)[:, :3])))
+    moments = rotor_moments(model.rotors, x.dq, x.ddq, dict(enumerate(V.reshape(-1, 6)[:, :3])))
     rotor = column([np.array([*moments.get(i, zeros(3)), 0, 0, 0]) for i in links])
     F = L.T @ (G @ dV - ad_V.T @ (G @ V) + tip - onto + rotor)
     return ClosedForm(A, G, W, L, ad_V, ad_Adq, base, d_base, tip, onto, rotor, V, dV, F)
@@ -132,7 +132,7 @@ def closed_recursion(
         V,
         dV,
         F,
-        rotor_forces(model, x.dq, x.ddq, alpha),
+        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )
 

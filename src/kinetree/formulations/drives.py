@@ -17,14 +17,14 @@ needs I_a ddq.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.model import WORLD, Joint, JointFriction, Model
+from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
@@ -70,11 +70,11 @@ def frictionless(model: Model) -> Model:
 
 
 def rotor_moments(
-    model: Model, dq: Array, ddq: Array, omega: Mapping[int, Array]
+    rotors: Sequence[JointRotor], dq: Array, ddq: Array, omega: Mapping[int, Array]
 ) -> dict[int, Array]:
     """Moment that the rotors on each link need, in {i}; omega is the links' angular velocity."""
     moments: dict[int, Array] = {}
-    for rotor in model.rotors:
+    for rotor in rotors:
         d, k, s = rotor.dof, rotor.link, rotor.s
         if k != WORLD:
             spin = s * ddq[d] + cross(omega[k], s) * dq[d]
@@ -82,12 +82,22 @@ def rotor_moments(
     return moments
 
 
-def rotor_forces(model: Model, dq: Array, ddq: Array, alpha: Mapping[int, Array]) -> Array:
-    """Joint forces that accelerate armature and rotors, (n,); alpha as omega, WORLD included."""
+def rotor_forces(
+    model: Model,
+    rotors: Sequence[JointRotor],
+    dq: Array,
+    ddq: Array,
+    alpha: Mapping[int, Array],
+) -> Array:
+    """Joint forces that accelerate the armature of the joints and the rotors, (n,).
+
+    alpha: angular acceleration of every link in the frame in which its rotors are given, and of
+    WORLD.
+    """
     own = per_link(model, ddq)
     needed = per_dof(model, [own[i] * armature(model, i) for i in model.links])
     tau = list(needed + armature_bias(model, dq))
-    for rotor in model.rotors:
+    for rotor in rotors:
         d, r = rotor.dof, rotor.ratio
         tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
     return np.array(tau)

@@ -63,7 +63,7 @@ def link_recursion(
         a_c[i] = a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
         R_ip[i], p_pi[i] = R, p
 
-    spin = rotor_moments(model, x.dq, x.ddq, omega)
+    spin = rotor_moments(model.rotors, x.dq, x.ddq, omega)
 
     for i in reversed(model.links):
         I, c = model.I_com[i], model.com[i]
@@ -84,6 +84,6 @@ def link_recursion(
         stack(T_si, model, 4, 4),
         {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
         tau,
-        rotor_forces(model, x.dq, x.ddq, alpha),
+        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )

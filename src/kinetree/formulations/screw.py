@@ -47,7 +47,7 @@ def screw_recursion(
         dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i] + ad(V[i]) @ (A @ x.dq_i[i])
 
     alpha = {i: dV[i][:3] for i in dV}
-    moment = rotor_moments(model, x.dq, x.ddq, {i: V[i][:3] for i in V})
+    moment = rotor_moments(model.rotors, x.dq, x.ddq, {i: V[i][:3] for i in V})
 
     for i in reversed(model.links):  # inward: children before parents
         G = model.G[i]
@@ -63,7 +63,7 @@ def screw_recursion(
         stack(V, model, 6),
         stack(dV, model, 6),
         stack(F, model, 6),
-        rotor_forces(model, x.dq, x.ddq, alpha),
+        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
         friction_forces(model, x.dq),
     )
 

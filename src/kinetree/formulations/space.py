@@ -61,7 +61,7 @@ def space_recursion(
         to_com = R[i] @ model.com[i]
         a_c[i] = a_e[i] + cross(alpha[i], to_com) + cross(omega[i], cross(omega[i], to_com))
 
-    spin = rotor_moments(model, x.dq, x.ddq, {i: R[i].T @ omega[i] for i in omega})
+    spin = rotor_moments(model.rotors, x.dq, x.ddq, {i: R[i].T @ omega[i] for i in omega})
 
     for i in reversed(model.links):
         I = R[i] @ model.I_com[i] @ R[i].T
@@ -85,6 +85,6 @@ def space_recursion(
         T_si,
         {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
         tau,
-        rotor_forces(model, x.dq, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
+        rotor_forces(model, model.rotors, x.dq, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
         friction_forces(model, x.dq),
     )

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.derivatives.forward_dynamics import lean_forward_derivatives
+from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
+from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_derivatives
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.algorithms.derivatives.tree import lean_tree
-from kinetree.algorithms.lean import coriolis_matrix as lean_coriolis
-from kinetree.algorithms.lean import energy as lean_energy
-from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
-from kinetree.algorithms.lean import mass_matrix as lean_mass
-from kinetree.algorithms.lean import momentum as lean_momentum
-from kinetree.algorithms.lean.model import lean_model
+from kinetree.algorithms.energy import about, tree_kinetic_energy, tree_momentum
+from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.formulations.drives import frictionless
@@ -45,56 +44,55 @@ class Quantity:
         return self.several or ((name, self.dims),)
 
 
-def _inverse_dynamics(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_inverse.inverse_dynamics, lean_model(model, regrouped=regrouped))
+def _over_tree(
+    function: Callable[..., Any],
+    rates: int,
+    *,
+    of: Callable[[Model], Model] = lambda model: model,
+    whole: bool = False,
+    solves: bool = False,
+) -> Callable[[Model, bool, str | None], Callable[..., Any]]:
+    """How to trace a function of a tree and of some rates, in lean frames.
+
+    Args:
+        function: takes the tree and, besides q, `rates` further arguments; F_ext may follow them.
+        rates: the number of arguments besides q and F_ext.
+        of: the robot whose tree it is.
+        whole: masses stay on their own links, because the result is not only about joint forces.
+        solves: the mass matrix must not be singular.
+    """
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        if solves and regrouped:
+            check_inertia(model)
+        lean = lean_model(of(model), regrouped=regrouped and not whole)
+        return lambda q, *rest: function(lean_tree(lean, q, *rest[rates:]), *rest[:rates])
+
+    return make
 
 
-def _forward_dynamics(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    if regrouped:
-        check_inertia(model)
-    return partial(lean_mass.forward_dynamics, lean_model(model, regrouped=regrouped))
+def _bias_forces(tree: Tree, dq: Array) -> Array:
+    return tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
 
 
-def _mass_matrix(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_mass.mass_matrix, lean_model(model, regrouped=regrouped))
+def _gravity_forces(tree: Tree) -> Array:
+    return _bias_forces(tree, zeros(tree.model.n))
 
 
-def _bias_forces(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_inverse.bias_forces, lean_model(model, regrouped=regrouped))
+def _mass_matrix_rate(tree: Tree, dq: Array) -> Array:
+    C = tree_coriolis_matrix(tree, dq)
+    return C + C.T
 
 
-def _gravity_forces(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    lean, rest = lean_model(frictionless(model), regrouped=regrouped), zeros(model.n)
-    return lambda q: lean_inverse.inverse_dynamics(lean, q, rest, rest)
-
-
-def _coriolis_forces(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    still = frictionless(model).with_gravity(zeros(3))
-    return partial(lean_inverse.bias_forces, lean_model(still, regrouped=regrouped))
-
-
-def _coriolis_matrix(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_coriolis.coriolis_matrix, lean_model(model, regrouped=regrouped))
-
-
-def _mass_matrix_rate(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_coriolis.mass_matrix_rate, lean_model(model, regrouped=regrouped))
-
-
-def _momentum(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    return partial(lean_momentum.momentum, lean_model(model, regrouped=False))
+def _weightless(model: Model) -> Model:
+    return frictionless(model).with_gravity(zeros(3))
 
 
 def _centroidal_momentum(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
     lean = lean_model(model, regrouped=False)
-    return lambda q, dq: lean_momentum.centroidal_momentum(
-        lean, q, dq, algorithms.center_of_mass(model, q)
+    return lambda q, dq: about(
+        algorithms.center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq)
     )
-
-
-def _kinetic_energy(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    lean = lean_model(model, regrouped=regrouped)
-    return lambda q, dq: lean_energy.kinetic_energy(lean, q, dq)
 
 
 def _textbook(function: Callable[..., Any], framed: bool = False) -> Any:
@@ -106,27 +104,27 @@ def _textbook(function: Callable[..., Any], framed: bool = False) -> Any:
 
 QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
-        ("q", "dq", "ddq"), ("n",), _inverse_dynamics, "tau = M ddq + h - J^T F_ext", wrenches=True
+        ("q", "dq", "ddq"), ("n",), _over_tree(tree_inverse_dynamics, 2), "tau = M ddq + h - J^T F_ext", wrenches=True
     ),
     "forward_dynamics": Quantity(
-        ("q", "dq", "tau"), ("n",), _forward_dynamics, "ddq = M^-1 (tau - h + J^T F_ext)", True
+        ("q", "dq", "tau"), ("n",), _over_tree(tree_forward_dynamics, 2, solves=True), "ddq = M^-1 (tau - h + J^T F_ext)", True
     ),
-    "mass_matrix": Quantity(("q",), ("n", "n"), _mass_matrix, "M(q)"),
-    "bias_forces": Quantity(("q", "dq"), ("n",), _bias_forces, "h(q, dq) = c + g + friction", True),
-    "gravity_forces": Quantity(("q",), ("n",), _gravity_forces, "g(q)"),
-    "coriolis_forces": Quantity(("q", "dq"), ("n",), _coriolis_forces, "c(q, dq) = C dq"),
+    "mass_matrix": Quantity(("q",), ("n", "n"), _over_tree(tree_mass_matrix, 0), "M(q)"),
+    "bias_forces": Quantity(("q", "dq"), ("n",), _over_tree(_bias_forces, 1), "h(q, dq) = c + g + friction", True),
+    "gravity_forces": Quantity(("q",), ("n",), _over_tree(_gravity_forces, 0, of=frictionless), "g(q)"),
+    "coriolis_forces": Quantity(("q", "dq"), ("n",), _over_tree(_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"),
     "coriolis_matrix": Quantity(
-        ("q", "dq"), ("n", "n"), _coriolis_matrix, "C(q, dq), dM - 2C skew"
+        ("q", "dq"), ("n", "n"), _over_tree(tree_coriolis_matrix, 1), "C(q, dq), dM - 2C skew"
     ),
-    "mass_matrix_rate": Quantity(("q", "dq"), ("n", "n"), _mass_matrix_rate, "dM/dt"),
-    "kinetic_energy": Quantity(("q", "dq"), (), _kinetic_energy, "dq^T M dq / 2, J"),
+    "mass_matrix_rate": Quantity(("q", "dq"), ("n", "n"), _over_tree(_mass_matrix_rate, 1), "dM/dt"),
+    "kinetic_energy": Quantity(("q", "dq"), (), _over_tree(tree_kinetic_energy, 1), "dq^T M dq / 2, J"),
     "potential_energy": Quantity(
         ("q",), (), _textbook(algorithms.potential_energy), "- sum of m g . x, J"
     ),
     "center_of_mass": Quantity(
         ("q",), ("3",), _textbook(algorithms.center_of_mass), "centre of mass in {s}, m"
     ),
-    "momentum": Quantity(("q", "dq"), ("6",), _momentum, "(angular, linear) in {s}"),
+    "momentum": Quantity(("q", "dq"), ("6",), _over_tree(tree_momentum, 1, whole=True), "(angular, linear) in {s}"),
     "centroidal_momentum": Quantity(
         ("q", "dq"), ("6",), _centroidal_momentum, "about the centre of mass"
     ),
@@ -156,32 +154,17 @@ QUANTITIES: dict[str, Quantity] = {
 }  # fmt: skip
 
 
-def _inverse_derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    lean = lean_model(model, regrouped=regrouped)
-
-    def derivatives(q: Array, dq: Array, ddq: Array, F_ext: Array | None = None) -> Any:
-        return tree_derivatives(lean_tree(lean, q, F_ext), dq, ddq)
-
-    return derivatives
-
-
-def _forward_derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-    if regrouped:
-        check_inertia(model)
-    return partial(lean_forward_derivatives, lean_model(model, regrouped=regrouped))
-
-
 SQUARE = ("n", "n")
 
 # what is derived from the dynamics: several results, or parameters instead of joints
 DERIVED: dict[str, Quantity] = {
     "inverse_dynamics_derivatives": Quantity(
-        ("q", "dq", "ddq"), (), _inverse_derivatives, "d tau/d q, d tau/d dq", wrenches=True,
+        ("q", "dq", "ddq"), (), _over_tree(tree_derivatives, 2), "d tau/d q, d tau/d dq", wrenches=True,
         several=(("dtau_dq", SQUARE), ("dtau_dv", SQUARE)),
         slope_of=("inverse_dynamics", ("q", "dq")),
     ),
     "forward_dynamics_derivatives": Quantity(
-        ("q", "dq", "tau"), (), _forward_derivatives, "d ddq/d q, d ddq/d dq, d ddq/d tau",
+        ("q", "dq", "tau"), (), _over_tree(tree_forward_derivatives, 2, solves=True), "d ddq/d q, d ddq/d dq, d ddq/d tau",
         wrenches=True, several=(("da_dq", SQUARE), ("da_dv", SQUARE), ("da_dtau", SQUARE)),
     ),
     "regressor": Quantity(

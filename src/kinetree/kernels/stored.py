@@ -23,7 +23,6 @@ SOURCES = (
     "model",
     "formulations",
     "algorithms",
-    "algorithms/lean",
     "algorithms/derivatives",
     "compiler",
     "base",

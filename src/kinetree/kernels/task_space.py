@@ -10,9 +10,10 @@ from kinetree.algorithms.configuration import random
 from kinetree.algorithms.derivatives.task_space import (
     TaskSpaceDerivatives,
     check_rows,
-    lean_terms,
     task_slopes,
+    tree_terms,
 )
+from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import task_space
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -52,8 +53,12 @@ def compile_task_derivatives(
     ports = [Port("q", (model.nq,), letters), Port("dq", (model.n,), ("n",))]
     name = "task_space_derivatives"
 
+    lean = lean_model(model)
+
     def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
-        return task_slopes(model, lean_terms(model, q, dq), q, dq, frame, expressed, chosen)
+        return task_slopes(
+            model, tree_terms(lean_tree(lean, q), dq), q, dq, frame, expressed, chosen
+        )
 
     def make() -> Graph:
         return optimise(trace(slopes, ports, RESULTS))

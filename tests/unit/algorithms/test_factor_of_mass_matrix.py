@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms as kt
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.errors import SingularityError
+from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Builder
 from kinetree.model.samples import random_model
 from kinetree.spatial.factor import factor, solve

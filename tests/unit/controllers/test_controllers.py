@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms, controllers
-from kinetree.algorithms.lean.reference_dynamics import reference_forces
+from kinetree.algorithms.lean import lean_tree
+from kinetree.algorithms.reference_dynamics import reference_forces
 from kinetree.controllers.adaptive import bare, drives, moments
 from kinetree.controllers.reference import position_error
 from kinetree.errors import InputError, ShapeError
@@ -122,9 +123,9 @@ def test_adaptive_forces_are_those_of_the_matrices(seed):
     model = random_model(seed, 6, types=ALL_TYPES)
     q, theta = algorithms.random(model, rng), moments(model)
     dq, dq_r, ddq_r, s = rng.normal(size=(4, model.n))
-    lean = bare(model)
-    tau, share = reference_forces(lean, q, dq, dq_r, ddq_r, theta, s)
-    known = drives(lean, q, dq, dq_r, ddq_r)
+    tree = lean_tree(bare(model), q)
+    tau, share = reference_forces(tree, dq, dq_r, ddq_r, theta, s)
+    known = drives(tree, dq, dq_r, ddq_r)
     expected = (
         algorithms.mass_matrix(model, q) @ ddq_r
         + algorithms.coriolis_matrix(model, q, dq) @ dq_r
@@ -147,7 +148,7 @@ def test_adaptive_control_at_one_state():
         + ROBOT.gravity_forces(Q) + ROBOT.friction_forces(DQ) - 3 * s
     )  # fmt: skip
     assert np.allclose(tau, expected, atol=1e-10)
-    _, share = reference_forces(bare(MODEL), Q, DQ, dq_r, ddq_r, start.reshape(-1, 10), s)
+    _, share = reference_forces(lean_tree(bare(MODEL), Q), DQ, dq_r, ddq_r, start.reshape(-1, 10), s)
     assert np.allclose(dz, -0.5 * share.ravel(), atol=1e-10)
     empty = controllers.step_by_step(controllers.Adaptive(reference, 2.0, 3.0, 0.5), ROBOT)
     assert (empty.start == 0).all()

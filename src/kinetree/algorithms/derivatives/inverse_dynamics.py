@@ -1,40 +1,50 @@
 """d tau / d q and d tau / d dq by composite bodies.
 
-For a joint b and the bodies beyond it, `changes.py` has the change of every acceleration. Summed
-over mass points it needs the composite body (m, h, Sigma) and the spread of its velocities, which
-are carried inward together. A row a beyond b meets it through the momentum of unit rate of a; a row
-a before b through the wrench that it asks for, to which the motion of the wrench itself is added.
-Unrelated joints give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
+Beyond joint b let a point stand at r from the origin of {b}, moving at dr relative to it. When the
+joint moves by a unit twist (w, l) = A_k, or turns at a unit rate more, its acceleration changes,
+seen from {b}, by
+
+    z + y x r + 2 x x dr
+
+position:  x = omega_p x w,  y = alpha_p x w + omega_p x x,
+           z = a_p x w + alpha_p x l + omega_p x (omega_p x l) + 2 x x l'
+rate:      x = w,            y = (omega_p + omega_b) x w,
+           z = 2 omega_p x l + w x l' + w' x l
+
+with (w', l') = A dq, the joint's own motion. Position means tangent coordinates: the pose of the
+joint is multiplied from the right by the exponential of its twist, as in `integrate`.
+
+Summed over mass points, the change needs the composite body (m, h, Sigma) and the spread of its
+velocities, which are carried inward together. A row a beyond b meets it through the momentum of unit
+rate of a; a row a before b through the wrench that it asks for, to which the motion of the wrench
+itself is added. Unrelated joints give exact zeros. Singh, Russo, Wensing (2022) have the same sums
+in 6-vectors.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.changes import (
-    Change,
-    Wrench,
-    displaced,
-    position_change,
-    rate_change,
-    wrench_of,
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, rigid
+from kinetree.algorithms.drives import (
+    Matrix,
+    add_drives_to_slopes,
+    friction_slopes,
+    rotor_spins,
 )
-from kinetree.algorithms.derivatives.friction import friction_slopes
-from kinetree.algorithms.derivatives.motion import LinkMotion, joint_wrenches, link_motions
-from kinetree.algorithms.derivatives.tree import Tree, book_tree
-from kinetree.algorithms.lean.coriolis_matrix import Spread, carried, rigid
-from kinetree.algorithms.lean.mass_matrix import inward, momentum, moved
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import armature, armature_turning_slope, turns_armature
+from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import Wrenches, coordinates, link_wrenches, rates
+from kinetree.model.inputs import Wrenches, rates
 from kinetree.spatial import cross, skew
-
-Matrix = list[list[Any]]
+from kinetree.spatial.moments import Moments
 
 
 def inverse_dynamics_derivatives(
-    model: Model, q: Any, dq: Any, ddq: Any, F_ext: Wrenches = None
+    model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array]:
     """Partial derivatives of tau = inverse_dynamics(q, dq, ddq, F_ext); that by ddq is M(q).
 
@@ -47,133 +57,130 @@ def inverse_dynamics_derivatives(
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
         tangent vectors v of `integrate(q, v)`, which for joints of one degree of freedom is q.
     """
-    loads = None if F_ext is None else link_wrenches(model, F_ext)
-    tree = book_tree(model, coordinates(model, q), loads)
+    tree = book_tree(model, q, F_ext)
     return tree_derivatives(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
+class Wrench(NamedTuple):
+    """Force f and moment n about the origin of the frame at hand."""
+
+    f: Array
+    n: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The three vectors of the acceleration's change."""
+
+    x: Array
+    y: Array
+    z: Array
+
+    def power(self, f: Array, n: Array, Q: Array) -> Any:
+        """Power of the change with momentum (f, n), and with Q = 2 sum of m dr x j."""
+        return self.z @ f + self.y @ n + self.x @ Q
+
+    def wrench(self, body: Moments, twice: Spread) -> Wrench:
+        """Wrench that a composite body needs; `twice` has 2 sum m dr and 2 sum m r dr^T."""
+        f, n = body.momentum(self.y, self.z)
+        return Wrench(f + cross(self.x, twice.dh), n + self.x * twice.trace - twice.K.T @ self.x)
+
+
+def position_change(motion: LinkMotion, w: Array, l: Array) -> Change:
+    """Change for a unit move of the joint along (w, l)."""
+    omega, alpha = motion.omega_p, motion.alpha_p
+    x = cross(omega, w)
+    along = cross(alpha, l) + cross(omega, cross(omega, l))
+    z = cross(motion.a_p, w) + along + 2 * cross(x, motion.l)
+    return Change(x, cross(alpha, w) + cross(omega, x), z)
+
+
+def rate_change(motion: LinkMotion, w: Array, l: Array) -> Change:
+    """Change for a unit rate of the joint along (w, l)."""
+    z = 2 * cross(motion.omega_p, l) + cross(w, motion.l) + cross(motion.w, l)
+    return Change(w, cross(motion.omega_p, w) + cross(motion.omega, w), z)
+
+
+def displaced(found: Wrench, through: Wrench, w: Array, l: Array) -> Wrench:
+    """The change seen from the parent: the wrench through the joint moves along with the link."""
+    f = found.f + cross(w, through.f)
+    return Wrench(f, found.n + cross(w, through.n) + cross(l, through.f))
+
+
 def tree_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
-    """The same in the frames of a tree."""
-    n = tree.model.n
-    motions, state = link_motions(tree, dq, ddq)
-    through = joint_wrenches(tree, state, dq, ddq)
-    changes = [_changes(tree, motions, i) for i in range(len(tree.branches))]
-    by_q: Matrix = [[0] * n for _ in range(n)]
-    by_dq: Matrix = [[0] * n for _ in range(n)]
-    bodies = [branch.body for branch in tree.branches]
-    spreads = _spreads(tree, motions, dq)
-    for i in reversed(range(len(tree.branches))):
-        branch = tree.branches[i]
-        for k in range(len(branch.dofs)):
-            _joint(tree, motions, changes, bodies[i], spreads[i], through[i], i, k, by_q, by_dq)
-        p = branch.parent
-        if p != WORLD:
-            spreads[p] = spreads[p] + carried(spreads[i], bodies[i], branch.to, 2 * motions[i].u)
-            bodies[p] = bodies[p] + moved(bodies[i], branch.to)
-    _rotors(tree, state, changes, by_q, by_dq)
-    _armature(tree.model, dq, by_dq)
-    for d, slope in enumerate(friction_slopes(tree.model, dq)):
-        by_dq[d][d] = by_dq[d][d] + slope
-    return np.array(by_q).reshape(n, n), np.array(by_dq).reshape(n, n)
+    """d tau/d q and d tau/d dq of a tree, (n, n) each, with friction, armature and rotors."""
+    return _Slopes(tree, dq, ddq).matrices()
 
 
-def _changes(tree: Tree, motions: list[LinkMotion], i: int) -> list[tuple[Change, Change]]:
-    """Changes with position and with rate for every degree of freedom of joint i."""
-    columns = tree.branches[i].A.T
-    return [
-        (position_change(motions[i], A[:3], A[3:]), rate_change(motions[i], A[:3], A[3:]))
-        for A in columns
-    ]
+class _Slopes:
+    """The two matrices as they are built up, joint by joint from the leaves inward."""
+
+    def __init__(self, tree: Tree, dq: Array, ddq: Array) -> None:
+        n = tree.model.n
+        self.tree, self.dq = tree, dq
+        motions = link_motions(tree, dq, ddq)
+        self.omega, self.u = link_velocities(tree, dq)
+        self.through = [Wrench(*x) for x in joint_wrenches(tree, motions, dq, ddq)]
+        self.changes = [
+            [
+                (position_change(motions[i], *_halves(A)), rate_change(motions[i], *_halves(A)))
+                for A in link.A.T
+            ]
+            for i, link in enumerate(tree.links)
+        ]  # of every degree of freedom of every joint, with position and with rate
+        self.by_q: Matrix = [[0] * n for _ in range(n)]
+        self.by_dq: Matrix = [[0] * n for _ in range(n)]
+
+    def matrices(self) -> tuple[Array, Array]:
+        """Fill in all entries."""
+        tree, n = self.tree, self.tree.model.n
+        bodies, spreads = [link.body for link in tree.links], self._spreads()
+        for i in reversed(range(len(tree.links))):
+            link, p = tree.links[i], tree.links[i].parent
+            for k in range(len(link.dofs)):
+                self._add_joint(i, k, bodies[i], spreads[i])
+            if p != WORLD:
+                spreads[p] = spreads[p] + spreads[i].inward(bodies[i], link.to, 2 * self.u[i])
+                bodies[p] = bodies[p] + link.to.body_inward(bodies[i])
+        add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
+        for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
+            self.by_dq[d][d] = self.by_dq[d][d] + slope
+        return np.array(self.by_q).reshape(n, n), np.array(self.by_dq).reshape(n, n)
+
+    def _spreads(self) -> list[Spread]:
+        """Twice the spread of every link's own points; a rotor is a spread without momentum."""
+        links = enumerate(self.tree.links)
+        spreads = [rigid(link.body, 2 * self.omega[i]) for i, link in links]
+        for k, spin in rotor_spins(self.tree, self.dq):
+            if k != WORLD:
+                spreads[k] = Spread(spreads[k].dh, spreads[k].K - skew(spin))
+        return spreads
+
+    def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
+        """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""
+        by_q, by_dq, link = self.by_q, self.by_dq, self.tree.links[i]
+        own, (w, l) = link.dofs[k], _halves(link.A[:, k])
+        moves, turns = (change.wrench(body, twice) for change in self.changes[i][k])
+        for a, row in enumerate(link.dofs):
+            w_a, l_a = _halves(link.A[:, a])
+            by_q[row][own] = by_q[row][own] + w_a @ moves.n + l_a @ moves.f
+            by_dq[row][own] = by_dq[row][own] + w_a @ turns.n + l_a @ turns.f
+        moves = displaced(moves, self.through[i], w, l)
+        f, n = body.momentum(w, l)
+        Q = twice.moment(w, l)
+        for j in self.tree.path_inward(i)[:-1]:  # the last one hangs on the base
+            to, p = self.tree.links[j].to, self.tree.links[j].parent
+            f, n = to.pair_inward(f, n)
+            Q = to.inward(Q) + cross(2 * self.u[j], f)
+            moves, turns = Wrench(*to.pair_inward(*moves)), Wrench(*to.pair_inward(*turns))
+            for a, other in enumerate(self.tree.links[p].dofs):
+                w_a, l_a = _halves(self.tree.links[p].A[:, a])
+                moved_a, turned_a = self.changes[p][a]
+                by_q[other][own] = by_q[other][own] + w_a @ moves.n + l_a @ moves.f
+                by_dq[other][own] = by_dq[other][own] + w_a @ turns.n + l_a @ turns.f
+                by_q[own][other] = by_q[own][other] + moved_a.power(f, n, Q)
+                by_dq[own][other] = by_dq[own][other] + turned_a.power(f, n, Q)
 
 
-def _spreads(tree: Tree, motions: list[LinkMotion], dq: Array) -> list[Spread]:
-    """Twice the spread of every link's own points; a rotor is a spread without momentum."""
-    spreads = [
-        rigid(branch.body, 2 * motion.omega)
-        for branch, motion in zip(tree.branches, motions, strict=True)
-    ]
-    for rotor in tree.rotors:
-        if rotor.link != WORLD:
-            spin = rotor.s * (rotor.inertia * rotor.ratio * dq[rotor.dof])
-            own = spreads[rotor.link]
-            spreads[rotor.link] = Spread(own.dh, own.K - skew(spin))
-    return spreads
-
-
-def _joint(
-    tree: Tree,
-    motions: list[LinkMotion],
-    changes: list[list[tuple[Change, Change]]],
-    body: Any,
-    twice: Spread,
-    through: tuple[Array, Array],
-    i: int,
-    k: int,
-    by_q: Matrix,
-    by_dq: Matrix,
-) -> None:
-    """Entries of degree of freedom k of joint i with its own joint and with all ancestors'."""
-    A = tree.branches[i].A
-    w, l = A[:3, k], A[3:, k]
-    own = tree.branches[i].dofs[k]
-    moves, turns = (wrench_of(change, body, twice) for change in changes[i][k])
-    for a, row in enumerate(tree.branches[i].dofs):
-        by_q[row][own] = by_q[row][own] + A[:3, a] @ moves.n + A[3:, a] @ moves.f
-        by_dq[row][own] = by_dq[row][own] + A[:3, a] @ turns.n + A[3:, a] @ turns.f
-    moves = displaced(moves, Wrench(*through), w, l)
-    f, n = momentum(body, w, l)
-    trace = twice.K[0, 0] + twice.K[1, 1] + twice.K[2, 2]
-    Q = w * trace - twice.K @ w + cross(twice.dh, l)
-    j = i
-    while tree.branches[j].parent != WORLD:
-        to = tree.branches[j].to
-        f, n = inward(to, f, n)
-        Q = to.inward(Q) + cross(2 * motions[j].u, f)
-        moves, turns = Wrench(*inward(to, *moves)), Wrench(*inward(to, *turns))
-        j = tree.branches[j].parent
-        branch = tree.branches[j]
-        for a, other in enumerate(branch.dofs):
-            w, l = branch.A[:3, a], branch.A[3:, a]
-            moved_a, turned_a = changes[j][a]
-            by_q[other][own] = by_q[other][own] + w @ moves.n + l @ moves.f
-            by_dq[other][own] = by_dq[other][own] + w @ turns.n + l @ turns.f
-            by_q[own][other] = by_q[own][other] + moved_a.meets(f, n, Q)
-            by_dq[own][other] = by_dq[own][other] + turned_a.meets(f, n, Q)
-
-
-def _armature(model: Model, dq: Array, by_dq: Matrix) -> None:
-    """The force I_a w x v of armature on free and planar joints, which no position changes."""
-    for i, joint in enumerate(model.joints):
-        if turns_armature(joint):
-            slope = armature_turning_slope(joint, dq[list(joint.dofs)]) * armature(model, i)
-            for a, row in enumerate(joint.dofs):
-                for b, column in enumerate(joint.dofs):
-                    by_dq[row][column] = by_dq[row][column] + slope[a, b]
-
-
-def _rotors(
-    tree: Tree,
-    state: dict[int, tuple[Array, Array, Array]],
-    changes: list[list[tuple[Change, Change]]],
-    by_q: Matrix,
-    by_dq: Matrix,
-) -> None:
-    """The force I_m r s . alpha_k at a rotor's joint, and its moment's I_m r dq_d omega_k x s.
-
-    The angular acceleration of the carrier changes by y + x x omega_k, and s . (x x omega_k) is
-    x . (omega_k x s); s and the last are carried from the carrier to the base.
-    """
-    for rotor in tree.rotors:
-        if rotor.link == WORLD:
-            continue
-        d, j = rotor.dof, rotor.link
-        s = rotor.s * (rotor.inertia * rotor.ratio)
-        gyro = cross(state[j][0], s)
-        while j != WORLD:
-            branch = tree.branches[j]
-            for a, b in enumerate(branch.dofs):
-                moves, turns = changes[j][a]
-                by_q[d][b] = by_q[d][b] + s @ moves.y + gyro @ moves.x
-                by_dq[d][b] = by_dq[d][b] + s @ turns.y + gyro @ turns.x
-                by_dq[b][d] = by_dq[b][d] + branch.A[:3, a] @ gyro
-            s, gyro, j = branch.to.inward(s), branch.to.inward(gyro), branch.parent
+def _halves(x: Array) -> tuple[Array, Array]:
+    return x[:3], x[3:]

@@ -15,20 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.inverse_dynamics import (
-    inverse_dynamics_derivatives,
-    tree_derivatives,
-)
-from kinetree.algorithms.derivatives.tree import Tree, book_tree, lean_tree
-from kinetree.algorithms.gravity_forces import bias_forces
-from kinetree.algorithms.lean.inverse_dynamics import bias_forces as lean_bias_forces
-from kinetree.algorithms.lean.mass_matrix import mass_matrix as lean_mass_matrix
-from kinetree.algorithms.lean.model import lean_model
-from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
+from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.formulations.drives import frictionless
 from kinetree.formulations.kinematics import forward_kinematics, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
@@ -70,7 +64,7 @@ def task_space_derivatives(
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)  # where J is regular
     chosen = check_rows(model, rows)
-    terms = book_terms(model, q, dq)
+    terms = tree_terms(book_tree(model, q), dq)
     return TaskSpaceDerivatives(*task_slopes(model, terms, q, dq, frame, expressed, chosen))
 
 
@@ -95,24 +89,12 @@ class Terms(NamedTuple):
     dh_dv: Array
 
 
-def book_terms(model: Model, q: Array, dq: Array) -> Terms:
-    """The terms from the textbook's recursions, over any scalars."""
-    dh = inverse_dynamics_derivatives(model, q, dq, zeros(model.n))
-    tree = book_tree(weightless(model), q)
-    return Terms(mass_matrix(model, q), bias_forces(model, q, dq), mass_matrix_slopes(tree), *dh)
-
-
-def lean_terms(model: Model, q: Array, dq: Array) -> Terms:
-    """The same in lean frames, from which kernels are traced."""
-    lean, still = lean_model(model), lean_model(weightless(model))
-    dh = tree_derivatives(lean_tree(lean, q), dq, zeros(model.n))
-    M, h = lean_mass_matrix(lean, q), lean_bias_forces(lean, q, dq)
-    return Terms(M, h, mass_matrix_slopes(lean_tree(still, q)), *dh)
-
-
-def weightless(model: Model) -> Model:
-    """The robot whose joint forces at rest are M ddq."""
-    return frictionless(model).with_gravity(zeros(3))
+def tree_terms(tree: Tree, dq: Array) -> Terms:
+    """The terms of a tree, over any scalars."""
+    rest = zeros(tree.model.n)
+    slopes = tree_derivatives(tree, dq, rest)
+    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, rest)
+    return Terms(M, h, mass_matrix_slopes(weightless(tree)), *slopes)
 
 
 def task_slopes(

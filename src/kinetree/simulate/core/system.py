@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean.mass_matrix import forward_dynamics
-from kinetree.algorithms.lean.model import lean_model
+from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -108,15 +108,15 @@ def robot_rates(
     given: Mapping[str, Any],
 ) -> tuple[Array, Array, Array]:
     """How q moves, ddq, and the dry friction of joints in a mode."""
-    lean = lean_model(own, regrouped=not actors.parameters)
+    tree = lean_tree(lean_model(own, regrouped=not actors.parameters), q, F_ext)
     none = np.zeros(0, int)
     if not adaptive:
         stop = given["stop"][0][0] if "stop" in given else 0
-        return dq, accelerations(lean, q, dq, tau, F_ext, stop), none
+        return dq, accelerations(tree, dq, tau, stop), none
     moving = coordinate_rates(space.model, q, dq)
     if "mode" not in given:
-        return moving, forward_dynamics(lean, q, dq, tau, F_ext), none
-    return moving, *accelerations_in_mode(lean, q, dq, tau, F_ext, given["mode"][0])
+        return moving, tree_forward_dynamics(tree, dq, tau), none
+    return moving, *accelerations_in_mode(tree, dq, tau, given["mode"][0])
 
 
 def python_rate(

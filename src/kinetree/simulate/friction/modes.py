@@ -6,15 +6,14 @@ the modes of all joints at rest are found together, so that forces and motions a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean.inverse_dynamics import recursion
-from kinetree.algorithms.lean.mass_matrix import composite
-from kinetree.algorithms.lean.model import LeanModel
-from kinetree.algorithms.lean.motion import step
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
@@ -31,20 +30,18 @@ from kinetree.simulate.friction.stiction import (
 SLACK = 5e-10  # of the friction both ways together: a held joint is released that much late
 
 
-def accelerations_in_mode(
-    lean: LeanModel, q: Array, dq: Array, tau: Array, F_ext: Array | None, mode: Array
-) -> tuple[Array, Array]:
+def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
     """ddq, (n,), and the friction of each joint that has any, (d,).
 
     mode, (d,): 1 and -1 for the way a joint slides, 0 for one that is held.
     """
-    dry = dry_friction(lean.model)
-    smooth = LeanModel(without_dry_friction(lean.model), lean.links, lean.rotors)
-    steps = [step(link, q) for link in lean.links]
-    b = tau - recursion(smooth, steps, dq, zeros(lean.model.n), F_ext)
-    M = np.array(composite(lean, steps), dtype=object)
+    model = tree.model
+    dry = dry_friction(model)
+    smooth = replace(tree, model=without_dry_friction(model))
+    b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
+    M = tree_mass_matrix(tree)
     way = dict(zip(dry, mode, strict=True))
-    ddq, rest = solve_in(lean.model, M, b, dry, way, zeros(lean.model.n))
+    ddq, rest = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}
     friction = [slip(pair, way[d]) + held[d] * rest[d] for d, pair in dry.items()]
     return ddq, np.array(friction)

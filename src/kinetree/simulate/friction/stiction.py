@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean.inverse_dynamics import recursion
-from kinetree.algorithms.lean.mass_matrix import composite, forward_dynamics
-from kinetree.algorithms.lean.model import LeanModel
-from kinetree.algorithms.lean.motion import step
+from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
@@ -55,33 +55,31 @@ def rubbing(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
     return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
 
 
-def accelerations(
-    lean: LeanModel, q: Array, dq: Array, tau: Array, F_ext: Array | None = None, stop: Any = 0
-) -> Array:
+def accelerations(tree: Tree, dq: Array, tau: Array, stop: Any = 0) -> Array:
     """ddq, (n,), of a robot whose dry friction stops and holds; stop: 1/s, about 1 / dt."""
-    dry = dry_friction(lean.model)
+    model = tree.model
+    dry = dry_friction(model)
     if not dry:
-        return forward_dynamics(lean, q, dq, tau, F_ext)
-    n, unit = lean.model.n, np.eye(lean.model.n, dtype=int)
-    steps = [step(link, q) for link in lean.links]
-    smooth = LeanModel(without_dry_friction(lean.model), lean.links, lean.rotors)
-    b = tau - recursion(smooth, steps, dq, zeros(n), F_ext)
-    M = np.array(composite(lean, steps), dtype=object)
+        return tree_forward_dynamics(tree, dq, tau)
+    n, unit = model.n, np.eye(model.n, dtype=int)
+    smooth = replace(tree, model=without_dry_friction(model))
+    b = tau - tree_inverse_dynamics(smooth, dq, zeros(n))
+    M = tree_mass_matrix(tree)
     sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.items())
-    ddq = solve_bound(lean.model, M, b - sliding, {}, dq)
+    ddq = solve_bound(model, M, b - sliding, {}, dq)
     goal, way = dq * -stop, {}
     for d in dry:  # 0 for what is bound, else the way in which friction slips
         passes = dq[d] * (dq[d] * stop + ddq[d])
         way[d] = where(passes, sign(dq[d]), 0)
     moves = dict(way)
     for _ in range(min(len(dry) + 2, ROUNDS) if len(dry) > 1 else 1):
-        ddq, rest = solve_in(lean.model, M, b, dry, way, goal)
+        ddq, rest = solve_in(model, M, b, dry, way, goal)
         for d, (plus, minus) in dry.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
             kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
             turned = where(absolute(way[d]), kept, released)
             way[d] = where(absolute(moves[d]), way[d], turned)
-    return solve_in(lean.model, M, b, dry, way, goal)[0]
+    return solve_in(model, M, b, dry, way, goal)[0]
 
 
 def solve_in(

@@ -7,8 +7,9 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.algorithms.derivatives.friction import Dual, dual, friction_slopes
+from kinetree.algorithms.drives import friction_slopes
 from kinetree.model import JointFriction
+from kinetree.spatial.duals import Dual, dual
 
 
 def with_friction(**friction):

@@ -1,15 +1,11 @@
-"""d b / d dq: the slope of every joint's friction, free-form functions included.
+"""Dual numbers: value + slope e with e e = 0, which differentiate the code that runs on them.
 
-A friction function is code, so it is run on dual numbers: value + slope e with e e = 0.
+`kinetree.scalars` finds the elementary functions of a dual number in this module.
 """
 
 from typing import Any
 
 from kinetree import scalars
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import friction_force
-from kinetree.model import Model
-from kinetree.model.inputs import per_dof, per_link
 
 
 class Dual:
@@ -87,16 +83,3 @@ def where(test: Any, positive: Any, other: Any) -> Dual:
     """A choice, and the slope of what is chosen."""
     x, y, z = dual(test).value, dual(positive), dual(other)
     return Dual(scalars.where(x, y.value, z.value), scalars.where(x, y.slope, z.slope))
-
-
-def friction_slope(joint: Any, dq: Any) -> Any:
-    """d b / d dq of one degree of freedom, N m s or N s / m; the one-sided mean at rest."""
-    force = dual(friction_force(joint.friction, Dual(dq * joint.scale, joint.scale)))
-    return force.slope * joint.scale
-
-
-def friction_slopes(model: Model, dq: Array) -> Array:
-    """The diagonal of d b / d dq, (n,)."""
-    own = per_link(model, dq)
-    parts = [[friction_slope(joint, x) for x in own[i]] for i, joint in enumerate(model.joints)]
-    return per_dof(model, parts)  # type: ignore[arg-type]

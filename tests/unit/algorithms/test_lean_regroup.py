@@ -8,16 +8,23 @@ from hypothesis import strategies as st
 import kinetree as kt
 from compiled_robots import Terms
 from kinetree import algorithms
-from kinetree.algorithms.lean import energy as lean_energy
-from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
-from kinetree.algorithms.lean import mass_matrix as lean_mass
-from kinetree.algorithms.lean.frames import WIDE
-from kinetree.algorithms.lean.model import Moments, lean_model, moments_in
-from kinetree.algorithms.lean.regroup import line_in_parent, split_line
+from kinetree.algorithms.energy import tree_kinetic_energy
+from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import (
+    lean_model,
+    lean_tree,
+    line_in_parent,
+    moments_in,
+    split_line,
+)
+from kinetree.algorithms.lean_frames import WIDE
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace
 from kinetree.spatial import exp_so3
+from kinetree.spatial.moments import Moments
 from robot_states import EPS, any_robot, size
 
 ROUNDING = 32 * EPS
@@ -29,38 +36,38 @@ def test_joint_forces_are_those_of_the_textbook_regrouped_or_not(seed):
     model = any_robot(seed, 12)
     terms = Terms.at(model, seed)
     x = terms.x
-    expected = algorithms.inverse_dynamics(model, *x.motion, x.F_ext)
+    expected = algorithms.inverse_dynamics(model, *x.motion, x.F_ext, formulation="screw")
     energy = algorithms.kinetic_energy(model, x.q, x.dq)
     for regrouped in (True, False):
-        lean = lean_model(model, regrouped=regrouped)
-        tau = lean_inverse.inverse_dynamics(lean, *x.motion, x.F_ext)
+        tree = lean_tree(lean_model(model, regrouped=regrouped), x.q, x.F_ext)
+        tau = tree_inverse_dynamics(tree, x.dq, x.ddq)
         assert size(tau - expected) <= ROUNDING * terms.of("inverse_dynamics", True)
-        M = lean_mass.mass_matrix(lean, x.q)
+        M = tree_mass_matrix(tree)
         assert size(M - terms.M) <= ROUNDING * size(terms.M)
         assert (M == M.T).all()
-        found = lean_energy.kinetic_energy(lean, x.q, x.dq)
+        found = tree_kinetic_energy(tree, x.dq)
         assert abs(found - energy) <= ROUNDING * terms.of("kinetic_energy")
-        ddq = lean_mass.forward_dynamics(lean, x.q, x.dq, 10 * x.ddq[::-1], x.F_ext)
+        ddq = tree_forward_dynamics(tree, x.dq, 10 * x.ddq[::-1])
         again = algorithms.forward_dynamics(model, x.q, x.dq, 10 * x.ddq[::-1], x.F_ext)
         assert size(ddq - again) <= ROUNDING * terms.of("forward_dynamics", True)
 
 
 def test_hinges_keep_no_mass_and_slides_no_second_moments():
     links = lean_model(kt.robots.scara().model).links
-    assert [link.kind for link in links] == ["revolute", "revolute", "prismatic", "revolute"]
+    assert [link.joint.type for link in links] == ["revolute", "revolute", "prismatic", "revolute"]
     for link in links:
-        if link.kind == "prismatic":
-            assert link.moments.m > 0 and not link.moments.Sigma.any()
+        if link.joint.type == "prismatic":
+            assert link.body.m > 0 and not link.body.Sigma.any()
         else:
-            assert link.moments.m == link.moments.h[2] == link.moments.Sigma[2, 2] == 0
+            assert link.body.m == link.body.h[2] == link.body.Sigma[2, 2] == 0
 
 
 def test_mass_is_handed_inward_and_lost_in_the_base():
     """What sits on the elbow's axis is carried by the upper arm, at its place."""
     model = kt.robots.planar_2r().model
     plain, regrouped = lean_model(model, regrouped=False), lean_model(model)
-    assert [link.moments.m for link in plain.links] == [22, 19]
-    tip, arm = (link.moments for link in reversed(regrouped.links))
+    assert [link.body.m for link in plain.links] == [22, 19]
+    tip, arm = (link.body for link in reversed(regrouped.links))
     assert tip.m == 0 and arm.m == 0
     # the forearm's 19 kg seem to sit 1 m from the shoulder
     assert size(arm.h) == pytest.approx(22 * 0.5 + 19 * 1.0, rel=1e-14)
@@ -105,9 +112,8 @@ def test_traced_masses_can_be_regrouped_too():
     other = model.replace(m=model.m * 2)
 
     def torque(m):
-        lean = lean_model(model.replace(m=m))
         q = np.array([0.3, 0.4])
-        return lean_inverse.inverse_dynamics(lean, q, q, q)
+        return tree_inverse_dynamics(lean_tree(lean_model(model.replace(m=m)), q), q, q)
 
     graph = trace(torque, [Port("m", (2,), ("n",))])
     (found,) = interpret(graph, other.m)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.lean import inverse_dynamics as lean_inverse
-from kinetree.algorithms.lean import mass_matrix as lean_mass
-from kinetree.algorithms.lean.frames import place_frames
-from kinetree.algorithms.lean.model import lean_model
-from kinetree.algorithms.lean.motion import Matrix, Turn, step
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.lean_frames import place_frames
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Rotation, Turn
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
@@ -25,11 +25,11 @@ TILT = 1e-6  # rad: nearly parallel
 def lean_poses(model, q):
     """T_si of the textbook's link frames, by way of the lean ones."""
     lean, T = lean_model(model), {WORLD: np.eye(4)}
-    for i, link in enumerate(lean.links):
-        to = step(link, q)
+    for i, link in enumerate(lean_tree(lean, q).links):
+        to = link.to
         R = {
             Turn: lambda t: np.array([[t.c, -t.s, 0], [t.s, t.c, 0], [0, 0, 1]]),
-            Matrix: lambda t: t.R,
+            Rotation: lambda t: t.R,
             type(None): lambda t: np.eye(3),
         }[type(to.turn)](to.turn)
         T_pi = np.eye(4)
@@ -86,13 +86,14 @@ def test_any_pair_of_axes_gives_the_textbooks_results(axis, place, types):
         x = random_state(model, seed)
         T = algorithms.forward_kinematics(model, x.q)
         assert size(lean_poses(model, x.q) - T) <= 8 * EPS * size(T)
-        M = algorithms.mass_matrix(model, x.q)
-        tau = algorithms.inverse_dynamics(model, *x.motion, x.F_ext)
+        M = algorithms.mass_matrix_by_jacobians(model, x.q)
+        tau = algorithms.inverse_dynamics(model, *x.motion, x.F_ext, formulation="screw")
         h = algorithms.inverse_dynamics(model, x.q, x.dq, zeros(2), x.F_ext)
         terms = size(M @ x.ddq) + size(h) + size(x.F_ext)
         for lean in (regrouped, plain):
-            assert size(lean_mass.mass_matrix(lean, x.q) - M) <= slack * size(M)
-            found = lean_inverse.inverse_dynamics(lean, *x.motion, x.F_ext)
+            tree = lean_tree(lean, x.q, x.F_ext)
+            assert size(tree_mass_matrix(tree) - M) <= slack * size(M)
+            found = tree_inverse_dynamics(tree, x.dq, x.ddq)
             assert size(found - tau) <= slack * terms
 
 
@@ -145,7 +146,6 @@ def test_offsets_and_mimic_joints_are_where_they_stand():
     for q in np.linspace(-3, 3, 7):
         T = algorithms.forward_kinematics(model, [q])
         assert size(lean_poses(model, np.array([q])) - T) <= 8 * EPS * size(T)
-        M = algorithms.mass_matrix(model, [q])
-        assert size(lean_mass.mass_matrix(lean_model(model), np.array([q])) - M) <= 8 * EPS * size(
-            M
-        )
+        M = algorithms.mass_matrix_by_jacobians(model, [q])
+        found = tree_mass_matrix(lean_tree(lean_model(model), np.array([q])))
+        assert size(found - M) <= 8 * EPS * size(M)

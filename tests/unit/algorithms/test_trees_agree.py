@@ -1,4 +1,4 @@
-"""Lean algorithms give the results of the book's, on random trees with everything on them."""
+"""C, momentum and reference forces over a Tree agree with the book, in either set of frames."""
 
 import numpy as np
 import pytest
@@ -8,18 +8,17 @@ from scipy.linalg import expm
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.lean import coriolis_matrix as lean_coriolis
-from kinetree.algorithms.lean import momentum as lean_momentum
-from kinetree.algorithms.lean.integrate import exp_quaternion, integrate, inverse_rate
-from kinetree.algorithms.lean.model import lean_model
-from kinetree.algorithms.lean.reference_dynamics import (
-    moments_of,
-    numbers_of,
-    reference_forces,
-)
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
+from kinetree.algorithms.energy import tree_momentum
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.moving import exp_quaternion, integrate, inverse_rate
+from kinetree.algorithms.reference_dynamics import moments_of, numbers_of, reference_forces
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.formulations.jacobians import coriolis_matrix_by_jacobians
+from kinetree.model import WORLD
 from kinetree.model.samples import random_model
-from kinetree.spatial import box
+from kinetree.spatial import Ad, box, inverse, translation
 from robot_states import EPS, any_robot, random_state, size
 
 SEEDS = st.integers(0, 10**6)
@@ -31,12 +30,12 @@ ROUNDING = 1000 * EPS
 def test_the_coriolis_matrix_is_the_books(seed):
     model = any_robot(seed, 12)
     q, dq, _ = random_state(model, seed).motion
-    C = algorithms.coriolis_matrix(model, q, dq)
+    C = coriolis_matrix_by_jacobians(model, q, dq)
     scale = ROUNDING * size(algorithms.mass_matrix(model, q)) * size(dq)
-    dM = algorithms.mass_matrix_rate(model, q, dq)
-    for lean in (lean_model(model), lean_model(model, regrouped=False)):
-        assert size(lean_coriolis.coriolis_matrix(lean, q, dq) - C) <= scale
-        assert size(lean_coriolis.mass_matrix_rate(lean, q, dq) - dM) <= 2 * scale
+    assert size(algorithms.mass_matrix_rate(model, q, dq) - C - C.T) <= 2 * scale
+    plain = lean_model(model, regrouped=False)
+    for tree in (book_tree(model, q), lean_tree(lean_model(model), q), lean_tree(plain, q)):
+        assert size(tree_coriolis_matrix(tree, dq) - C) <= scale
 
 
 @settings(max_examples=25)
@@ -44,14 +43,26 @@ def test_the_coriolis_matrix_is_the_books(seed):
 def test_momentum_is_the_books(seed):
     model = any_robot(seed, 12)
     q, dq, _ = random_state(model, seed).motion
-    lean = lean_model(model, regrouped=False)
-    expected = algorithms.momentum(model, q, dq)
-    found = lean_momentum.momentum(lean, q, dq)
-    assert size(found - expected) <= ROUNDING * max(size(expected), size(model.m))
+    expected = momentum_by_jacobians(model, q, dq)
+    allowed = ROUNDING * max(size(expected), size(model.m))
+    for tree in (book_tree(model, q), lean_tree(lean_model(model, regrouped=False), q)):
+        assert size(tree_momentum(tree, dq) - expected) <= allowed
     com = algorithms.center_of_mass(model, q)
-    about = algorithms.centroidal_momentum(model, q, dq)
-    found = lean_momentum.centroidal_momentum(lean, q, dq, com)
-    assert size(found - about) <= ROUNDING * max(size(expected), size(model.m)) * (1 + size(com))
+    about = Ad(translation(com)).T @ expected
+    found = algorithms.centroidal_momentum(model, q, dq)
+    assert size(found - about) <= allowed * (1 + size(com))
+
+
+def momentum_by_jacobians(model, q, dq):
+    """Every body's momentum G J dq and every rotor's spin, written in {s} and added up."""
+    T_si, J = algorithms.forward_kinematics(model, q), algorithms.link_jacobians(model, q)
+    total = np.zeros(6)
+    for i in model.links:
+        total = total + Ad(inverse(T_si[i])).T @ (model.G[i] @ (J[i] @ dq))
+    for rotor in model.rotors:
+        s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
+        total[:3] += s * (rotor.inertia * rotor.ratio * dq[rotor.dof])
+    return total
 
 
 # M ddq_r + C dq_r + g of estimated masses
@@ -73,17 +84,18 @@ def test_reference_forces_are_the_terms_of_the_book(seed):
     model = builder.build()
     x, y = random_state(model, seed), random_state(model, seed + 100)
     lean = lean_model(model, regrouped=False)
-    theta = np.array([numbers_of(link.moments) for link in lean.links], float)
-    expected = algorithms.mass_matrix(model, x.q) @ y.ddq
-    expected = expected + algorithms.coriolis_matrix(model, x.q, x.dq) @ y.dq
+    tree = lean_tree(lean, x.q)
+    theta = np.array([numbers_of(link.body) for link in lean.links], float)
+    expected = algorithms.mass_matrix_by_jacobians(model, x.q) @ y.ddq
+    expected = expected + coriolis_matrix_by_jacobians(model, x.q, x.dq) @ y.dq
     expected = expected + algorithms.gravity_forces(model, x.q)
     s = rng.normal(size=model.n)
-    forces, shares = reference_forces(lean, x.q, x.dq, y.dq, y.ddq, theta, s)
+    forces, shares = reference_forces(tree, x.dq, y.dq, y.ddq, theta, s)
     assert size(forces - expected) <= ROUNDING * (size(expected) + size(theta) * size(x.dq))
     # for any other masses, too: linear in theta, and the shares are Y^T s
     other = rng.normal(size=theta.shape)
-    rest = reference_forces(lean, x.q, x.dq, y.dq, y.ddq, other, s)
-    both, same = reference_forces(lean, x.q, x.dq, y.dq, y.ddq, theta + 2 * other, s)
+    rest = reference_forces(tree, x.dq, y.dq, y.ddq, other, s)
+    both, same = reference_forces(tree, x.dq, y.dq, y.ddq, theta + 2 * other, s)
     assert size(both - forces - 2 * rest[0]) <= ROUNDING * (size(forces) + 2 * size(rest[0]))
     assert np.array_equal(shares, same)
     assert abs(np.sum(shares * other) - s @ rest[0]) <= ROUNDING * size(shares) * size(other)

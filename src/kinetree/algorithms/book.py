@@ -1,0 +1,43 @@
+"""The Tree in the frames of the model, where the source of the robot put them."""
+
+from kinetree.algorithms.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.model import Model
+from kinetree.model.inputs import (
+    TipWrench,
+    Wrenches,
+    coordinates,
+    link_pose,
+    link_wrenches,
+    six_vector,
+)
+from kinetree.spatial import cross
+from kinetree.spatial.moments import moments_of
+
+
+def book_tree(model: Model, q: ArrayLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
+    """The robot at q, (nq,), over any kind of scalar, under wrenches onto its links.
+
+    Args:
+        model: the robot.
+        q: joint positions.
+        F_ext, F_tip: as in `inverse_dynamics`.
+    """
+    q = coordinates(model, q)
+    loaded = F_ext is not None or F_tip is not None
+    loads = link_wrenches(model, F_ext, F_tip) if loaded else None
+    links = []
+    for i, joint in enumerate(model.joints):
+        T_pi = link_pose(model, i, q)
+        to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
+        body = moments_of(model.m[i], model.com[i], model.I_com[i])
+        load = None if loads is None else Load(loads[i])
+        links.append(TreeLink(model.parent[i], joint.dofs, model.A[i], to, body, load))
+    return Tree(model, tuple(links), model.rotors, base_at_rest(model))
+
+
+def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:
+    """The base moves with a twist and its derivative, (6,) each in its own axes, under gravity."""
+    V: Array = six_vector(V_base, "V_base")
+    dV: Array = six_vector(dV_base, "dV_base") - model.gravity
+    return BaseMotion(V[:3], dV[:3], dV[3:] + cross(V[:3], V[3:]))

@@ -1,0 +1,159 @@
+"""The terms that armature and rotors add to M, C, momentum and the derivatives, over a Tree.
+
+`formulations.drives` has their physics. A rotor of degree of freedom e spins about s on its carrier
+k with the weight w = I_m r; with J_k the angular Jacobian of the carrier and b = J_k^T s it adds
+
+    M:  w (e b^T + b e^T) + w r e e^T
+    C:  w (e db^T + (y e^T - e y^T - dq_e J_k^T [s] J_k) / 2),   y = J_k^T (omega_k x s)
+
+b and the rest are found by walking from the carrier to the base, with s carried along. Rotors on
+the base only add to the diagonal of M.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from kinetree.algorithms.tree import Tree, TreeLink
+from kinetree.base.arrays import Array
+from kinetree.formulations.drives import (
+    armature,
+    armature_coriolis,
+    armature_turning_slope,
+    friction_force,
+    turns_armature,
+)
+from kinetree.model import WORLD, JointRotor, Model
+from kinetree.spatial import cross
+from kinetree.spatial.duals import Dual, dual
+
+Matrix = list[list[Any]]  # (n, n), built up entry by entry
+
+
+class Change(Protocol):
+    """Change of a link's angular acceleration with a joint: y + x x omega, of any link beyond."""
+
+    @property
+    def x(self) -> Array:
+        """Change of the angular velocity that turns with the joint."""
+        ...
+
+    @property
+    def y(self) -> Array:
+        """The rest."""
+        ...
+
+
+def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
+    """Add the armature of every joint and all rotors."""
+    for i, link in enumerate(tree.links):
+        for d in link.dofs:
+            M[d][d] = M[d][d] + armature(tree.model, i)
+    for rotor in tree.rotors:
+        e, n = rotor.dof, rotor.s * (rotor.inertia * rotor.ratio)
+        M[e][e] = M[e][e] + rotor.inertia * rotor.ratio * rotor.ratio
+        for k in tree.path_inward(rotor.link):
+            link = tree.links[k]
+            for d, b in zip(link.dofs, link.A[:3].T @ n, strict=True):
+                M[e][d] = M[e][d] + b
+                M[d][e] = M[d][e] + b
+            n = link.to.inward(n)
+
+
+def add_drives_to_coriolis_matrix(
+    tree: Tree, omega: dict[int, Array], dq: Array, C: Matrix
+) -> None:
+    """Add the rotors, and the armature of free and planar joints; omega of every link."""
+    for rotor in tree.rotors:
+        if rotor.link != WORLD:
+            _add_rotor_to_coriolis_matrix(tree, rotor, omega, dq, C)
+    for i, link in enumerate(tree.links):
+        joint = tree.model.joints[i]
+        if turns_armature(joint):
+            own = armature_coriolis(joint, dq[list(link.dofs)]) * armature(tree.model, i)
+            _add_block(C, link, own)
+
+
+def _add_rotor_to_coriolis_matrix(
+    tree: Tree, rotor: JointRotor, omega: dict[int, Array], dq: Array, C: Matrix
+) -> None:
+    e, weight = rotor.dof, rotor.inertia * rotor.ratio
+    s, gyro = rotor.s * weight, cross(omega[rotor.link], rotor.s * weight)
+    passed: list[tuple[int, Array]] = []  # (degree of freedom, s x w) of the axes passed so far
+    for j in tree.path_inward(rotor.link):
+        link = tree.links[j]
+        for a, d in enumerate(link.dofs):
+            w = link.A[:3, a]
+            y = w @ gyro / 2
+            C[e][d] = C[e][d] + w @ (cross(s, omega[j]) + gyro) - y
+            C[d][e] = C[d][e] + y
+            for b, turned in passed:
+                entry = w @ turned * dq[e] / 2
+                C[d][b] = C[d][b] - entry
+                C[b][d] = C[b][d] + entry
+            passed.append((d, cross(s, w)))
+        to = link.to
+        passed = [(d, to.inward(x)) for d, x in passed]
+        s, gyro = to.inward(s), to.inward(gyro)
+
+
+def rotor_spins(tree: Tree, dq: Array) -> list[tuple[int, Array]]:
+    """Link that carries each rotor, and the angular momentum of the rotor beyond the carrier's."""
+    return [
+        (rotor.link, rotor.s * (rotor.inertia * rotor.ratio * dq[rotor.dof]))
+        for rotor in tree.rotors
+    ]
+
+
+def add_drives_to_slopes(
+    tree: Tree,
+    omega: dict[int, Array],
+    changes: Sequence[Sequence[tuple["Change", "Change"]]],
+    dq: Array,
+    by_q: Matrix,
+    by_dq: Matrix,
+) -> None:
+    """Add to d tau/d q and d tau/d dq; `changes` of every link's joint, with position and rate.
+
+    A rotor needs the force w s . alpha_k at its joint and the moment w dq_e omega_k x s on its
+    carrier. The angular acceleration of the carrier changes by y + x x omega_k, and
+    s . (x x omega_k) is x . (omega_k x s). Armature of free and planar joints needs w x v of their
+    rates, which no position changes.
+    """
+    for rotor in tree.rotors:
+        e, s = rotor.dof, rotor.s * (rotor.inertia * rotor.ratio)
+        gyro = cross(omega[rotor.link], s)
+        for j in tree.path_inward(rotor.link):
+            link = tree.links[j]
+            for a, b in enumerate(link.dofs):
+                moves, turns = changes[j][a]
+                by_q[e][b] = by_q[e][b] + s @ moves.y + gyro @ moves.x
+                by_dq[e][b] = by_dq[e][b] + s @ turns.y + gyro @ turns.x
+                by_dq[b][e] = by_dq[b][e] + link.A[:3, a] @ gyro
+            s, gyro = link.to.inward(s), link.to.inward(gyro)
+    for i, link in enumerate(tree.links):
+        joint = tree.model.joints[i]
+        if turns_armature(joint):
+            own = armature_turning_slope(joint, dq[list(link.dofs)]) * armature(tree.model, i)
+            _add_block(by_dq, link, own)
+
+
+def friction_slopes(model: Model, dq: Array) -> Array:
+    """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
+
+    A friction function is code, so it is run on dual numbers.
+    """
+    slopes: list[Any] = [0] * model.n
+    for joint in model.joints:
+        for d in joint.dofs:
+            force = friction_force(joint.friction, Dual(dq[d] * joint.scale, joint.scale))
+            slopes[d] = slopes[d] + dual(force).slope * joint.scale
+    return np.array(slopes)
+
+
+def _add_block(matrix: Matrix, link: TreeLink, block: Array) -> None:
+    """Add a joint's own block, (k, k)."""
+    for a, row in enumerate(link.dofs):
+        for b, column in enumerate(link.dofs):
+            matrix[row][column] = matrix[row][column] + block[a, b]

@@ -1,0 +1,203 @@
+"""The Tree in the frames with the fewest operations, from which kernels are traced.
+
+Every link frame is moved onto its joint's axis and turned so that constant rotations are sparse
+(lean_frames.py). Bodies are mass moments in these frames, and moments that only the parent feels are
+given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the position.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.lean_frames import WIDE, Placement, place_frames
+from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
+from kinetree.base.arrays import Array, is_numeric
+from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
+from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.scalars import cos, sin
+from kinetree.spatial import second_moment
+from kinetree.spatial.moments import Moments, mirrored
+
+
+@dataclass(frozen=True, eq=False)
+class LeanLink:
+    """One link: its place on the parent, its joint with its axes A, and its mass moments."""
+
+    parent: int
+    joint: Joint
+    place: Placement
+    A: Array  # twist in the lean frame for unit rates, (6, k)
+    body: Moments
+    pitch: Any = 0  # advance along z for unit rotation about z
+
+
+@dataclass(frozen=True, eq=False)
+class LeanModel:
+    """The links, and the model that they came from (gravity, drives, names)."""
+
+    model: Model
+    links: tuple[LeanLink, ...]
+    rotors: tuple[JointRotor, ...]
+
+
+def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
+    """The model in lean frames.
+
+    Args:
+        model: the robot; its masses may be traced scalars, its geometry must be numbers.
+        regrouped: give to the parents what only they feel. The joint forces stay the same; energies
+            and wrenches inside the robot do not.
+    """
+    places = place_frames(model)
+    links = []
+    for i, joint in enumerate(model.joints):
+        pitch = _pitch(joint)
+        links.append(
+            LeanLink(
+                parent=model.parent[i],
+                joint=joint,
+                place=places[i],
+                A=_axes(joint, pitch),
+                body=moments_in(model.m[i], model.com[i], model.I_com[i], places[i].X),
+                pitch=pitch,
+            )
+        )
+    lean = LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
+    return regroup(lean) if regrouped else lean
+
+
+def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
+    """The tree at q, (nq,); F_ext, (links, 6), acts on the links in the frames of the model."""
+    links = []
+    for i, link in enumerate(lean.links):
+        load = None if F_ext is None else Load(F_ext[i], link.place.X)
+        to = _step(link, q)
+        links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
+    return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model))
+
+
+def moments_in(m: Any, com: Array, I_com: Array, X: Array) -> Moments:
+    """Moments of a body in the lean frame X of its link, in extended precision for numbers."""
+    if all(is_numeric(np.asarray(x)) for x in (m, com, I_com)):
+        m, com, I_com = WIDE(m), com.astype(WIDE), I_com.astype(WIDE)
+    else:
+        X = X.astype(float)
+    R, p = X[:3, :3], X[:3, 3]
+    if np.array_equal(X, np.eye(4)):
+        c, Sigma = com, second_moment(I_com)
+    else:
+        c, Sigma = R.T @ (com - p), R.T @ second_moment(I_com) @ R
+    return Moments(m, c * m, mirrored(Sigma + np.outer(c, c) * m))
+
+
+def _pitch(joint: Joint) -> Any:
+    if joint.type != HELICAL or joint.screw is None:
+        return 0
+    return joint.screw[:3] @ joint.screw[3:]
+
+
+def _axes(joint: Joint, pitch: Any) -> Array:
+    """Twist of the link in its lean frame for unit rates, (6, k)."""
+    if joint.type == PRISMATIC:
+        return np.array([[0, 0, 0, 0, 0, 1]]).T * joint.scale
+    if joint.type in SCREW_TYPES:
+        return np.array([[0, 0, 1, 0, 0, pitch]]).T * joint.scale
+    return joint.A
+
+
+def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
+    """The rotor with its axis in the lean frame of its carrier."""
+    if rotor.link == WORLD:
+        return rotor
+    R = places[rotor.link].X[:3, :3].astype(float)
+    return replace(rotor, s=R.T @ rotor.s)
+
+
+def _step(link: LeanLink, q: Array) -> Step:
+    """The way to a link from its parent; q is the whole vector of positions."""
+    joint, place = link.joint, link.place
+    own = q[list(joint.coords)]
+    if joint.type not in SCREW_TYPES:
+        T = joint_pose(joint, own)
+        return Step(place.R, Rotation(T[:3, :3]), place.p + place.R @ T[:3, 3])
+    z = place.R[:, 2]
+    c_0, s_0 = place.turn
+    if joint.type == PRISMATIC:
+        turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
+        return Step(place.R, turn, place.p + z * (own[0] * joint.scale + joint.offset))
+    angle = own[0] * joint.scale
+    c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
+    if joint.offset != 0:
+        c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
+    hinge = joint.type == REVOLUTE
+    p = place.p if hinge else place.p + z * ((angle + joint.offset) * link.pitch)
+    return Step(place.R, Turn(c, s), p)
+
+
+def _added(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Cosine and sine of the sum of two angles given by theirs."""
+    return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
+
+
+def regroup(lean: LeanModel) -> LeanModel:
+    """The same joint forces, M, C and g from fewer numbers, from the leaves inward.
+
+    Mass on the axis of a revolute joint does not move when the joint turns, so a link's m, h_z and
+    Sigma_zz (a line of mass along its axis with the same moments) may sit on the parent instead. A
+    sliding link turns with its parent, so all of its Sigma may. The fixed base drops the moments
+    that reach it, as no joint feels them. This saves 13 to 17 per cent of the operations.
+    """
+    bodies = [link.body for link in lean.links]
+    for i in reversed(range(len(lean.links))):
+        link = lean.links[i]
+        R, p = link.place.R.astype(WIDE), link.place.p.astype(WIDE)
+        if link.joint.type == REVOLUTE:
+            bodies[i], line = split_line(bodies[i])
+            given = line_in_parent(line, R, p)
+        elif link.joint.type == PRISMATIC:
+            given = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, R, link.place.turn))
+            bodies[i] = Moments(bodies[i].m, bodies[i].h, np.zeros((3, 3), int))
+        else:
+            continue
+        if link.parent != WORLD:
+            bodies[link.parent] = bodies[link.parent] + given
+    links = zip(lean.links, bodies, strict=True)
+    return replace(lean, links=tuple(replace(link, body=to_double(x)) for link, x in links))
+
+
+def split_line(x: Moments) -> tuple[Moments, Moments]:
+    """A link without m, h_z and Sigma_zz, and a line of mass on z that has just these."""
+    h, S = x.h, x.Sigma
+    rest = Moments(
+        0,
+        np.array([h[0], h[1], 0]),
+        np.array([[S[0, 0], S[0, 1], S[0, 2]], [S[1, 0], S[1, 1], S[1, 2]], [S[2, 0], S[2, 1], 0]]),
+    )
+    line = np.zeros((3, 3), int).astype(S.dtype)
+    line[2, 2] = S[2, 2]
+    return rest, Moments(x.m, np.array([0, 0, h[2]]), line)
+
+
+def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
+    """A line of mass on z of the child, in the parent's frame, whatever the joint's angle."""
+    z, h_z = R[:, 2], line.h[2]
+    mixed = np.outer(p, z) * h_z
+    Sigma = np.outer(z, z) * line.Sigma[2, 2] + mixed + mixed.T + np.outer(p, p) * line.m
+    return Moments(line.m, p * line.m + z * h_z, Sigma)
+
+
+def to_double(x: Moments) -> Moments:
+    """Numbers rounded to float64, once; traced scalars unchanged."""
+
+    def rounded(a: Array) -> Array:
+        return a.astype(np.float64) if a.dtype.kind in "if" else a
+
+    m = float(x.m) if isinstance(x.m, float | int | np.floating) else x.m
+    return Moments(m, rounded(np.asarray(x.h)), rounded(np.asarray(x.Sigma)))
+
+
+def _turned(Sigma: Array, R: Array, turn: tuple[float, float]) -> Array:
+    c, s = turn
+    R = R @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    return mirrored(R @ Sigma @ R.T)

@@ -1,0 +1,207 @@
+"""Tree: the robot at one position as data, the input of every recursion in this folder.
+
+A recursion is written once, over a Tree, and runs on floats, symbols, fifty-digit numbers and traced
+scalars alike. `book.py` makes the Tree in the link frames of the model; `lean.py` makes it in frames
+in which the same recursion needs the fewest operations, and kernels are traced from that one.
+Joint forces, M, C, energies and momentum do not depend on the choice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.formulations.drives import frictionless
+from kinetree.model import WORLD, JointRotor, Model
+from kinetree.model.inputs import zeros
+from kinetree.spatial import cross
+from kinetree.spatial.moments import Moments, mirrored, rotated
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """Rotation about z by an angle, given as its cosine and sine."""
+
+    c: Any
+    s: Any
+
+    def outward(self, x: Array) -> Array:
+        """Express a vector of the unturned frame in the turned one."""
+        return np.array([self.c * x[0] + self.s * x[1], self.c * x[1] - self.s * x[0], x[2]])
+
+    def inward(self, x: Array) -> Array:
+        """Express a vector of the turned frame in the unturned one."""
+        return np.array([self.c * x[0] - self.s * x[1], self.s * x[0] + self.c * x[1], x[2]])
+
+    def matrix_inward(self, K: Array) -> Array:
+        """R K R^T, (3, 3)."""
+        half = np.array([self.inward(row) for row in K]).T
+        return np.array([self.inward(row) for row in half]).T
+
+    def symmetric_inward(self, S: Array) -> Array:
+        """R S R^T of a symmetric S: 13 operations for the xy-block instead of 27."""
+        c, s = self.c, self.s
+        e, twice = S[1, 1] - S[0, 0], S[0, 1] + S[0, 1]
+        shift = s * (s * e - c * twice)
+        xy = S[0, 1] - s * (c * e + s * twice)
+        xz, yz = c * S[0, 2] - s * S[1, 2], s * S[0, 2] + c * S[1, 2]
+        return np.array([[S[0, 0] + shift, xy, xz], [xy, S[1, 1] - shift, yz], [xz, yz, S[2, 2]]])
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """Rotation by a full matrix, (3, 3)."""
+
+    R: Array
+
+    def outward(self, x: Array) -> Array:
+        """Express a vector of the unturned frame in the turned one."""
+        return self.R.T @ x
+
+    def inward(self, x: Array) -> Array:
+        """Express a vector of the turned frame in the unturned one."""
+        return self.R @ x
+
+    def matrix_inward(self, K: Array) -> Array:
+        """R K R^T, (3, 3)."""
+        return self.R @ K @ self.R.T
+
+    def symmetric_inward(self, S: Array) -> Array:
+        """R S R^T of a symmetric S."""
+        return rotated(S, self.R)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The way from the parent's frame to a link's: a constant R, then the turn of the joint.
+
+    p is the origin of the link seen from the parent. Vectors pass through the sparse R and the turn
+    one after the other; their 3x3 product is never formed, which saves most of its operations.
+    """
+
+    R: Array
+    turn: Turn | Rotation | None
+    p: Array
+
+    def outward(self, x: Array) -> Array:
+        """Express a vector of the parent in the link's frame."""
+        x = self.R.T @ x
+        return x if self.turn is None else self.turn.outward(x)
+
+    def inward(self, x: Array) -> Array:
+        """Express a vector of the link in the parent's frame."""
+        return self.R @ (x if self.turn is None else self.turn.inward(x))
+
+    def matrix_inward(self, K: Array) -> Array:
+        """Express a matrix of the link, (3, 3), in the parent's frame."""
+        return self.R @ (K if self.turn is None else self.turn.matrix_inward(K)) @ self.R.T
+
+    def pair_inward(self, f: Array, n: Array) -> tuple[Array, Array]:
+        """A force and its moment about the link's origin, or a momentum, as the parent's."""
+        f = self.inward(f)
+        return f, self.inward(n) + cross(self.p, f)
+
+    def body_inward(self, x: Moments) -> Moments:
+        """Moments of a body of the link in the parent's frame."""
+        S = x.Sigma if self.turn is None else self.turn.symmetric_inward(x.Sigma)
+        S, h = rotated(S, self.R), self.inward(x.h)
+        first = h + self.p * x.m
+        mixed = np.outer(self.p, h)
+        shifted = [
+            [S[a, b] + (mixed[a, b] + first[a] * self.p[b]) for b in range(3)] for a in range(3)
+        ]
+        return Moments(x.m, first, mirrored(np.array(shifted)))
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A wrench F, (6,), that the world exerts on a link, in the frame of the model.
+
+    X: the link's frame in the tree, seen from that of the model, (4, 4); None where they are one.
+    """
+
+    F: Array
+    X: Array | None = None
+
+    def wrench(self) -> tuple[Array, Array]:
+        """Moment and force in the link's frame."""
+        moment, force = self.F[:3], self.F[3:]
+        if self.X is None:
+            return moment, force
+        R, p = self.X[:3, :3].astype(float), self.X[:3, 3].astype(float)
+        return R.T @ (moment - cross(p, force)), R.T @ force
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLink:
+    """One link and the joint that it hangs on, in the frames of the tree.
+
+    dofs: the entries of dq that move the joint. A: twist of the link for their unit rates, (6, k).
+    """
+
+    parent: int
+    dofs: tuple[int, ...]
+    A: Array
+    to: Step
+    body: Moments
+    load: Load | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BaseMotion:
+    """Angular velocity, angular acceleration and acceleration of the base, (3,) each, in its axes.
+
+    Gravity is part of it, as an upward acceleration.
+    """
+
+    omega: Array
+    alpha: Array
+    a: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The links, parents before children, and the drives.
+
+    The joints of `model` have friction and armature; each rotor has its axis s in the frame of the
+    link that carries it. Positions, masses and gravity of `model` itself are not used.
+    """
+
+    model: Model
+    links: tuple[TreeLink, ...]
+    rotors: tuple[JointRotor, ...]
+    base: BaseMotion
+
+    def path_inward(self, i: int) -> list[int]:
+        """Links from link i to the base, both ends included; empty for WORLD."""
+        found = []
+        while i != WORLD:
+            found.append(i)
+            i = self.links[i].parent
+        return found
+
+    def per_link(self, x: Array) -> list[Array]:
+        """The entries of dq, ddq or tau that belong to the joint of each link."""
+        return [x[list(link.dofs)] for link in self.links]
+
+    def joint_forces(self, wrenches: Sequence[tuple[Array, Array]]) -> Array:
+        """A^T (n, f) of every joint, (n,), from pairs (f, n); joints that move together add up."""
+        total: list[Any] = [0] * self.model.n
+        for link, (f, n) in zip(self.links, wrenches, strict=True):
+            for d, part in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
+                total[d] = total[d] + part
+        return np.array(total)
+
+
+def base_at_rest(model: Model) -> BaseMotion:
+    """The base stands still, under gravity."""
+    return BaseMotion(zeros(3), zeros(3), -model.gravity[3:])
+
+
+def weightless(tree: Tree) -> Tree:
+    """The tree without gravity, motion of the base, friction and loads: tau at rest is M ddq."""
+    links = tuple(replace(link, load=None) for link in tree.links)
+    base = BaseMotion(zeros(3), zeros(3), zeros(3))
+    return replace(tree, model=frictionless(tree.model), links=links, base=base)
