@@ -18,7 +18,7 @@ from kinetree.description import (
     describe_screws,
     describe_transforms,
 )
-from kinetree.description.options import JointOptions
+from kinetree.description.tables.chain import JointOptions
 from kinetree.kernels.memo import Compiled, kernel
 from kinetree.model import Model, build_model, model_of, reshape
 from kinetree.model.inputs import TipWrench, Wrenches, frame_wrenches

@@ -1,7 +1,5 @@
 """Descriptions of robots: records that say what the source says, before any maths."""
 
-from kinetree.description.dh import describe_dh
-from kinetree.description.points import describe_points
 from kinetree.description.records import (
     Body,
     FrameDescription,
@@ -15,7 +13,9 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
-from kinetree.description.screws import describe_screws, describe_transforms
+from kinetree.description.tables.dh import describe_dh
+from kinetree.description.tables.points import describe_points
+from kinetree.description.tables.screws import describe_screws, describe_transforms
 
 __all__ = [
     "Body",

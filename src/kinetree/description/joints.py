@@ -1,11 +1,10 @@
-"""What each kind of joint contributes: its screw axis in the child's frame, and its name."""
-
-from typing import Any
+"""Types of joints, and the screw axis of those that have one degree of freedom."""
 
 import numpy as np
 
-from kinetree.base.arrays import Array, array, known, scalar, unit
+from kinetree.base.arrays import Array, ArrayLike, array, known, scalar, unit
 from kinetree.errors import ModelError
+from kinetree.scalars import Scalar
 from kinetree.spatial.twist import screw
 
 REVOLUTE, PRISMATIC, HELICAL = "revolute", "prismatic", "helical"
@@ -14,17 +13,22 @@ SCREW_TYPES = (REVOLUTE, PRISMATIC, HELICAL)
 JOINT_TYPES = (*SCREW_TYPES, SPHERICAL, PLANAR, FREE, FIXED)
 
 
-def joint_screw(type: str, axis: Any, pitch: Any, point: Any, name: str) -> Array | None:
-    """Screw axis A of a joint from its type, axis direction, pitch (m/rad) and a point on the axis.
-
-    All are given in the child's frame; joints of other types have none.
-    """
+def joint_screw(
+    type: str, axis: ArrayLike, pitch: Scalar, point: ArrayLike, name: str
+) -> Array | None:
+    """Screw axis of a joint, see `screw_axis`; None for types that have no axis."""
     if type not in JOINT_TYPES:
         raise ModelError(
             f"joint {name!r} has type {type!r}; expected one of {', '.join(JOINT_TYPES)}."
         )
-    if type not in SCREW_TYPES:
-        return None
+    return screw_axis(type, axis, pitch, point, name) if type in SCREW_TYPES else None
+
+
+def screw_axis(type: str, axis: ArrayLike, pitch: Scalar, point: ArrayLike, name: str) -> Array:
+    """Screw axis A from the joint's type, axis direction, pitch (m/rad) and a point on the axis.
+
+    All are given in the child's frame.
+    """
     w = unit(axis, f"axis of joint {name!r}")
     if type == PRISMATIC:
         return screw((0, 0, 0), w, np.inf)
@@ -33,14 +37,14 @@ def joint_screw(type: str, axis: Any, pitch: Any, point: Any, name: str) -> Arra
 
 
 def joint_type(S: Array) -> str:
-    """Kind of joint that moves along a screw axis."""
+    """Type of the joint that moves along a screw axis."""
     if not np.any(S[:3] != 0):
         return PRISMATIC
     return REVOLUTE if _has_no_pitch(S) else HELICAL
 
 
 def check_kind(S: Array, type: str, name: str) -> Array:
-    """`S`, which must fit the type: a slide does not turn, a hinge has no pitch."""
+    """`S`; raise unless it fits the type: a slide does not turn, a hinge has no pitch."""
     w, v = S[:3], S[3:]
     turns = bool(np.any(w != 0))
     fits = not turns if type == PRISMATIC else turns
@@ -54,7 +58,7 @@ def check_kind(S: Array, type: str, name: str) -> Array:
 
 
 def _has_no_pitch(S: Array) -> bool:
-    """Whether w . v = 0; of numbers to 1e-12 m a radian, the rounding of changes of frame."""
+    """Return True if w . v = 0; for numbers to 1e-12 m/rad, the rounding of changes of frame."""
     pitch, values = S[:3] @ S[3:], known(S)
     if values is None:
         return bool(pitch == 0)

@@ -166,6 +166,11 @@ def clip(text: str, length: int = 60) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
+def show(text: str) -> str:
+    """`text` in quotes, short enough for a message."""
+    return repr(clip(text))
+
+
 def _check_start(body: str, file: str) -> None:
     """Tell what was given instead of XML."""
     if body.startswith("<"):

@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PLANAR, PRISMATIC, REVOLUTE
-from kinetree.description.urdf_limits import NO_LIMIT
+from kinetree.description.urdf.joints import NO_LIMIT
 from kinetree.errors import InputError, ModelError
 from kinetree.model import WORLD, Model, joint_pose
 from kinetree.model.describe import link_names, own_frames

@@ -4,17 +4,17 @@ import os
 
 import pytest
 
-from kinetree.description import mjcf_files, urdf_findings
+from kinetree.description import findings
+from kinetree.description.findings import Findings
+from kinetree.description.mjcf import files as mjcf_files
 from kinetree.description.mjcf import read_mjcf
-from kinetree.description.mjcf_nodes import parse
-from kinetree.description.mjcf_prepare import mesh_files
+from kinetree.description.mjcf.nodes import parse
+from kinetree.description.mjcf.prepare import mesh_files
 from kinetree.description.source import read_bytes
 from kinetree.description.urdf import read_urdf_text
-from kinetree.description.urdf_findings import Findings
-from kinetree.description.urdf_meshes import find_mesh
 from kinetree.description.xacro import expand_xacro
-from kinetree.description.xacro_values import Evaluator
-from kinetree.description.xacro_yaml import load_yaml
+from kinetree.description.xacro.expressions import Evaluator
+from kinetree.description.xacro.inputs import load_yaml
 from kinetree.description.xml import Bounds, Element, clip, parse_xml
 from kinetree.errors import ParseError
 
@@ -196,13 +196,6 @@ def test_what_is_read_otherwise_than_mujoco_does_is_noted(tmp_path, geom, joint,
         assert (words in notes) is (words in expected)
 
 
-def test_a_mesh_path_that_the_system_cannot_ask_about_is_not_found(tmp_path):
-    (tmp_path / "a.stl").write_text("")
-    assert find_mesh("a.stl", tmp_path) == tmp_path / "a.stl"
-    for path in ("a\0b.stl", "b.stl", "package://p/a\0b.stl", "http://x/a.stl", "x" * 5000):
-        assert find_mesh(path, tmp_path) is None
-
-
 def test_a_folder_is_refused_as_a_file(tmp_path):
     with pytest.raises(ParseError, match="is a folder; expected the path of one file in it"):
         read_bytes(tmp_path)
@@ -247,7 +240,7 @@ def test_findings_of_one_kind_are_counted_and_kinds_are_bounded(monkeypatch):
         ("joint 0, joint 1, joint 2 and 2 more: is shared.", "f.urdf:1"),
         ("link a: is single.", "f.urdf:9"),
     ]
-    monkeypatch.setattr(urdf_findings, "MAX_KINDS", 4)
+    monkeypatch.setattr(findings, "MAX_KINDS", 4)
     assert found.is_full
     found.warn_together(element(10), "is new.", "link b")
     found.warn_together(element(11), "is single.", "link c")
@@ -293,7 +286,7 @@ def test_what_the_file_says_and_what_is_not_read_is_passed_on(tmp_path):
     for words in (
         "the file says: careful",
         "property 'p' has no parent scope; not set",
-        "attribute 'odd' of <xacro:property> is not of xacro",
+        "attribute 'odd' of <xacro:property> is not part of xacro",
         "no file matches 'none*.xacro'",
     ):
         assert words in warnings

@@ -1,0 +1,223 @@
+"""Notes and warnings on an MJCF file: contents that the dynamics of a tree cannot honour.
+
+One warning for each kind of content, with the names of its elements.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from kinetree.base.tables import listing
+from kinetree.description.mjcf.compile import Compiled
+from kinetree.description.mjcf.drives import (
+    BALL,
+    FREE,
+    actuator_count,
+    disabled,
+    is_motor,
+    motor_efforts,
+    on_joint,
+)
+from kinetree.description.mjcf.meshes import MeshedModel
+from kinetree.description.mjcf.nodes import Node
+from kinetree.description.records import Note
+from kinetree.description.xml import clip
+
+MOST_NAMES = 6  # in one message
+
+Found = tuple[list[str], str]  # names of elements, and the treatment of them as a sentence
+
+
+def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
+    """Warnings about everything that is ignored although it changes the motion in MuJoCo."""
+    compiled = meshed.compiled
+    notes: list[Note] = []
+    for find, elements in FINDERS:
+        names, text = find(compiled)
+        if names:
+            notes.append(_listed(text, names, _first_place(compiled, elements, names)))
+    for b in sorted(meshed.unknown):
+        text = f"static body {compiled.body_names[b]!r} takes its mass from a mesh and is massless"
+        notes.append(Note(f"{text} here; the mesh {meshed.unknown[b]}"))
+    notes += [Note(f"MuJoCo warns: {m}") for m in compiled.messages if "deprecated" not in m]
+    plugins = [node for node in nodes if node.tag == "plugin"]
+    if plugins:
+        names = [n.attributes.get("plugin", n.attributes.get("instance", "?")) for n in plugins]
+        notes.append(_listed("plugins are ignored", dict.fromkeys(names), plugins[0].where))
+    return tuple(notes)
+
+
+def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
+    """Notes on everything that is read differently from what a user may expect."""
+    model = compiled.model
+    notes = [Note(f"MuJoCo notes: {m}") for m in compiled.messages if "deprecated" in m]
+    for node in nodes:
+        if node.tag == "replicate":
+            count = node.attributes.get("count", "1")
+            notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
+    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in _flags(model)]
+    keys = [node for node in nodes if node.tag == "key"]
+    if keys:
+        names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
+        notes.append(_listed("keyframes are not read; pass q yourself", names, keys[0].where))
+    notes += [_attachment(node) for node in nodes if node.tag == "attach"]
+    types = [int(type) for type in model.jnt_type]
+    joints = list(enumerate(compiled.joint_names))
+    free = [name for j, name in joints if types[j] == FREE]
+    if free:
+        text = "q of a free joint is the pose in the world, its zero the origin"
+        notes.append(_listed(text, free))
+    limited = [name for j, name in joints if types[j] == BALL and model.jnt_limited[j]]
+    if limited:
+        notes.append(_listed("the cone that limits a ball joint is not kept", limited))
+    if model.ngeom and any(model.geom_contype) and any(model.geom_conaffinity):
+        notes.append(Note("contacts between geoms are not part of the dynamics"))
+    return tuple(notes)
+
+
+def _listed(text: str, names: Iterable[str], where: str = "") -> Note:
+    return Note(f"{text}: {listing(names, MOST_NAMES)}", where)
+
+
+def _attachment(node: Node) -> Note:
+    """The note on an <attach>: the part of the other model, and the prefix of its names."""
+    part = node.attributes.get("body", node.attributes.get("frame", ""))
+    model = node.attributes.get("model")
+    source = "the model" if model is None else f"model {clip(model)!r}"
+    source = f"{clip(part)!r} of {source}" if part else source
+    prefix = clip(node.attributes.get("prefix", ""))
+    return Note(f"<attach> puts {source} here, names begin with {prefix!r}", node.where)
+
+
+def _names(model: Any, kind: str, ids: Sequence[int]) -> list[str]:
+    accessor = getattr(model, kind)
+    return [accessor(i).name or f"{kind} {i}" for i in ids]
+
+
+def _equality(c: Compiled) -> Found:
+    m = c.model
+    if disabled(m, "EQUALITY", "CONSTRAINT"):
+        return [], ""
+    types = [c.mujoco.mjtEq(int(t)).name.removeprefix("mjEQ_").lower() for t in m.eq_type]
+    names = [m.equality(e).name or f"{types[e]} {e}" for e in range(m.neq) if m.eq_active0[e]]
+    return names, "equality constraints are ignored, joints stay independent"
+
+
+def _tendons(c: Compiled) -> Found:
+    names = _names(c.model, "tendon", range(c.model.ntendon))
+    armature = [n for n, a in zip(names, c.model.tendon_armature, strict=True) if a]
+    extra = f" (with the tendon armature of {listing(armature, MOST_NAMES)})" if armature else ""
+    return names, f"tendons are ignored{extra}"
+
+
+def _gravcomp(c: Compiled) -> Found:
+    names = [n for n, g in zip(c.body_names, c.model.body_gravcomp, strict=True) if g]
+    return names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
+
+
+def _springs(c: Compiled) -> Found:
+    m = c.model
+    if disabled(m, "SPRING"):
+        return [], ""
+    poly = getattr(m, "jnt_stiffnesspoly", None)
+    stiff = [
+        bool(m.jnt_stiffness[j]) or (poly is not None and poly[j].any()) for j in range(m.njnt)
+    ]
+    names = [n for n, is_stiff in zip(c.joint_names, stiff, strict=True) if is_stiff]
+    return names, "joint springs (stiffness, springref) are ignored, tau is without their force"
+
+
+def _curved_damping(c: Compiled) -> Found:
+    m = c.model
+    poly = getattr(m, "dof_dampingpoly", None)
+    if poly is None:
+        return [], ""
+    names = [n for j, n in enumerate(c.joint_names) if poly[int(m.jnt_dofadr[j])].any()]
+    return names, "of joint damping only the part linear in the speed is kept"
+
+
+def _fluid(c: Compiled) -> Found:
+    option = c.model.opt
+    names = [key for key in ("density", "viscosity") if getattr(option, key)]
+    return names, "the medium around the robot (fluid forces) is ignored"
+
+
+def _flags(model: Any) -> Iterator[tuple[str, str]]:
+    """Flags that switch a force off, and their effect here."""
+    if disabled(model, "GRAVITY"):
+        yield "gravity", "gravity is 0"
+    if disabled(model, "DAMPER"):
+        yield "damper", "joint damping is 0"
+    if disabled(model, "FRICTIONLOSS", "CONSTRAINT"):
+        flag = "frictionloss" if disabled(model, "FRICTIONLOSS") else "constraint"
+        yield flag, "dry friction of joints (frictionloss) is 0"
+    if disabled(model, "SPRING"):
+        yield "spring", "joint springs are off"
+
+
+def _free_dry_friction(c: Compiled) -> Found:
+    m = c.model
+    if disabled(m, "FRICTIONLOSS", "CONSTRAINT"):
+        return [], ""
+    names = [
+        n
+        for j, n in enumerate(c.joint_names)
+        if int(m.jnt_type[j]) == FREE and m.dof_frictionloss[int(m.jnt_dofadr[j])]
+    ]
+    return names, "dry friction of free joints acts along the axes of the body, not of the world"
+
+
+def _idle_motors(c: Compiled) -> Found:
+    names = [n for n, f in zip(c.joint_names, motor_efforts(c.model), strict=True) if f == 0]
+    return names, "motors of these joints give no force (gear or range 0), effort limits are 0"
+
+
+def _actuators(c: Compiled) -> Found:
+    m = c.model
+    ids = [a for a in range(actuator_count(m)) if not is_motor(m, a)]
+    return _names(
+        m, "actuator", ids
+    ), "actuators with gains, or on more than a joint, are ignored (tau is the joint force)"
+
+
+def _actuator_inertia(c: Compiled) -> Found:
+    m = c.model
+    armature = getattr(m, "actuator_armature", ())
+    ids = [a for a in range(len(armature)) if armature[a] and not on_joint(m, a)]
+    return _names(m, "actuator", ids), "armature of actuators that drive no single joint is ignored"
+
+
+def _pairs(c: Compiled) -> Found:
+    return _names(c.model, "pair", range(c.model.npair)), "contact pairs are ignored"
+
+
+def _mocap(c: Compiled) -> Found:
+    names = [n for b, n in enumerate(c.body_names) if int(c.model.body_mocapid[b]) >= 0]
+    return names, "mocap bodies stand still where the file puts them"
+
+
+# Finders of ignored contents, and the elements of the spec whose place is given.
+FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
+    (_equality, "equalities"),
+    (_tendons, "tendons"),
+    (_gravcomp, "bodies"),
+    (_springs, "joints"),
+    (_curved_damping, "joints"),
+    (_fluid, ""),
+    (_free_dry_friction, "joints"),
+    (_idle_motors, "actuators"),
+    (_actuators, "actuators"),
+    (_actuator_inertia, "actuators"),
+    (_pairs, "pairs"),
+    (_mocap, "bodies"),
+)
+
+
+def _first_place(compiled: Compiled, elements: str, names: Sequence[str]) -> str:
+    """file:line of the first element of that kind, of the first named one where names are given."""
+    found = list(getattr(compiled.spec, elements, ())) if elements else []
+    named = [e for e in found if getattr(e, "name", "") and e.name == names[0]]
+    for element in named or found:
+        node = compiled.node_of(element)
+        if node is not None and node.tag not in ("worldbody", "mujoco"):
+            return node.where
+    return ""

@@ -1,0 +1,1 @@
+"""Tables of joints -> records: screw axes, Denavit-Hartenberg parameters, points and axes."""

@@ -1,0 +1,462 @@
+"""Expressions of xacro, evaluated without running code of the file.
+
+An expression is parsed to Python's syntax tree and walked here. A value is a number, a text, a
+truth value, None, a list, a tuple, a set, a dictionary, a namespace or one of the functions below.
+Of the attributes of Python objects only the listed methods can be reached. Work and sizes are
+bounded.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+MOST_STEPS = 1_000_000  # nodes evaluated for one description
+MOST_ENTRIES = 100_000  # characters and entries of one value, those of its entries included
+MOST_BITS = 4096  # of a whole number
+WIDE_FORMAT = re.compile(r"\*|[0-9]{4}")  # '%9999d' makes a text of that length
+
+
+class ExpressionError(ValueError):
+    """An expression that has no value; the message has no place yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function that expressions may call; `kind` is the type it stands for in isinstance()."""
+
+    name: str
+    call: Callable[..., Any]
+    kind: type | tuple[type, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"<function {self.name}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Namespace:
+    """Values by name, reached as NAMESPACE.name."""
+
+    name: str
+    values: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"<namespace {self.name}>"
+
+
+METHODS: dict[type, frozenset[str]] = {
+    str: frozenset(
+        "capitalize count endswith find index isalnum isalpha isdecimal isdigit isidentifier "
+        "islower isnumeric isspace isupper lower lstrip partition removeprefix removesuffix "
+        "rfind rindex rpartition rsplit rstrip split splitlines startswith strip swapcase "
+        "title upper".split()
+    ),
+    list: frozenset(("count", "index", "copy")),
+    tuple: frozenset(("count", "index")),
+    dict: frozenset(("get", "items", "keys", "values", "copy")),
+    float: frozenset(("is_integer",)),
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+}
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.RShift: operator.rshift,
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+Names = Callable[[str], Any]  # the value of a name; KeyError if there is none
+
+
+class Evaluator:
+    """Evaluator of expressions; the steps of all of them are counted together."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.functions = self._functions()
+
+    def value(self, expression: str, names: Names) -> Any:
+        """The value of an expression, with names looked up by `names` and then in `functions`.
+
+        Raises:
+            ExpressionError: the expression is not of the language, or has no value.
+        """
+        try:
+            tree = ast.parse(expression.strip(), mode="eval").body
+            return self._node(tree, names)
+        except ExpressionError:
+            raise
+        except SyntaxError as error:
+            raise ExpressionError(f"it is not an expression ({error.msg})") from None
+        except KeyError as error:
+            raise ExpressionError(f"there is no key {error.args[0]!r}") from None
+        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise ExpressionError(str(error) or type(error).__name__) from None
+        except MemoryError:
+            raise ExpressionError("it needs too much memory") from None
+
+    def call(self, function: Any, *values: Any, **named: Any) -> Any:
+        """Call a function of the language."""
+        if not isinstance(function, Function):
+            raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
+        value = bounded(function.call(*values, **named))
+        self.steps += weight(value) // 64  # large values cost more than a step
+        return value
+
+    def _node(self, node: ast.AST, names: Names) -> Any:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise ExpressionError(f"{type(node).__name__} is not allowed in expressions")
+        return method(node, names)
+
+    def _constant(self, node: ast.Constant, names: Names) -> Any:
+        if not isinstance(node.value, str | int | float | None):
+            raise ExpressionError(f"{type(node.value).__name__} is not allowed in expressions")
+        return bounded(node.value)
+
+    def _name(self, node: ast.Name, names: Names) -> Any:
+        try:
+            return names(node.id)
+        except KeyError:
+            if node.id in self.functions:
+                return self.functions[node.id]
+        raise ExpressionError(f"name {node.id!r} is not defined")
+
+    def _unaryop(self, node: ast.UnaryOp, names: Names) -> Any:
+        return UNARY[type(node.op)](self._node(node.operand, names))
+
+    def _binop(self, node: ast.BinOp, names: Names) -> Any:
+        if type(node.op) not in BINARY:
+            raise ExpressionError(f"{type(node.op).__name__} is not allowed in expressions")
+        a, b = self._node(node.left, names), self._node(node.right, names)
+        _check_size(type(node.op), a, b)
+        return bounded(BINARY[type(node.op)](a, b))
+
+    def _boolop(self, node: ast.BoolOp, names: Names) -> Any:
+        value = None
+        for part in node.values:
+            value = self._node(part, names)
+            if bool(value) is isinstance(node.op, ast.Or):
+                break
+        return value
+
+    def _compare(self, node: ast.Compare, names: Names) -> Any:
+        left = self._node(node.left, names)
+        for sign, part in zip(node.ops, node.comparators, strict=True):
+            right = self._node(part, names)
+            if not COMPARE[type(sign)](left, right):
+                return False
+            left = right
+        return True
+
+    def _ifexp(self, node: ast.IfExp, names: Names) -> Any:
+        return self._node(node.body if self._node(node.test, names) else node.orelse, names)
+
+    def _list(self, node: ast.List | ast.Tuple | ast.Set, names: Names) -> Any:
+        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+        return kind(self._each(node.elts, names))
+
+    _tuple = _set = _list
+
+    def _each(self, nodes: Iterable[ast.expr], names: Names) -> list[Any]:
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found += bounded(list(self._node(node.value, names)))
+            else:
+                found.append(self._node(node, names))
+        return found
+
+    def _dict(self, node: ast.Dict, names: Names) -> Any:
+        keys = [key for key in node.keys if key is not None]
+        if len(keys) != len(node.keys):
+            raise ExpressionError("** is not allowed in expressions")
+        return dict(zip(self._each(keys, names), self._each(node.values, names), strict=True))
+
+    def _subscript(self, node: ast.Subscript, names: Names) -> Any:
+        value, index = self._node(node.value, names), self._node(node.slice, names)
+        if not isinstance(value, str | list | tuple | dict):
+            raise ExpressionError(f"{type(value).__name__} has no entries")
+        return value[index]
+
+    def _slice(self, node: ast.Slice, names: Names) -> slice:
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else self._node(part, names) for part in parts))
+
+    def _attribute(self, node: ast.Attribute, names: Names) -> Any:
+        value, name = self._node(node.value, names), node.attr
+        if isinstance(value, Namespace):
+            if name in value.values:
+                return value.values[name]
+            raise ExpressionError(f"namespace {value.name!r} has no {name!r}")
+        if isinstance(value, str) and name in OWN_METHODS:
+            method = OWN_METHODS[name]
+            return Function(name, lambda *given: method(value, *given))
+        if name in METHODS.get(type(value), ()):
+            return Function(name, getattr(value, name))
+        if isinstance(value, dict):
+            if name in value:
+                return value[name]
+            near = get_close_matches(name, [key for key in value if isinstance(key, str)], 1)
+            hint = f"; is {near[0]!r} meant?" if near else ""
+            raise ExpressionError(f"the dictionary has no key {name!r}{hint}")
+        raise ExpressionError(f"{type(value).__name__} has no attribute {name!r} in expressions")
+
+    def _call(self, node: ast.Call, names: Names) -> Any:
+        function = self._node(node.func, names)
+        values = self._each(node.args, names)
+        named = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise ExpressionError("** is not allowed in expressions")
+            named[keyword.arg] = self._node(keyword.value, names)
+        return self.call(function, *values, **named)
+
+    def _lambda(self, node: ast.Lambda, names: Names) -> Function:
+        given = [argument.arg for argument in node.args.args]
+        if node.args.defaults or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+            raise ExpressionError("a lambda takes plain arguments only")
+
+        def call(*values: Any) -> Any:
+            if len(values) != len(given):
+                raise ExpressionError(f"a lambda of {len(given)} arguments got {len(values)}")
+            return self._node(node.body, _local(dict(zip(given, values, strict=True)), names))
+
+        return Function("lambda", call)
+
+    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
+        return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
+
+    _generatorexp = _listcomp
+
+    def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
+        return {self._node(node.elt, local) for local in self._loops(node.generators, names)}
+
+    def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
+        return {
+            self._node(node.key, local): self._node(node.value, local)
+            for local in self._loops(node.generators, names)
+        }
+
+    def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterable[Names]:
+        if not loops:
+            yield names
+            return
+        loop, *inner = loops
+        for value in _entries(self._node(loop.iter, names)):
+            local = _local(_assigned(loop.target, value), names)
+            if all(self._node(test, local) for test in loop.ifs):
+                yield from self._loops(inner, local)
+
+    def _joinedstr(self, node: ast.JoinedStr, names: Names) -> str:
+        return bounded("".join(str(self._node(part, names)) for part in node.values))
+
+    def _formattedvalue(self, node: ast.FormattedValue, names: Names) -> str:
+        value = self._node(node.value, names)
+        spec = "" if node.format_spec is None else self._node(node.format_spec, names)
+        if WIDE_FORMAT.search(spec):
+            raise ExpressionError(f"format {spec[:20]!r} is too wide")
+        if node.conversion == ord("r"):
+            value = repr(value)
+        return format(value if isinstance(value, int | float) else str(value), spec)
+
+    def _functions(self) -> dict[str, Any]:
+        """All functions and constants of the language, and the namespaces `math` and `python`."""
+        mathematics = {
+            name: Function(f"math.{name}", value) if callable(value) else value
+            for name, value in vars(math).items()
+            if not name.startswith("_")
+        }
+        for name in ("factorial", "comb", "perm", "prod", "lcm"):  # whose results have no bound
+            mathematics.pop(name)
+        python: dict[str, Any] = {
+            function.__name__: Function(function.__name__, function)
+            for function in (abs, all, any, divmod, len, max, min, sum, ord)
+        }
+        kinds: dict[type, Callable[..., Any]] = {
+            bool: bool, float: float, int: _whole, str: str, dict: dict,
+            list: lambda x=(): list(_entries(x)), tuple: lambda x=(): tuple(_entries(x)),
+            set: lambda x=(): set(_entries(x)), frozenset: lambda x=(): frozenset(_entries(x)),
+        }  # fmt: skip
+        for kind, call in kinds.items():
+            python[kind.__name__] = Function(kind.__name__, call, kind)
+        own: dict[str, Callable[..., Any]] = {
+            "range": lambda *ends: list(_entries(range(*ends))),
+            "enumerate": lambda x, start=0: list(enumerate(_entries(x), start)),
+            "reversed": lambda x: list(reversed(_entries(x))),
+            "sorted": lambda x, reverse=False: sorted(_entries(x), reverse=reverse),
+            "zip": lambda *xs: list(zip(*map(_entries, xs), strict=False)),
+            "map": lambda f, *xs: [self.call(f, *x) for x in zip(*map(_entries, xs), strict=False)],
+            "filter": lambda f, x: [y for y in _entries(x) if (self.call(f, y) if f else y)],
+            "repr": repr,
+            "round": _rounded,
+            "isinstance": _is_instance,
+        }
+        python |= {name: Function(name, call) for name, call in own.items()}
+        python |= {"True": True, "False": False, "None": None}
+        spaces = {"math": Namespace("math", mathematics), "python": Namespace("python", python)}
+        return mathematics | python | spaces | {"true": True, "false": False}
+
+
+def bounded(value: Any) -> Any:
+    """`value`; raise if it is larger than a robot's numbers and names can be."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ExpressionError(f"a whole number has more than {MOST_BITS} bits")
+    if weight(value) > MOST_ENTRIES:
+        raise ExpressionError(f"a value has more than {MOST_ENTRIES} characters or entries")
+    return value
+
+
+def weight(value: Any) -> int:
+    """Characters and entries of a value and of its entries, counted to just above the limit."""
+    if isinstance(value, str):
+        return len(value)
+    if not isinstance(value, list | tuple | dict | set | frozenset):
+        return 1
+    total, waiting = 0, [value]
+    while waiting and total <= MOST_ENTRIES:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            waiting += [*found, *found.values()]
+            total += len(found)
+        elif isinstance(found, list | tuple | set | frozenset):
+            waiting += found
+            total += len(found)
+        elif isinstance(found, str):
+            total += len(found)
+    return total
+
+
+def literal(value: Any) -> Any:
+    """The value that a text stands for by itself: a quoted text, a number, a truth value."""
+    if not isinstance(value, str):
+        return value
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1]
+    if "_" in value or len(value) > 400:  # Python would read 1_000 as a number
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return {"true": True, "True": True, "false": False, "False": False}.get(value, value)
+
+
+def truth(value: Any) -> bool:
+    """The truth value of a condition.
+
+    Raises:
+        ExpressionError: a text that is neither true, false nor a whole number.
+    """
+    if not isinstance(value, str):
+        return bool(value)
+    words = {"true": True, "True": True, "false": False, "False": False}
+    if value in words:
+        return words[value]
+    try:
+        return bool(int(value))
+    except ValueError:
+        raise ExpressionError(
+            f"the condition is {value[:60]!r}; expected true, false or a number"
+        ) from None
+
+
+def _local(values: dict[str, Any], names: Names) -> Names:
+    """Names with local values before them."""
+    return lambda name: values[name] if name in values else names(name)
+
+
+def _assigned(target: ast.expr, value: Any) -> dict[str, Any]:
+    """The names that a loop sets."""
+    if isinstance(target, ast.Name):
+        return {target.id: value}
+    if not isinstance(target, ast.Tuple | ast.List):
+        raise ExpressionError("a loop sets names only")
+    found: dict[str, Any] = {}
+    for part, entry in zip(target.elts, _entries(value), strict=True):
+        found |= _assigned(part, entry)
+    return found
+
+
+def _entries(value: Any) -> list[Any]:
+    """The entries of a list, text or dictionary."""
+    if isinstance(value, range) and len(value) > MOST_ENTRIES:
+        raise ExpressionError(f"a range has {len(value)} entries; the limit is {MOST_ENTRIES}")
+    if not isinstance(value, Iterable) or isinstance(value, Function | Namespace):
+        raise ExpressionError(f"{type(value).__name__} has no entries")
+    return list(value)
+
+
+def _whole(value: Any = 0, base: int | None = None) -> int:
+    return int(value) if base is None else int(value, base)
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    types = [x.kind for x in (kinds if isinstance(kinds, tuple) else (kinds,))]
+    return any(kind is not None and isinstance(value, kind) for kind in types)
+
+
+def _rounded(value: Any, digits: int | None = None) -> Any:
+    if digits is not None and abs(digits) > 400:
+        raise ExpressionError(f"round() to {digits} digits; expected at most 400")
+    return round(value, digits)
+
+
+def _joined(text: str, parts: Any) -> str:
+    parts = _entries(parts)
+    if len(text) * len(parts) > MOST_ENTRIES:
+        raise ExpressionError("a joined text would be too long")
+    return text.join(parts)
+
+
+def _replaced(text: str, old: str, new: str, *count: int) -> str:
+    if (text.count(old) + 1) * len(new) > MOST_ENTRIES:
+        raise ExpressionError("a text with replacements would be too long")
+    return text.replace(old, new, *count)
+
+
+OWN_METHODS: dict[str, Callable[..., str]] = {"join": _joined, "replace": _replaced}
+
+
+def _check_size(sign: type[ast.operator], a: Any, b: Any) -> None:
+    """Refuse a product, power or text that would be too large before it is computed."""
+    if sign is ast.Mult:
+        for x, n in ((a, b), (b, a)):
+            if isinstance(x, str | list | tuple) and isinstance(n, int):
+                if len(x) * n > MOST_ENTRIES:
+                    raise ExpressionError(f"a value would have {len(x) * n} entries")
+    elif sign is ast.Pow and isinstance(a, int) and isinstance(b, int):
+        if a.bit_length() * abs(b) > MOST_BITS:
+            raise ExpressionError(f"a power would have more than {MOST_BITS} bits")
+    elif sign is ast.Mod and isinstance(a, str) and WIDE_FORMAT.search(a):
+        raise ExpressionError(f"format {a[:20]!r} is too wide")

@@ -1,0 +1,175 @@
+"""Options, flags and compiler settings that change accelerations: as in MuJoCo, or named."""
+
+import numpy as np
+import pytest
+from mjcf_files_given import model
+from test_mjcf_attach import assert_agrees
+
+from kinetree.description.mjcf import read_mjcf
+from kinetree.description.mjcf.drives import DISABLE
+from kinetree.errors import ParseError
+
+mujoco = pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+
+RUBBING = (
+    '<body name="b1"><joint name="j1" axis="0 1 0" damping=".5" frictionloss=".25" '
+    'stiffness="7" springref="20"/><inertial pos=".1 0 .1" mass="1" diaginertia="1 1 1"/>{}</body>'
+)
+
+
+def read(folder, text, **options):
+    (folder / "toy.xml").write_text(text)
+    return read_mjcf(folder / "toy.xml", **options)
+
+
+def texts(notes):
+    return " | ".join(note.text for note in notes)
+
+
+def flagged(flags, body=RUBBING):
+    return model(top=f"<option><flag {flags}/></option>", body=body)
+
+
+def test_the_bits_are_those_of_mujoco():
+    for name, bit in DISABLE.items():
+        assert int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) == bit
+
+
+def test_gravity_that_a_flag_disables_is_zero(tmp_path):
+    robot = read(tmp_path, flagged('gravity="disable"'))
+    assert robot.gravity == (0, 0, 0)
+    assert "gravity is 0" in texts(robot.notes)
+    assert_agrees(tmp_path / "toy.xml")
+    assert read(tmp_path, flagged('gravity="enable"')).gravity == (0, 0, -9.81)
+
+
+@pytest.mark.parametrize(
+    "flag, friction, word",
+    [
+        ("damper", (0, 0.25), "damping is 0"),
+        ("frictionloss", (0.5, 0), "frictionloss) is 0"),
+        ("constraint", (0.5, 0), "frictionloss) is 0"),
+        ("contact", (0.5, 0.25), ""),
+    ],
+)
+def test_friction_that_a_flag_disables_is_zero(tmp_path, flag, friction, word):
+    robot = read(tmp_path, flagged(f'{flag}="disable"'))
+    found = robot.joints[0].friction
+    assert (found.viscous, found.coulomb) == friction
+    assert word in texts(robot.notes)
+
+
+def test_springs_are_named_unless_a_flag_disables_them(tmp_path):
+    assert "springs (stiffness, springref) are ignored" in texts(
+        read(tmp_path, model(body=RUBBING)).warnings
+    )
+    robot = read(tmp_path, flagged('spring="disable"'))
+    assert "spring" not in texts(robot.warnings) and "springs are off" in texts(robot.notes)
+
+
+def test_only_active_equality_constraints_are_named(tmp_path):
+    equality = '<equality><joint name="tie" joint1="j1" active="{}"/></equality>'
+    assert "'tie'" in texts(read(tmp_path, model(top=equality.format("true"))).warnings)
+    assert read(tmp_path, model(top=equality.format("false"))).warnings == ()
+    off = '<option><flag equality="disable"/></option>' + equality.format("true")
+    assert read(tmp_path, model(top=off)).warnings == ()
+
+
+GEOMS = (
+    '<geom size=".1" group="0" pos="0 .1 .2"/><geom type="box" size=".1 .2 .3" group="2"/>'
+    '<body name="b2" pos=".3 0 0"><joint name="j2" axis="1 1 0"/>'
+    '<geom size=".05" group="1"/></body>'
+)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'inertiafromgeom="true"',
+        'inertiafromgeom="true" inertiagrouprange="0 1"',
+        'settotalmass="7"',
+        'boundmass="20" boundinertia="3"',
+        'balanceinertia="true"',
+        'fusestatic="true"',
+        'discardvisual="true"',
+        'angle="radian" autolimits="false"',
+    ],
+)
+def test_compiler_settings_that_change_masses_act_as_in_mujoco(tmp_path, setting):
+    body = (
+        '<body name="b1"><joint name="j1" axis="0 0 1"/>'
+        '<inertial pos="0 0 .1" mass="1" diaginertia="1 1 2.5"/>{}</body>'
+    )
+    if "balance" not in setting:
+        body = body.replace("2.5", "1.5")
+    text = model(GEOMS, top=f"<compiler {setting}/>", body=body)
+    (tmp_path / "toy.xml").write_text(text)
+    assert_agrees(tmp_path / "toy.xml")
+
+
+def test_an_aligned_free_body_moves_as_in_mujoco(tmp_path):
+    body = (
+        '<body name="b1" pos="1 2 3"><freejoint align="true"/><geom type="box" size=".1 .2 .3" '
+        'pos=".4 0 0" euler="10 20 30"/>{}</body>'
+    )
+    inside = (
+        '<body pos="1 0 0"><joint axis="0 1 0" armature=".1"/><geom size=".1" pos="0 0 1"/></body>'
+    )
+    (tmp_path / "toy.xml").write_text(model(inside, body=body))
+    assert_agrees(tmp_path / "toy.xml")
+
+
+def test_dry_friction_of_a_free_joint_is_named(tmp_path):
+    body = (
+        '<body name="b1"><joint name="f" type="free" frictionloss="2"/><geom size=".1"/>{}</body>'
+    )
+    assert "axes of the body" in texts(read(tmp_path, model(body=body)).warnings)
+
+
+def test_a_motor_that_gives_no_force_is_named_with_its_joint(tmp_path):
+    top = '<actuator><motor joint="j1" gear="0" ctrlrange="-1 1"/></actuator>'
+    robot = read(tmp_path, model(top=top))
+    assert robot.joints[0].limits.effort == 0
+    assert "give no force" in texts(robot.warnings) and "'j1'" in texts(robot.warnings)
+
+
+@pytest.mark.parametrize("states", ["", 'actdim="1"', 'actdim="2"', 'actdim="3" dyntype="user"'])
+def test_a_plugin_actuator_is_named_and_its_control_is_no_effort(tmp_path, states):
+    """The control of a position servo is an angle: it bounds no joint force."""
+    top = (
+        '<extension><plugin plugin="mujoco.pid"><instance name="pid"/></plugin></extension>'
+        f'<actuator><plugin joint="j1" instance="pid" ctrlrange="-2 2" {states}/></actuator>'
+    )
+    robot = read(tmp_path, model(top=top))
+    assert robot.joints[0].limits.effort == np.inf
+    assert "plugins are ignored: 'mujoco.pid'" in texts(robot.warnings)
+    assert "actuators" in texts(robot.warnings)
+
+
+def test_keyframes_are_named_and_must_fit(tmp_path):
+    key = '<keyframe><key name="home" qpos="{}"/></keyframe>'
+    robot = read(tmp_path, model(top=key.format("1")))
+    assert robot.warnings == () and "keyframes are not read" in texts(robot.notes)
+    two = '<body name="b2"><joint/><geom size=".1"/></body>'
+    assert read(tmp_path, model(two, top=key.format("1e-2-.5"))).warnings == ()
+    with pytest.raises(
+        ParseError, match=r"toy\.xml:1: <key> 'home' has 2 entries in qpos; expected 1"
+    ):
+        read(tmp_path, model(top=key.format("1 2")))
+
+
+def test_a_part_of_a_model_is_told_from_a_model(tmp_path):
+    """A file of keyframes alone is not one whose keyframes are wrong."""
+    with pytest.raises(ParseError, match=r"has no <worldbody>.*file that includes it"):
+        read(tmp_path, '<mujoco><keyframe><key name="home" qpos="0 0 0"/></keyframe></mujoco>')
+
+
+@pytest.mark.parametrize(
+    "around", ["<frame>{}</frame>", '<replicate count="2" offset="1 0 0">{}</replicate>']
+)
+def test_a_misspelt_attribute_inside_a_frame_is_not_passed_over(tmp_path, around):
+    """MuJoCo compares elements with its schema everywhere but there."""
+    inside = '<body name="b2"><joint name="j2" armature=".1" {}/><geom size=".1"/></body>'
+    assert read(tmp_path, model(around.format(inside.format("")))).joints[1].armature == 0.1
+    with pytest.raises(ParseError, match=r"toy\.xml:1: <joint> 'j2' of body 'b2' .*'dampng'"):
+        read(tmp_path, model(around.format(inside.format('dampng="3"'))))
