@@ -12,7 +12,6 @@ from kinetree.model.inputs import (
     six_vector,
 )
 from kinetree.spatial import cross
-from kinetree.spatial.moments import moments_of
 
 
 def book_tree(model: Model, q: ArrayLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
@@ -30,9 +29,8 @@ def book_tree(model: Model, q: ArrayLike, F_ext: Wrenches = None, F_tip: TipWren
     for i, joint in enumerate(model.joints):
         T_pi = link_pose(model, i, q)
         to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
-        body = moments_of(model.m[i], model.com[i], model.I_com[i])
         load = None if loads is None else Load(loads[i])
-        links.append(TreeLink(model.parent[i], joint.dofs, model.A[i], to, body, load))
+        links.append(TreeLink(model.parent[i], joint.dofs, model.A[i], to, model.moments[i], load))
     return Tree(model, tuple(links), model.rotors, base_at_rest(model))
 
 

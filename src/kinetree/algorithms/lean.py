@@ -1,8 +1,9 @@
 """The Tree in the frames with the fewest operations, from which kernels are traced.
 
 Every link frame is moved onto its joint's axis and turned so that constant rotations are sparse
-(lean_frames.py). Bodies are mass moments in these frames, and moments that only the parent feels are
-given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the position.
+(lean_frames.py). Bodies are mass moments in these frames, and moments that only the parent feels
+are given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the
+position.
 """
 
 from dataclasses import dataclass, replace

@@ -1,9 +1,9 @@
 """Tree: the robot at one position as data, the input of every recursion in this folder.
 
-A recursion is written once, over a Tree, and runs on floats, symbols, fifty-digit numbers and traced
-scalars alike. `book.py` makes the Tree in the link frames of the model; `lean.py` makes it in frames
-in which the same recursion needs the fewest operations, and kernels are traced from that one.
-Joint forces, M, C, energies and momentum do not depend on the choice.
+A recursion is written once, over a Tree, and runs on floats, symbols, fifty-digit numbers and
+traced scalars alike. `book.py` makes the Tree in the link frames of the model; `lean.py` makes it
+in frames in which the same recursion needs the fewest operations, and kernels are traced from that
+one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
 from collections.abc import Sequence

@@ -1,98 +1,194 @@
-"""explain: inverse dynamics with the parts of every intermediate."""
+"""explain: inverse dynamics with the parts of every intermediate, and the forms it prints in."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.explain.closed import closed_parts
-from kinetree.explain.parts import Parts, drive_parts, pose_parts, total
-from kinetree.explain.record import Explanation, LinkSteps, Part, Term
-from kinetree.explain.screw import screw_parts
+from kinetree.base.arrays import Array, ArrayLike, is_numeric
+from kinetree.base.tables import counted
+from kinetree.explain.html import html
+from kinetree.explain.latex import latex
+from kinetree.explain.markdown import markdown
+from kinetree.explain.page import Page, page_of
+from kinetree.explain.parts import (
+    Parts,
+    Recorded,
+    Values,
+    closed_parts,
+    joint_parts,
+    pose_parts,
+    screw_parts,
+    total,
+    vector_parts,
+)
+from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
+from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
-from kinetree.explain.vectors import link_frames, space_frames, vector_parts
 from kinetree.explain.words import equation
 from kinetree.formulations.drives import turns_armature
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, Joint, Model
-from kinetree.model.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector
+from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.joint import rate_names
 
-Split = Callable[[Model, Motion, Array], tuple[Parts, list[dict[str, Array]]]]
+if TYPE_CHECKING:
+    from kinetree.explain.terminal import Screen
 
-SPLITS: dict[str, Split] = {
+SPLITS: dict[str, Callable[[Recorded], tuple[Parts, list[Values]]]] = {
     "screw": screw_parts,
     "closed": closed_parts,
-    "link": lambda model, x, base: vector_parts(model, x, base, link_frames(model, x)),
-    "space": lambda model, x, base: vector_parts(model, x, base, space_frames(model, x)),
+    "link": vector_parts,
+    "space": vector_parts,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The outward and inward pass as data, link by link, and the joint forces by cause.
+
+    `explanation["link2"]["V"]["parent"]` is the part of link2's twist that comes from its parent.
+    Printed, it is a table; `text`, `markdown`, `latex` and `html` give the same in other forms.
+    """
+
+    model: Model
+    formulation: str
+    links: tuple[LinkSteps, ...]
+    torque: Torque
+    recursion: Recursion
+    arguments: Mapping[str, Any]  # q, dq, ddq, F_ext, F_tip, V_base, dV_base as they were given
+
+    @property
+    def tau(self) -> Array:
+        """Joint forces, (n,)."""
+        return self.torque.tau
+
+    def __getitem__(self, link: str | int) -> LinkSteps:
+        if isinstance(link, int):
+            return self.links[link]
+        return find({steps.name: steps for steps in self.links}, link, "link", self.model.name)
+
+    def map(self, function: Callable[[Any], Any]) -> "Explanation":
+        """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
+
+        `recursion` is not changed.
+        """
+
+        def changed(x: Array) -> Array:
+            flat = np.empty(np.size(x), object)
+            flat[:] = [function(entry) for entry in np.ravel(x)]
+            return np.array(flat.tolist() if is_numeric(x) else flat).reshape(np.shape(x))
+
+        def term(old: Term) -> Term:
+            parts = tuple(replace(part, value=changed(part.value)) for part in old.parts)
+            return replace(old, parts=parts, value=changed(old.value))
+
+        links = tuple(
+            replace(steps, terms={symbol: term(old) for symbol, old in steps.terms.items()})
+            for steps in self.links
+        )
+        shares = {name: changed(x) for name, x in self.torque.shares.items()}
+        torque = replace(self.torque, shares=shares, tau=changed(self.torque.tau))
+        return replace(self, links=links, torque=torque)
+
+    def simplified(self) -> "Explanation":
+        """A symbolic explanation in exact numbers and in its shortest form; needs SymPy.
+
+        It is computed anew from the exact robot. An explanation of numbers is returned as it is.
+        """
+        if not has_symbols(self.model, self.arguments) and is_numeric(self.tau):
+            return self
+        model, given = exact_arguments(self.model, self.arguments)
+        return shortest(explain(model, **given, formulation=self.formulation), model, given)
+
+    def text(self, width: int = 100) -> str:
+        """Tables for a terminal of that width, without colours."""
+        from kinetree.explain.terminal import plain_text  # here, since it loads rich
+
+        return plain_text(self._page(), width)
+
+    def markdown(self) -> str:
+        """Headings and tables in Markdown."""
+        return markdown(self._page())
+
+    def latex(self) -> str:
+        """Headings and tables in LaTeX, to be input into a document; no packages are needed."""
+        return latex(self._page())
+
+    def html(self) -> str:
+        """A piece of HTML with its own style."""
+        return html(self._page())
+
+    def _page(self) -> Page:
+        return page_of(self.model.name, self.formulation, self.links, self.torque)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        size = counted(len(self.links), "link")
+        return f"<Explanation of {self.model.name}, {self.formulation}, {size}>"
+
+    def __rich__(self) -> "Screen":
+        from kinetree.explain.terminal import Screen
+
+        return Screen(self._page())
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
 
 def explain(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
     formulation: str = "screw",
 ) -> Explanation:
     """Both passes of the recursion as data, each quantity with the parts that make it.
 
-    Arguments as in `kinetree.algorithms.inverse_dynamics`; numbers or symbols, one state.
+    Arguments as in `kinetree.algorithms.newton_euler`; numbers or symbols, one state.
 
     Returns:
         For each link T, then V, dV, F (screw and closed form) or omega, v, alpha, a_e, a_c, f, n
-        (link and space form), then tau; and where the joint forces go.
+        (link and space form), then tau; and the shares of the joint forces by cause.
     """
-    loads = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
-    record = newton_euler(model, q, dq, ddq, formulation=formulation, **loads)
+    loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
+    full = newton_euler(model, q, dq, ddq, formulation=formulation, **loads)
+    still, rest = model.with_gravity(zeros(3)), zeros(model.n)
+    moving = newton_euler(still, q, dq, ddq, formulation=formulation, **loads)
+    resting = newton_euler(model, q, rest, rest, formulation=formulation)
     x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
-    parts, wrenches = SPLITS[formulation](model, x, six_vector(dV_base, "dV_base"))
-    parts = {"T": pose_parts(model, x, record.T_si)} | parts
-    parts["tau"] = joint_parts(model, x, record, wrenches)
-    values = link_values(model, record, parts)
-    links = tuple(
-        LinkSteps(
-            link=i,
-            name=model.link_names[i],
-            joint=joint.name,
-            type=joint.type,
-            parent=model.base_name
-            if model.parent[i] == WORLD
-            else model.link_names[model.parent[i]],
-            rates=tuple(rate_names(joint)),
-            terms={
-                symbol: term(formulation, symbol, parts[symbol][i], values[symbol][i], joint)
+    at = Recorded(model, x, six_vector(dV_base, "dV_base"), full, moving, resting)
+    parts, wrenches = SPLITS[formulation](at)
+    parts = {"T": pose_parts(model, x, full.T_si)} | parts
+    parts["tau"] = joint_parts(at, wrenches)
+    values = link_values(model, full, parts)
+    links = [
+        _link_steps(
+            model,
+            i,
+            {
+                symbol: _term(formulation, symbol, parts[symbol][i], values[symbol][i], joint)
                 for symbol in parts
             },
         )
         for i, joint in enumerate(model.joints)
-    )
-    torque = torque_shares(model, x.q, x.dq, x.ddq, record.tau, **loads)
-    given = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
-    return Explanation(model, formulation, links, torque, record, given)
-
-
-def joint_parts(
-    model: Model, x: Motion, record: Recursion, wrenches: list[dict[str, Array]]
-) -> list[dict[str, Array]]:
-    """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
-    alpha = {WORLD: x.dV_base[:3], **dict(enumerate(record.dV[:, :3]))}
-    return [
-        {name: model.A[i].T @ F for name, F in wrenches[i].items()}
-        | drive_parts(model, x, alpha, i)
-        for i in model.links
     ]
+    torque = torque_shares(model, x.q, x.dq, x.ddq, full.tau, **loads)
+    given = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
+    return Explanation(model, formulation, tuple(links), torque, full, given)
 
 
-def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, Any]:
-    """What the recursion found, by symbol and link.
+def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list[Array] | Array]:
+    """Results of the recursion, by symbol and link.
 
     Joints that move together share an entry of tau; each has its own here.
     """
@@ -102,7 +198,20 @@ def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, Any]
     return {"T": record.T_si} | values | {"tau": tau}
 
 
-def term(formulation: str, symbol: str, parts: dict[str, Array], value: Any, joint: Joint) -> Term:
+def _link_steps(model: Model, i: int, terms: Mapping[str, Term]) -> LinkSteps:
+    joint, p = model.joints[i], model.parent[i]
+    return LinkSteps(
+        link=i,
+        name=model.link_names[i],
+        joint=joint.name,
+        type=joint.type,
+        parent=model.base_name if p == WORLD else model.link_names[p],
+        rates=tuple(rate_names(joint)),
+        terms=terms,
+    )
+
+
+def _term(formulation: str, symbol: str, parts: Values, value: Array, joint: Joint) -> Term:
     """The record of one quantity of one link."""
     turning = turns_armature(joint)
     found = tuple(

@@ -1,14 +1,13 @@
-"""An explanation in HTML: a block a link, folded shut where there are many."""
+"""An explanation in HTML: one block per link, closed at first if there are many links."""
 
 import re
 from collections.abc import Iterator
-from html import escape as escape_html
+from html import escape
 
 from kinetree.explain.numbers import expression
-from kinetree.explain.page import NOTE, Row, Section, Sheet, idle_causes, page_title, sheets
-from kinetree.explain.record import Explanation
+from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
 
-FEW = 8  # links that are shown open
+FEW = 8  # blocks are open at first for at most so many links
 GREEK = {"omega": "ω", "alpha": "α", "tau": "τ"}
 STYLE = """
 .kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; }
@@ -35,23 +34,16 @@ STYLE = """
 """
 
 
-def html(explanation: Explanation) -> str:
-    """A `div` with its own style; safe to put into any page."""
+def html(page: Page) -> str:
+    """A `div` with its own style, which can be put into any page."""
     lines = ['<div class="kinetree">', f"<style>{STYLE}</style>"]
-    lines.append(f"<h2>{escape(page_title(explanation))}</h2>")
+    lines.append(f"<h2>{escape(page.title)}</h2>")
     lines.append(f"<p>{escape(NOTE)}</p>")
-    few = len(explanation.links) <= FEW
-    for sheet in sheets(explanation):
-        lines += _sheet(sheet, few or sheet.sections[0].by_cause)
-    idle = idle_causes(explanation.torque)
-    if idle:
-        lines.append(f"<p>No joint feels: {escape(', '.join(idle))}.</p>")
+    for sheet in page.sheets:
+        lines += _sheet(sheet, page.links <= FEW or sheet.sections[0].by_cause)
+    if page.ending:
+        lines.append(f"<p>{escape(page.ending)}</p>")
     return "\n".join([*lines, "</div>"]) + "\n"
-
-
-def escape(text: str) -> str:
-    """Names and expressions as text."""
-    return escape_html(text, quote=True)
 
 
 def _sheet(sheet: Sheet, opened: bool) -> Iterator[str]:
@@ -79,17 +71,12 @@ def _table(section: Section) -> Iterator[str]:
 def _listed(section: Section) -> Iterator[str]:
     yield f"<tr>{_head(section)}<th></th><th><small>{_meaning(section)}</small></th></tr>"
     for row in section.rows:
-        found = [
-            (label, expression(x))
-            for (label, _), x in zip(section.columns, row.values, strict=True)
-            if expression(x) != "0"
-        ]
-        for k, (label, text) in enumerate(found or [("", "0")]):
+        for k, ((label, _), x) in enumerate(section.entries(row)):
             name = _name(row) if k == 0 else ""
             mark = _total(row) if k == 0 else ' class="more"' if row.total else ""
             yield (
                 f"<tr{mark}><td class='name'>{name}</td><td class='soft'>{escape(label)}</td>"
-                f"<td><code>{escape(text)}</code></td></tr>"
+                f"<td><code>{escape(expression(x))}</code></td></tr>"
             )
 
 
@@ -105,7 +92,7 @@ def _meaning(section: Section) -> str:
 
 
 def _formula(text: str) -> str:
-    """Text with its indices and powers where they belong: V_p, ad(V)^T."""
+    """An equation with subscripts, superscripts and Greek letters: V_p, ad(V)^T, omega."""
     text = escape(text)
     for word, letter in GREEK.items():
         text = re.sub(rf"\b{word}(?=\b|_)", letter, text)
@@ -115,13 +102,13 @@ def _formula(text: str) -> str:
 
 
 def _number(cell: str) -> str:
-    # spaces behind a zero stand below the decimals of the others
+    # the spaces after a zero align it with the decimals of the other rows
     kind = "n zero" if cell.strip() == "0" else "n"
     return f'<td class="{kind}">{escape(cell)}</td>'
 
 
 def _name(row: Row) -> str:
-    """A total is called by its symbol, a part by words that may hold anything."""
+    """A total has its symbol as name, a part has words that may come from a file."""
     return _formula(row.name) if row.total else escape(row.name)
 
 

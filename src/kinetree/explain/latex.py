@@ -1,4 +1,4 @@
-"""An explanation in LaTeX: plain tabulars, to be input into a document."""
+"""An explanation in LaTeX: plain tabulars for use in a document."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinetree.base.arrays import known
-from kinetree.explain.numbers import expression, latex_expression
-from kinetree.explain.page import Row, Section, idle_causes, page_title, sheets
-from kinetree.explain.record import Explanation
+from kinetree.base.tables import latex_number
+from kinetree.explain.numbers import latex_expression
+from kinetree.explain.page import Page, Row, Section
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
@@ -16,26 +16,23 @@ SPECIAL = {
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
 }  # fmt: skip
 NOTE = (
-    r"Rows add up to the row below the line. Gravity is a row of its own; the index "
-    r"$\mathrm{motion}$ marks what is without it."
+    r"Rows add up to the row below the line. Gravity has its own row; the index "
+    r"$\mathrm{motion}$ excludes gravity."
 )
 
 
-def latex(explanation: Explanation) -> str:
-    """The whole page, without a preamble; needs no package."""
-    lines = [rf"\section*{{{escape(page_title(explanation))}}}", NOTE, ""]
-    for sheet in sheets(explanation):
+def latex(page: Page) -> str:
+    """The whole page, without a preamble; it needs no package."""
+    lines = [rf"\section*{{{escape(page.title)}}}", NOTE, ""]
+    for sheet in page.sheets:
         lines.append(rf"\subsection*{{{escape(sheet.title)}}}")
         for section in sheet.sections:
             lines += [*(_listed(section) if section.listed else _table(section)), ""]
-    idle = idle_causes(explanation.torque)
-    if idle:
-        lines += [f"No joint feels: {', '.join(idle)}.", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, page.ending, ""] if page.ending else lines)
 
 
 def escape(text: str) -> str:
-    """A name as plain words; control characters become spaces."""
+    """A name as plain text; control characters become spaces."""
     text = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
     return "".join(SPECIAL.get(letter, letter) for letter in text)
 
@@ -56,21 +53,17 @@ def _table(section: Section) -> Iterator[str]:
 
 
 def _listed(section: Section) -> Iterator[str]:
-    """Long expressions, broken at plus and minus signs where they are too long for a line."""
+    """Long expressions, one per line; TeX breaks them at plus and minus signs."""
     yield r"\noindent\begin{tabular}{llp{0.66\linewidth}}"
     symbol, meaning = _head(section)
     yield _row([symbol, "", meaning]) + r" \hline"
     for row in section.rows:
         if row.total:
             yield r"\hline"
-        found = [
-            (name, latex_expression(x))
-            for (_, name), x in zip(section.columns, row.values, strict=True)
-            if expression(x) != "0"
-        ]
-        for k, (name, text) in enumerate(found or [("", "0")]):
+        for k, ((_, name), x) in enumerate(section.entries(row)):
             label = _name(section, row) if k == 0 else ""
-            yield _row([label, _math(name), r"\raggedright " + _math(text)], r" \tabularnewline")
+            text = r"\raggedright " + _math(latex_expression(x))
+            yield _row([label, _math(name), text], r" \tabularnewline")
     yield r"\end{tabular}\par\medskip"
 
 
@@ -95,11 +88,10 @@ def _equation(section: Section, row: Row) -> str:
 
 
 def _cell(row: Row, j: int, cell: str) -> str:
-    """A number as a formula, so that its minus sign is one."""
+    """A number as a formula, which gives it a true minus sign."""
     if known(np.asarray(row.values)) is None:
         return _math(latex_expression(row.values[j]))
-    digits, _, exponent = cell.strip().partition("e")
-    return _math(rf"{digits} \cdot 10^{{{int(exponent)}}}" if exponent else digits)
+    return _math(latex_number(cell.strip()))
 
 
 def _math(text: str) -> str:

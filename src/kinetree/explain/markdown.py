@@ -1,30 +1,20 @@
-"""An explanation in Markdown: a heading a link, a table a quantity."""
+"""An explanation in Markdown: one heading per link, one table per quantity."""
 
-import re
 from collections.abc import Iterator
 
+from kinetree.base.tables import markdown_text as escape
 from kinetree.explain.numbers import expression
-from kinetree.explain.page import NOTE, Section, idle_causes, page_title, sheets
-from kinetree.explain.record import Explanation
+from kinetree.explain.page import NOTE, Page, Section
 
 
-def markdown(explanation: Explanation) -> str:
+def markdown(page: Page) -> str:
     """The whole page."""
-    lines = [f"# {escape(page_title(explanation))}", "", escape(NOTE), ""]
-    for sheet in sheets(explanation):
+    lines = [f"# {escape(page.title)}", "", escape(NOTE), ""]
+    for sheet in page.sheets:
         lines += [f"## {escape(sheet.title)}", ""]
         for section in sheet.sections:
             lines += [*(_listed(section) if section.listed else _table(section)), ""]
-    idle = idle_causes(explanation.torque)
-    if idle:
-        lines += [f"No joint feels: {', '.join(idle)}.", ""]
-    return "\n".join(lines)
-
-
-def escape(text: str) -> str:
-    """A name as plain words: nothing in it is read as a mark of Markdown or HTML."""
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"([\\`*_{}\[\]<>#|$~&])", r"\\\1", text)
+    return "\n".join([*lines, page.ending, ""] if page.ending else lines)
 
 
 def _table(section: Section) -> Iterator[str]:
@@ -46,13 +36,8 @@ def _listed(section: Section) -> Iterator[str]:
     yield _row(["---", "---", "---"])
     for row in section.rows:
         name = f"**{escape(row.name)}**" if row.total else escape(row.name)
-        found = [
-            (escape(label), expression(x))
-            for (label, _), x in zip(section.columns, row.values, strict=True)
-            if expression(x) != "0"
-        ]
-        for k, (label, text) in enumerate(found or [("", "0")]):
-            yield _row([name if k == 0 else "", label, _code(text)])
+        for k, ((label, _), x) in enumerate(section.entries(row)):
+            yield _row([name if k == 0 else "", escape(label), _code(expression(x))])
 
 
 def _head(section: Section) -> str:

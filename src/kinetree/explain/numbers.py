@@ -1,4 +1,4 @@
-"""Numbers and symbols as the cells of a table: few digits, points in line."""
+"""Numbers and symbols as the cells of a table: few digits, decimal points in line."""
 
 from math import floor, isfinite, log10
 from typing import Any
@@ -6,28 +6,28 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, known
-from kinetree.scalars import home
+from kinetree.scalars import Scalar, home
 
-DIGITS = 5  # of the largest number of a column or of a group of columns
-MOST = 8  # digits of a number in any column
-DECIMALS = 6  # so that no number is longer than "-0.000123"
+DIGITS = 5  # digits of the largest number of a column or of a group of columns
+MOST = 8  # most digits of a number in any column
+DECIMALS = 6  # most decimals: no number is longer than "-0.000123"
 LARGE, SMALL = 6, -4  # powers of ten beyond which numbers are written with an exponent
-LONG = 10  # characters of an expression that has no place in a column
+LONG = 10  # characters; a longer expression does not fit into a column
 
 
 def is_listed(values: Array) -> bool:
-    """Whether the entries are expressions so long that each needs a line of its own."""
+    """Return True if the entries are expressions so long that each needs a line of its own."""
     return known(values) is None and max(len(expression(x)) for x in np.ravel(values)) > LONG
 
 
 def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
-    """The numbers of one or more columns with the same decimals; symbols as they are.
+    """The numbers of one or more columns with the same number of decimals; symbols as they are.
 
-    A zero is written "0" and padded with spaces, so that it differs from what is rounded to zero.
+    An exact zero is written "0" and padded with spaces; a number that rounds to zero is "0.000".
 
     Args:
         values: any shape; the cells come in row-major order.
-        every_row: show three digits of the largest number of each row, not of all rows alone.
+        every_row: show at least three digits of the largest number of each row.
     """
     numbers = known(values)
     if numbers is None:
@@ -56,16 +56,16 @@ def _rounded(x: float, decimals: int) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def expression(x: Any) -> str:
-    """A symbol as text, fractions and floats in it with few digits."""
+def expression(x: Scalar) -> str:
+    """A number or symbol as text; fractions and floats in it have few digits."""
     if _is_sympy(x):
         return str(home(x).sstr(_rounded_in(x), full_prec=False))
     number = known(np.asarray(x))
     return f"{float(number):.{DIGITS}g}" if number is not None else str(x)
 
 
-def latex_expression(x: Any) -> str:
-    """A symbol as LaTeX."""
+def latex_expression(x: Scalar) -> str:
+    """A number or symbol as LaTeX."""
     if not _is_sympy(x):
         return expression(x)
     from kinetree.symbols.results import to_latex
@@ -73,12 +73,12 @@ def latex_expression(x: Any) -> str:
     return to_latex(_rounded_in(x))
 
 
-def _is_sympy(x: Any) -> bool:
+def _is_sympy(x: Scalar) -> bool:
     return type(x).__module__.partition(".")[0] == "sympy"
 
 
 def _rounded_in(x: Any) -> Any:
-    """The expression with every number that is not whole cut to a few digits."""
+    """A SymPy expression with every number that is not an integer rounded to a few digits."""
     from sympy import Float, Integer, Number
 
     def short(number: Any) -> Any:

@@ -1,22 +1,20 @@
-"""The page: an explanation as titles, sections and rows, before it becomes text of any kind."""
+"""Page: an explanation as titles, sections and rows, which the writers turn into text."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array, known
-from kinetree.explain.numbers import column_cells, is_listed
-from kinetree.explain.record import Explanation, LinkSteps, Term
-from kinetree.explain.torque import Torque
+from kinetree.explain.numbers import column_cells, expression, is_listed
+from kinetree.explain.record import LinkSteps, Term, Torque
 from kinetree.explain.words import SYMBOLS, TITLES, Equation, components
+from kinetree.scalars import Scalar
 
-CAUSES = "by cause"  # what a section of joint forces is called
-# parts that are left out where they are zero
+CAUSES = "by cause"  # meaning of the section of joint forces
+# parts that are left out if they are zero
 OPTIONAL = {"external wrench", "rotors", "rotor and armature", "friction", "base"}
-NOTE = 'Rows add up to the row "=". Gravity is a row of its own; "motion" marks what is without it.'
-
-
+NOTE = 'Rows add up to the row "=". Gravity has its own row; "motion" excludes gravity.'
 POSES = {
     "in the parent": ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"),
     "in {s}": ("T_si = T_sp T_pi", r"T_{si} = T_{sp} T_{pi}"),
@@ -25,7 +23,7 @@ POSES = {
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A part with its equation and values; or the total of those before it."""
+    """A part with its equation and values; or the total of the rows before it."""
 
     name: str
     equation: Equation
@@ -37,8 +35,8 @@ class Row:
 class Section:
     """One quantity: rows of numbers under the names of its components.
 
-    groups: how many columns share their decimals, one after the other. every_row: the rows are of
-    different sizes, and each must be readable.
+    groups: numbers of neighbouring columns that share their decimals. every_row: the rows are of
+    different sizes, and each gets enough decimals.
     """
 
     symbol: str
@@ -52,16 +50,16 @@ class Section:
 
     @property
     def by_cause(self) -> bool:
-        """Whether rows are degrees of freedom and columns are causes."""
+        """True if rows are degrees of freedom and columns are causes."""
         return self.meaning == CAUSES
 
     @property
     def listed(self) -> bool:
-        """Whether every entry has a line of its own, because it is a long expression."""
+        """True if an entry is a long expression; every entry then has a line of its own."""
         return any(is_listed(row.values) for row in self.rows)
 
     def cells(self) -> list[list[str]]:
-        """The rows as text; points are in line within a column."""
+        """The rows as text, with decimal points in line within a column."""
         values = np.array([row.values for row in self.rows])
         columns: list[list[str]] = []
         start = 0
@@ -73,60 +71,67 @@ class Section:
             start += size
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def entries(self, row: Row) -> list[tuple[Equation, Scalar]]:
+        """Components of a row that are not zero, with their names; a single 0 if all are zero."""
+        pairs = zip(self.columns, row.values, strict=True)
+        return [(name, x) for name, x in pairs if expression(x) != "0"] or [(("", ""), 0)]
+
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A title, and what stands below it."""
+    """A title and the sections below it."""
 
     title: str
     sections: tuple[Section, ...]
 
 
-def page_title(explanation: Explanation) -> str:
-    """What the page is about."""
-    return f"{explanation.model.name}: {TITLES[explanation.formulation]}"
+@dataclass(frozen=True, eq=False)
+class Page:
+    """One sheet per link and one for the joint forces; `ending` is a sentence, or empty."""
+
+    title: str
+    sheets: tuple[Sheet, ...]
+    ending: str
+    links: int
 
 
-def sheets(explanation: Explanation) -> Iterator[Sheet]:
-    """One sheet a link, and one for the joint forces."""
-    for steps in explanation.links:
-        yield link_sheet(steps)
-    if explanation.torque.names:
-        yield Sheet("Where the joint forces go", (torque_section(explanation.torque),))
+def page_of(name: str, formulation: str, links: Sequence[LinkSteps], torque: Torque) -> Page:
+    """The page of the robot `name`."""
+    sheets = [link_sheet(steps) for steps in links]
+    if torque.names:
+        sheets.append(Sheet("Joint forces by cause", (torque_section(torque),)))
+    idle = [cause for cause, x in torque.shares.items() if _is_zero(x)]
+    ending = f"No contribution: {', '.join(idle)}." if idle else ""
+    return Page(f"{name}: {TITLES[formulation]}", tuple(sheets), ending, len(links))
 
 
 def link_sheet(steps: LinkSteps) -> Sheet:
-    """Poses, the outward pass, the inward pass."""
+    """Poses, outward pass and inward pass of one link."""
     title = f"{steps.name}, on {steps.parent} by {steps.joint} ({steps.type})"
-    sections = [pose_section(steps["T"])]
-    sections += [
-        vector_section(term, steps) for symbol, term in steps.terms.items() if symbol != "T"
-    ]
-    return Sheet(title, tuple(sections))
+    vectors = [term for symbol, term in steps.terms.items() if symbol != "T"]
+    sections = (pose_section(steps["T"]), *(vector_section(term, steps) for term in vectors))
+    return Sheet(title, sections)
 
 
 def pose_section(term: Term) -> Section:
-    """T_pi and T_si, three rows each: the axes and the origin."""
-    latex, meaning, (unit,) = SYMBOLS["T"]
+    """T_pi and T_si: three rows each, with the axes and the origin as columns."""
+    latex, meaning, units = SYMBOLS["T"]
     T_pi = term["home"] @ term["joint"]
     poses = {"in the parent": T_pi[:3], "in {s}": term.value[:3]}
-    if any(is_listed(T) for T in poses.values()):
-        return _listed_poses(poses, latex, meaning, unit)
-    rows = [
-        Row(name if k == 0 else "", POSES[name] if k == 0 else ("", ""), T[k])
-        for name, T in poses.items()
-        for k in range(3)
-    ]
-    columns = tuple((name, name) for name in ("x", "y", "z", "p"))
-    return Section("T", latex, meaning, f"p in {unit}", columns, tuple(rows), (3, 1))
-
-
-def _listed_poses(poses: dict[str, Array], latex: str, meaning: str, unit: str) -> Section:
-    """The same with long expressions, entry by entry."""
-    names = [name for k in "123" for name in (f"R{k}1", f"R{k}2", f"R{k}3", f"p{k}")]
-    columns = tuple((name, f"{name[0]}_{{{name[1:]}}}") for name in names)
-    rows = tuple(Row(name, POSES[name], T.ravel()) for name, T in poses.items())
-    return Section("T", latex, meaning, f"p in {unit}", columns, rows, (12,))
+    if any(is_listed(T) for T in poses.values()):  # entry by entry
+        names = [name for k in "123" for name in (f"R{k}1", f"R{k}2", f"R{k}3", f"p{k}")]
+        columns = tuple((name, f"{name[0]}_{{{name[1:]}}}") for name in names)
+        rows = [Row(name, POSES[name], T.ravel()) for name, T in poses.items()]
+        groups: tuple[int, ...] = (12,)
+    else:
+        columns = tuple((name, name) for name in ("x", "y", "z", "p"))
+        rows = [
+            Row(name if k == 0 else "", POSES[name] if k == 0 else ("", ""), T[k])
+            for name, T in poses.items()
+            for k in range(3)
+        ]
+        groups = (3, 1)
+    return Section("T", latex, meaning, f"p in {units[0]}", columns, tuple(rows), groups)
 
 
 def vector_section(term: Term, steps: LinkSteps) -> Section:
@@ -156,7 +161,7 @@ def joint_unit(steps: LinkSteps) -> str:
 
 
 def torque_section(torque: Torque) -> Section:
-    """One row a degree of freedom, one column a cause; causes that do nothing are left out."""
+    """One row per degree of freedom, one column per cause; causes that are zero are left out."""
     shares = {name: x for name, x in torque.shares.items() if not _is_zero(x)}
     columns = [*((name, name) for name in shares), ("tau", r"\tau")]
     values = np.array([*shares.values(), torque.tau]).T
@@ -168,12 +173,7 @@ def torque_section(torque: Torque) -> Section:
     return Section("tau", r"\tau", CAUSES, "", tuple(columns), tuple(rows), groups, True)
 
 
-def idle_causes(torque: Torque) -> list[str]:
-    """The causes that contribute nothing to any joint."""
-    return [name for name, x in torque.shares.items() if _is_zero(x)]
-
-
 def _is_zero(x: Array) -> bool:
-    """Known to be zero everywhere."""
+    """Return True if x is known to be zero everywhere."""
     numbers = known(np.asarray(x))
     return numbers is not None and not numbers.any()

@@ -1,24 +1,33 @@
 """Records of an explanation: a link has terms, a term has parts, and the parts add up."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import add, matmul
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
+from kinetree.base.arrays import Array
+from kinetree.errors import NameLookupError
+from kinetree.model.inputs import zeros
 
-from kinetree.base.arrays import Array, is_numeric
-from kinetree.base.tables import counted
-from kinetree.explain.lookup import find
-from kinetree.explain.torque import Torque
-from kinetree.formulations.recursion import Recursion
-from kinetree.model import Model
+Found = TypeVar("Found")
+
+
+def find(known: Mapping[str, Found], name: str, kind: str, owner: str) -> Found:
+    """The entry `name`; NameLookupError with the known names if there is none.
+
+    kind, owner: words for the message, such as "part" of "V".
+    """
+    try:
+        return known[name]
+    except KeyError:
+        names = ", ".join(known)
+        raise NameLookupError(f"{owner!r} has no {kind} {name!r}; there are {names}.") from None
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One part of a term: where it comes from, its equation in text and LaTeX, its value."""
+    """One part of a term: its name, its equation in text and LaTeX, and its value."""
 
     name: str
     equation: str
@@ -28,9 +37,9 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One quantity of one link: what the recursion found, and the parts that make it.
+    """One quantity of one link: its value in the recursion, and the parts that make it.
 
-    The parts add up to `value` to rounding; those of a pose multiply, in their order.
+    The parts add up to `value` to rounding; those of a pose are multiplied, in their order.
     """
 
     symbol: str
@@ -40,7 +49,7 @@ class Term:
 
     @property
     def total(self) -> Array:
-        """The parts added up (a pose: multiplied)."""
+        """The sum of the parts (of a pose: their product)."""
         return reduce(matmul if self.product else add, [part.value for part in self.parts])
 
     @property
@@ -54,7 +63,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class LinkSteps:
-    """Everything about one link and the joint that it hangs on, by symbol."""
+    """All terms of one link and of the joint that it hangs on, by symbol."""
 
     link: int
     name: str
@@ -69,94 +78,23 @@ class LinkSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
-    """The outward and inward pass as data, link by link, and where the joint forces go.
+class Torque:
+    """Joint forces by cause, each (n,); `units` are those of the entries, N m or N.
 
-    `explanation["link2"]["V"]["parent"]` is what the twist of link2 got from its parent. Printed,
-    it is a table; `text`, `markdown`, `latex` and `html` give the same in other forms.
+    inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
+    products of two different rates. rotor: all forces of armature and rotors, gyroscopic ones
+    included. external: wrenches on the links. base: motion of the base, if one is given.
     """
 
-    model: Model
-    formulation: str
-    links: tuple[LinkSteps, ...]
-    torque: Torque
-    recursion: Recursion
-    arguments: Mapping[str, Any]  # q, dq, ddq, F_ext, F_tip, V_base, dV_base as they were given
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    shares: Mapping[str, Array]
+    tau: Array
+
+    def __getitem__(self, name: str) -> Array:
+        return find(self.shares, name, "share", "tau")
 
     @property
-    def tau(self) -> Array:
-        """Joint forces, (n,)."""
-        return self.torque.tau
-
-    def __getitem__(self, link: str | int) -> LinkSteps:
-        if isinstance(link, int):
-            return self.links[link]
-        return find({steps.name: steps for steps in self.links}, link, "link", self.model.name)
-
-    def map(self, function: Callable[[Any], Any]) -> "Explanation":
-        """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
-
-        `recursion` stays as the algorithm left it.
-        """
-
-        def changed(x: Array) -> Array:
-            flat = np.empty(np.size(x), object)
-            flat[:] = [function(entry) for entry in np.ravel(x)]
-            return np.array(flat.tolist() if is_numeric(x) else flat).reshape(np.shape(x))
-
-        def term(old: Term) -> Term:
-            parts = tuple(replace(part, value=changed(part.value)) for part in old.parts)
-            return replace(old, parts=parts, value=changed(old.value))
-
-        links = tuple(
-            replace(steps, terms={symbol: term(old) for symbol, old in steps.terms.items()})
-            for steps in self.links
-        )
-        shares = {name: changed(x) for name, x in self.torque.shares.items()}
-        torque = replace(self.torque, shares=shares, tau=changed(self.torque.tau))
-        return replace(self, links=links, torque=torque)
-
-    def simplified(self) -> "Explanation":
-        """A symbolic explanation in exact numbers and in its shortest form; needs SymPy."""
-        from kinetree.explain.simplify import simplified
-
-        return simplified(self)
-
-    def text(self, width: int = 100) -> str:
-        """Tables for a terminal of that width, without colours."""
-        from kinetree.explain.terminal import plain_text
-
-        return plain_text(self, width)
-
-    def markdown(self) -> str:
-        """Headings and tables in Markdown."""
-        from kinetree.explain.markdown import markdown
-
-        return markdown(self)
-
-    def latex(self) -> str:
-        """Headings and tables in LaTeX, to be input into a document; no packages are needed."""
-        from kinetree.explain.latex import latex
-
-        return latex(self)
-
-    def html(self) -> str:
-        """A piece of HTML with its own style."""
-        from kinetree.explain.html import html
-
-        return html(self)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        size = counted(len(self.links), "link")
-        return f"<Explanation of {self.model.name}, {self.formulation}, {size}>"
-
-    def __rich__(self) -> Any:
-        from kinetree.explain.terminal import Screen
-
-        return Screen(self)
-
-    def _repr_html_(self) -> str:
-        return self.html()
+    def total(self) -> Array:
+        """The sum of all shares: tau, to rounding."""
+        return sum(self.shares.values(), zeros(len(self.tau)))

@@ -1,49 +1,59 @@
-"""A symbolic explanation in exact numbers, every expression in its shortest form."""
+"""Symbolic explanations in exact numbers, with every expression in its shortest form."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.arrays import is_numeric
+from kinetree.model import Model
 
-if TYPE_CHECKING:
-    from kinetree.explain.record import Explanation
-
-SNAP = 1e-10  # as `kinetree.symbolic` takes rotations of files
+SNAP = 1e-10  # as in `kinetree.symbolic`, for rotations of files
 
 
-def simplified(explanation: "Explanation") -> "Explanation":
-    """The same, computed anew on the exact robot and written by the means of closed forms.
+class HasMap(Protocol):
+    """A record that can apply a function to all its numbers and symbols."""
 
-    Numbers stay as they are where nothing is symbolic.
+    def map(self, function: Callable[[Any], Any]) -> Any:
+        """The same with `function` applied to every number or symbol."""
+        ...
+
+
+Record = TypeVar("Record", bound=HasMap)
+
+
+def has_symbols(model: Model, arguments: Mapping[str, Any]) -> bool:
+    """Return True if the robot or an argument is symbolic."""
+    data = (model.M_pi, model.m, model.com, model.I_com, model.gravity)
+    return not all(is_numeric(np.asarray(x)) for x in data) or any(
+        map(_symbolic, arguments.values())
+    )
+
+
+def exact_arguments(model: Model, arguments: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+    """The robot and the arguments in exact numbers."""
+    from kinetree.symbols.exact import exact_model
+
+    return exact_model(model, SNAP)[0], {name: _exact(x) for name, x in arguments.items()}
+
+
+def shortest(found: Record, model: Model, arguments: Mapping[str, Any]) -> Record:
+    """An explanation with its expressions written like the closed forms of `kinetree.symbolic`.
+
+    model, arguments: those of `exact_arguments` that it was computed from.
     """
-    if not any(_symbols(x) for x in explanation.arguments.values()) and _is_plain(explanation):
-        return explanation
-    from kinetree.explain.explain import explain
-    from kinetree.symbols.angles import register_angles
-    from kinetree.symbols.model import exact_model
-    from kinetree.symbols.names import weights
+    from kinetree.symbols.parameters import weights
     from kinetree.symbols.present import Presenter
-    from kinetree.symbols.read import Reader
+    from kinetree.symbols.read import Reader, register_angles
 
-    model, _ = exact_model(explanation.model, SNAP)
-    given = {name: _exact(x) for name, x in explanation.arguments.items()}
-    found = explain(model, **given, formulation=explanation.formulation)
     reader = Reader()
-    register_angles(reader, model, given["q"])
-    rates = [x for name in ("dq", "ddq") for x in given[name] if _symbols(x)]
+    register_angles(reader, model, arguments["q"])
+    rates = [x for name in ("dq", "ddq") for x in arguments[name] if _symbolic(x)]
     for rate in rates:
         reader.read(rate)
-    found = found.map(reader.read)  # every angle is known before the first result is written
+    read = found.map(reader.read)  # all angles must be known before the first result is written
     presenter = Presenter(reader, [x for x in rates if x in reader.ring.index], weights(model))
-    return found.map(presenter.present)
-
-
-def _is_plain(explanation: "Explanation") -> bool:
-    """Whether the robot itself has no symbols."""
-    model = explanation.model
-    data = (model.M_pi, model.m, model.com, model.I_com, model.gravity)
-    return all(is_numeric(np.asarray(x)) for x in data) and is_numeric(explanation.tau)
+    return read.map(presenter.present)
 
 
 def _exact(x: Any) -> Any:
@@ -55,10 +65,7 @@ def _exact(x: Any) -> Any:
     return None if x is None else exact_array(np.asarray(x))
 
 
-def _symbols(x: Any) -> bool:
-    values = x.values() if isinstance(x, dict) else [x]
-    return any(_has_symbols(np.asarray(value)) for value in values if value is not None)
-
-
-def _has_symbols(x: Array) -> bool:
-    return any(getattr(entry, "free_symbols", None) for entry in x.ravel())
+def _symbolic(x: Any) -> bool:
+    values: Iterable[Any] = x.values() if isinstance(x, dict) else [x]
+    entries = (y for value in values if value is not None for y in np.asarray(value).ravel())
+    return any(getattr(y, "free_symbols", None) for y in entries)

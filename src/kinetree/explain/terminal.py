@@ -3,18 +3,14 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
 
 from kinetree.explain.numbers import expression
-from kinetree.explain.page import (
-    NOTE,
-    Section,
-    Sheet,
-    idle_causes,
-    page_title,
-    sheets,
-)
-from kinetree.explain.record import Explanation
+from kinetree.explain.page import NOTE, Page, Section, Sheet
 
 NAME, EQUATION, NUMBER = 26, 35, 9  # widths of columns
 SHORT = 14  # least width of a column of names
@@ -22,39 +18,31 @@ SHORT = 14  # least width of a column of names
 
 @dataclass(frozen=True)
 class Screen:
-    """What rich prints: as many columns as the console has."""
+    """A page that rich prints in the width of the console."""
 
-    explanation: Explanation
+    page: Page
 
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from rich.text import Text
-
-        yield Text(page_title(self.explanation), style="bold")
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        yield Text(self.page.title, style="bold")
         yield Text(NOTE, style="dim")
         yield Text("")
-        for sheet in sheets(self.explanation):
+        for sheet in self.page.sheets:
             yield from draw_sheet(sheet, options.max_width)
-        idle = idle_causes(self.explanation.torque)
-        if idle:
-            yield Text(f"No joint feels: {', '.join(idle)}.", style="dim")
+        if self.page.ending:
+            yield Text(self.page.ending, style="dim")
 
 
-def plain_text(explanation: Explanation, width: int) -> str:
-    """The same as a string without colours."""
-    from rich.console import Console
-
+def plain_text(page: Page, width: int) -> str:
+    """The page as a string without colours."""
     file = io.StringIO()
-    Console(file=file, width=width, color_system=None, legacy_windows=False).print(
-        Screen(explanation)
-    )
+    Console(file=file, width=width, color_system=None, legacy_windows=False).print(Screen(page))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def draw_sheet(sheet: Sheet, width: int) -> Iterator[Any]:
+def draw_sheet(sheet: Sheet, width: int) -> Iterator[RenderableType]:
     """A rule with the title, and tables below it."""
-    from rich.rule import Rule
-    from rich.text import Text
-
     yield Rule(Text(sheet.title, style="bold cyan"), align="left", style="cyan")
     columns = max(len(section.columns) for section in sheet.sections)
     for section in sheet.sections:
@@ -68,14 +56,12 @@ def draw_sheet(sheet: Sheet, width: int) -> Iterator[Any]:
         yield Text("")
 
 
-def section_table(section: Section, columns: int, width: int) -> Any:
-    """Parts in rows, components in columns; with equations where there is room for them.
+def section_table(section: Section, columns: int, width: int) -> Table | None:
+    """Parts in rows, components in columns; with equations if there is room for them.
 
-    None where there is no room for numbers in columns; `columns` is the most that the sheet has.
+    None if there is no room for numbers in columns. columns: the most columns of a section of the
+    sheet, so that all its tables get the same widths.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     if section.listed:
         return None
     gap = 1 if width < NAME + 2 + columns * (NUMBER + 2) else 2
@@ -96,32 +82,22 @@ def section_table(section: Section, columns: int, width: int) -> Any:
     return table
 
 
-def listed_table(section: Section) -> Any:
-    """Long expressions: one line a component, zeros left out."""
-    from rich.table import Table
-    from rich.text import Text
-
+def listed_table(section: Section) -> Table:
+    """Long expressions: one line per component; zeros are left out."""
     table = Table(box=None, padding=(0, 1), header_style="")
     table.add_column(_head(section), width=NAME, overflow="fold")
     table.add_column("", width=11, style="dim", overflow="fold")
     table.add_column(Text(section.meaning, style="dim"), overflow="fold")
     for row in section.rows:
-        style, first = "bold" if row.total else "", True
-        for (name, _), x in zip(section.columns, row.values, strict=True):
-            if expression(x) != "0":
-                label = _label(row.name if first else "", row.total)
-                table.add_row(label, name, Text(expression(x), style=style))
-                first = False
-        if first:
-            table.add_row(_label(row.name, row.total), "", Text("0", style="dim"))
+        for k, ((name, _), x) in enumerate(section.entries(row)):
+            label, text = _label(row.name if k == 0 else "", row.total), expression(x)
+            style = "dim" if text == "0" else "bold" if row.total else ""
+            table.add_row(label, name, Text(text, style=style))
     return table
 
 
-def torque_table(section: Section, width: int) -> Any:
-    """One row a degree of freedom; None where the numbers have no room."""
-    from rich.table import Table
-    from rich.text import Text
-
+def torque_table(section: Section, width: int) -> Table | None:
+    """One row per degree of freedom; None if there is no room for the numbers."""
     if section.listed:
         return None
     rows = section.cells()
@@ -145,22 +121,16 @@ def torque_table(section: Section, width: int) -> Any:
     return table
 
 
-def _number(cell: str, width: int, strong: bool) -> Any:
-    """Right-justified here, since rich would strip the spaces behind a zero."""
-    from rich.text import Text
-
+def _number(cell: str, width: int, strong: bool) -> Text:
+    """A right-justified number; rich's own justification would strip the spaces after a zero."""
     style = "dim" if cell.strip() == "0" else "bold" if strong else ""
     return Text(cell.rjust(width), style=style)
 
 
-def _head(section: Section) -> Any:
+def _head(section: Section) -> Text:
     """Symbol and unit, at the head of a table."""
-    from rich.text import Text
-
     return Text.assemble((section.symbol, "bold"), "  " + section.unit.replace("^2", "²"))
 
 
-def _label(name: str, total: bool) -> Any:
-    from rich.text import Text
-
+def _label(name: str, total: bool) -> Text:
     return Text(name if total or not name else f"  {name}", style="bold" if total else "")

@@ -1,14 +1,13 @@
 """Where joint forces go: shares of tau by their cause, which add up to tau."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
-from kinetree.explain.lookup import find
+from kinetree.explain.record import Torque
 from kinetree.formulations.drives import friction_forces, frictionless
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import Model
@@ -18,29 +17,6 @@ from kinetree.model.joint import rate_names
 SHARES = (
     "inertial", "Coriolis", "centrifugal", "gravity", "friction", "rotor", "external", "base",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Torque:
-    """Joint forces by cause, each (n,); `units` are those of the entries, N m or N.
-
-    inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
-    products of two different rates. rotor: all that armature and rotors need, gyroscopic forces
-    included. external: wrenches on the links. base: motion of the base, where one is given.
-    """
-
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    shares: Mapping[str, Array]
-    tau: Array
-
-    def __getitem__(self, name: str) -> Array:
-        return find(self.shares, name, "share", "tau")
-
-    @property
-    def total(self) -> Array:
-        """All shares added up: tau, to rounding."""
-        return sum(self.shares.values(), zeros(len(self.tau)))
 
 
 def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: Any) -> Torque:

@@ -1,6 +1,6 @@
-"""Equations of the parts, as text and as LaTeX, and names and units of components.
+"""Equations of the parts in text and LaTeX, and the names and units of components.
 
-"motion" as an index means without gravity, which is a part of its own: dV = dV_motion + gravity.
+The index "motion" means without gravity, which is a part of its own: dV = dV_motion + gravity.
 """
 
 from collections.abc import Mapping
@@ -118,14 +118,14 @@ LINK: Mapping[str, Mapping[str, Equation]] = {
 def _without_rotations(
     table: Mapping[str, Mapping[str, Equation]],
 ) -> dict[str, dict[str, Equation]]:
-    """The equations in {s}, where nothing is turned: R and its index disappear."""
+    """The equations in {s}, where vectors are not rotated: R and its index are removed."""
 
     def plain(text: str) -> str:
         for rotation in ("R_is ", "R_ic ", "R_{is} ", "R_{ic} ", "R "):
             text = text.replace(rotation, "")
         for vector in ("omega_p", r"\omega_p"):
             text = text.replace(f"({vector})", vector)
-        # one pair of parentheses around the whole stood there for R alone
+        # parentheses around the whole equation were needed only after R
         return text[1:-1] if text.startswith("(") and text.count(")") == text.count("(") else text
 
     return {
@@ -150,9 +150,9 @@ TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
 
 
 def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:
-    """The equation of a part; all children have the same.
+    """The equation of a part, which is the same for all children.
 
-    turning: the joint is free or planar and has armature.
+    turning: True if the joint is free or planar and has armature.
     """
     kind = "child" if name.startswith("child ") else name
     if symbol == "T":
@@ -176,7 +176,7 @@ def equation(formulation: str, symbol: str, name: str, turning: bool = False) ->
 
 
 # symbol -> LaTeX of the symbol, meaning, units of its (angular and linear) half
-SYMBOLS = {
+SYMBOLS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "T": (r"T_{si}", "pose", ("m",)),
     "V": (r"V", "twist", ("rad/s", "m/s")),
     "dV": (r"\dot V", "its derivative", ("rad/s^2", "m/s^2")),

@@ -15,10 +15,10 @@ with (w', l') = A dq, the joint's own motion. Position means tangent coordinates
 joint is multiplied from the right by the exponential of its twist, as in `integrate`.
 
 Summed over mass points, the change needs the composite body (m, h, Sigma) and the spread of its
-velocities, which are carried inward together. A row a beyond b meets it through the momentum of unit
-rate of a; a row a before b through the wrench that it asks for, to which the motion of the wrench
-itself is added. Unrelated joints give exact zeros. Singh, Russo, Wensing (2022) have the same sums
-in 6-vectors.
+velocities, which are carried inward together. The entry of a row a beyond b is the power of the
+change with the momentum of unit rate of a. That of a row a before b is the force at a of the wrench
+that the change needs, to which the motion of the wrench through joint b is added. Unrelated joints
+give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
 from dataclasses import dataclass

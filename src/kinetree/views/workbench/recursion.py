@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algorithms import Recursion
 from kinetree.explain import explain
-from kinetree.explain.record import Explanation, Term
+from kinetree.explain import Explanation, Term
 from kinetree.model import Model
 from kinetree.views.arrows import HALVES, Arrow, recursion_arrows
 from kinetree.views.workbench.formulas import STEPS
