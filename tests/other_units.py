@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.model import Frame, JointFriction
-from kinetree.motion.bounds import bounds_of
+from kinetree.model.bounds import bounds_of
 
 
 @dataclass(frozen=True)

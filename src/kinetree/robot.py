@@ -27,7 +27,7 @@ from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
-    from kinetree.backends.cuda import CudaKernel
+    from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
     from kinetree.explain import Explanation
     from kinetree.kernels import signatures

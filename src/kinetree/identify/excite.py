@@ -1,34 +1,33 @@
-"""Motions that tell most: Fourier series whose regressor is as well conditioned as can be found.
+"""Motions to record: Fourier series whose regressor is well conditioned.
 
 Random Fourier series that start and end at rest (`kinetree.motion.excitation`) span a linear space,
 joint by joint. Coefficients in that space are improved by random steps that grow after a success
 and shrink after a failure; positions, rates and joint forces stay within their limits throughout.
-Where the limits of force ask for it, all amplitudes are made smaller first.
+If the force limits require it, all amplitudes are reduced first.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import Unknowns, unknowns
-from kinetree.motion.bounds import bounds_of, limit_vector
-from kinetree.motion.excitation import excitation
+from kinetree.model.bounds import bounds_of, limit_vector
+from kinetree.motion.plan.sinusoids import excitation
 from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory
 
-SAMPLES = 150  # of the motion at which its regressor is looked at
-FORCE = 0.97  # of the limits of force at these samples: peaks lie between them
+SAMPLES = 150  # of the motion at which its regressor is computed
+FORCE = 0.97  # share of the force limits that is used at these samples: peaks lie between them
 SMALLEST = 0.02  # share of the possible amplitude
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion to record, with the condition of its regressor, and that of the random start."""
+    """A motion to record, the condition of its regressor, and that of the random start (before)."""
 
     motion: Trajectory
     condition: float
@@ -43,38 +42,38 @@ def excite(
     harmonics: int = 5,
     periods: int = 1,
     use: float = 0.8,
-    center: Any = None,
-    acceleration: Any = None,
+    center: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
     rounds: int = 300,
     friction: str = "symmetric",
     armature: bool = True,
     seed: int = 0,
     watch: Callable[[int, float], None] | None = None,
 ) -> Excitation:
-    """A motion within the robot's limits that tells its base parameters apart.
+    """A motion within the robot's limits that separates its base parameters well.
 
     Args:
-        robot: as far as it is known; its limits of position, speed and force bound the motion.
+        robot: as described; its limits of position, speed and force bound the motion.
         duration, dt: whole time and step, s.
         harmonics, periods, use, center: as in `kinetree.motion.excitation`.
-        acceleration: limit of it, rad/s^2 or m/s^2, a number or (n,); None for none.
+        acceleration: its limit, rad/s^2 or m/s^2, a number or (n,); None for no limit.
         rounds: steps of the search.
-        friction, armature: what will be unknown; see `unknowns`.
+        friction, armature: unknowns of the drives; see `unknowns`.
         seed: of the search.
-        watch: is told the round and the best condition so far.
+        watch: is called with the round and the best condition so far.
 
     Raises:
-        InputError: the robot cannot even hold itself where the motion starts.
+        InputError: the drives cannot hold the robot where the motion starts.
     """
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; expected 1 at least.")
-    options: dict[str, Any] = {
-        "harmonics": harmonics, "periods": periods, "use": use, "center": center
-    }  # fmt: skip
     fine = [
-        excitation(robot, duration, dt, seed=seed + k, **options)
+        excitation(
+            robot, duration, dt, harmonics=harmonics, periods=periods, use=use, center=center,
+            seed=seed + k,
+        )
         for k in range(2 * harmonics - 3)  # as many as the space has dimensions
-    ]
+    ]  # fmt: skip
     space = _Space(fine, robot, use, acceleration)
     sought = unknowns(robot, friction, armature)
     kept = list(find_base(sought).kept)
@@ -103,10 +102,14 @@ def excite(
 class _Space:
     """Linear combinations of motions about a common centre, scaled into the limits."""
 
-    def __init__(self, motions: list[Trajectory], robot: Robot, use: float, most: Any) -> None:
+    def __init__(
+        self, motions: list[Trajectory], robot: Robot, use: float, acceleration: ArrayLike | None
+    ) -> None:
         self.robot, self.bounds, self.amplitude = robot, bounds_of(robot.model), 1.0
         names = self.bounds.names
-        most = np.inf if most is None else limit_vector(most, names, "acceleration")
+        most = np.inf
+        if acceleration is not None:
+            most = limit_vector(acceleration, names, "acceleration")
         self.center = motions[0].q[0]  # where they all start
         self.parts = [
             np.array([x.q - self.center for x in motions]),
@@ -117,11 +120,11 @@ class _Space:
         room = np.where(np.isfinite(room), use * room, np.abs(self.parts[0]).max(axis=(0, 1)))
         self.most = room, use * self.bounds.velocity, use * most
 
-    def motion(self, c: Array, samples: Any) -> tuple[Array, Array, Array]:
+    def motion(self, c: Array, samples: slice) -> tuple[Array, Array, Array]:
         """q, dq and ddq, (T, n), of coefficients c, (k, n), at some of the samples."""
         q, dq, ddq = (np.einsum("ktn,kn->tn", x, c) for x in self.parts)
         peaks = [np.abs(x).max(axis=0) for x in (q, dq, ddq)]
-        peaks = [np.where(peak > 0, peak, np.inf) for peak in peaks]  # what rests stays at rest
+        peaks = [np.where(peak > 0, peak, np.inf) for peak in peaks]  # joints at rest stay at rest
         shares = [most / peak for most, peak in zip(self.most, peaks, strict=True)]
         scale = self.amplitude * np.min(shares, axis=0)
         return self.center + scale * q[samples], scale * dq[samples], scale * ddq[samples]
@@ -132,7 +135,10 @@ class _Space:
         return np.abs(tau).max(axis=0) / self.bounds.effort
 
     def shrink(self, c: Array, share: float) -> bool:
-        """Smaller amplitudes until joints stay within a share of their forces; whether it did."""
+        """Reduce amplitudes until joints stay within a share of their force limits.
+
+        Returns True if they were reduced.
+        """
         before = self.amplitude
         while np.any((load := self.load(self.motion(c, slice(None)))) > share):
             self.amplitude = 0.9 * self.amplitude

@@ -3,40 +3,47 @@
 import csv
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
-from kinetree.identify.filtering import choose_cutoff, margin, smooth
-from kinetree.identify.measured import in_radians, leaps, unit_quaternions, unwound
-from kinetree.identify.rates import check_given_rates
-from kinetree.identify.suspicions import (
+from kinetree.identify.checks import (
+    check_given_rates,
     check_times,
     check_units,
     gaps,
+    in_radians,
+    jumps,
     least_motion,
     remarks,
+    unit_quaternions,
+    unwound,
 )
-from kinetree.motion.bounds import bounds_of, positions
-from kinetree.motion.csv_files import read_csv
-from kinetree.motion.splines import cubic_spline
+from kinetree.identify.filtering import choose_cutoff, margin, smooth
+from kinetree.model import Model
+from kinetree.model.bounds import bounds_of, positions
+from kinetree.motion.files import read_csv
+from kinetree.robot import Robot
+from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
 
 LEAST = 16  # samples
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
+Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
     """t, (T,), s; q, (T, nq), rad or m; dq, ddq and tau, (T, n), N m or N.
 
-    cutoff: of the low-pass that gave dq and ddq, Hz, or None where they were measured.
-    notes: what was done to the data, and what looks odd about them.
+    cutoff: of the low-pass that gave dq and ddq, Hz, or None if they were measured.
+    notes: on changes to the data, and on data that look odd.
     """
 
     t: Array
@@ -49,25 +56,25 @@ class Recording:
 
     @property
     def dt(self) -> float:
-        """Step between samples, s; gaps are none."""
+        """Median step between samples, s, which gaps do not change."""
         return float(np.median(np.diff(self.t)))
 
     def __len__(self) -> int:
         return len(self.t)
 
-    def part(self, chosen: Any) -> "Recording":
+    def part(self, chosen: slice | Array) -> "Recording":
         """Some of the samples, by a slice or an index array."""
         arrays = {key: getattr(self, key)[chosen] for key in ("t", "q", "dq", "ddq", "tau")}
         return replace(self, **arrays)
 
 
 def make_recording(
-    robot: Any,
-    t: Any,
-    q: Any,
-    tau: Any,
-    dq: Any = None,
-    ddq: Any = None,
+    robot: Robot,
+    t: ArrayLike,
+    q: ArrayLike,
+    tau: ArrayLike,
+    dq: ArrayLike | None = None,
+    ddq: ArrayLike | None = None,
     *,
     cutoff: float | None = None,
     degrees: bool = False,
@@ -75,13 +82,13 @@ def make_recording(
     """A recording from arrays.
 
     Args:
-        robot: whose joints moved.
+        robot: the robot that moved.
         t: times, (T,), s, increasing.
         q: positions, (T, nq), rad or m.
         tau: joint forces, (T, n), N m or N.
-        dq, ddq: rates and accelerations, (T, n); what is not given comes from q by a zero-phase
-            low-pass, and then the ends of the record are left out.
-        cutoff: of that filter, Hz; None looks for it in the spectrum of q.
+        dq, ddq: rates and accelerations, (T, n). If one is not given, it is computed from q by a
+            zero-phase low-pass, and the ends of the record are left out.
+        cutoff: of that filter, Hz; None chooses it from the spectrum of q.
         degrees: angles in q, dq and ddq are in degrees.
 
     Raises:
@@ -89,11 +96,12 @@ def make_recording(
             joints, units that cannot be right.
     """
     model = robot.model
-    zeros = np.zeros((np.size(t), model.n))
-    checked = Trajectory(  # refuses what is no motion of this robot, and says where
-        t=t, q=q, dq=zeros if dq is None else dq, ddq=zeros if ddq is None else ddq, tau=tau,
-        model=model, name="recording",
-    )  # fmt: skip
+    zeros = np.zeros((np.asarray(t).size, model.n))
+    columns: dict[str, Any] = {  # Trajectory checks shapes and values, and names what is wrong
+        "t": t, "q": q, "dq": zeros if dq is None else dq, "ddq": zeros if ddq is None else ddq,
+        "tau": tau,
+    }  # fmt: skip
+    checked = Trajectory(**columns, model=model, name="recording")
     given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
     if len(checked.t) < LEAST:
         raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
@@ -107,11 +115,11 @@ def make_recording(
 
 
 def read_recording(
-    path: Any, robot: Any, *, cutoff: float | None = None, degrees: bool = False
+    path: str | PathLike[str], robot: Robot, *, cutoff: float | None = None, degrees: bool = False
 ) -> Recording:
     """The recording of a CSV file with columns t, q:<joint>, tau:<joint>, perhaps dq: and ddq:.
 
-    `kinetree.motion.csv_files.read_csv` has the format; other arguments as in `make_recording`.
+    `kinetree.motion.read_csv` describes the format; other arguments as in `make_recording`.
     """
     path = Path(path)
     found = read_csv(path, robot)
@@ -128,11 +136,39 @@ def read_recording(
     )  # fmt: skip
 
 
-def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) -> Recording:
-    """The stretches between gaps, each filtered by itself: nothing is made up for a gap.
+def simulated_recording(
+    robot: Robot,
+    motion: Trajectory,
+    *,
+    encoder_noise: float = 0.0,
+    torque_noise: ArrayLike = 0.0,
+    seed: int = 0,
+    cutoff: float | None = None,
+) -> Recording:
+    """The recording of a robot that follows a motion exactly, with the noise of real sensors.
 
-    columns: t, q, dq, ddq and tau, with None for what is missing. The longest stretch tells the
-    cutoff; those that are too short for the filter are left out.
+    Args:
+        robot: the true one.
+        motion: single, not a batch.
+        encoder_noise: standard deviation of measured positions, rad or m. With 0 the motion's own
+            rates and accelerations are recorded; otherwise they come from noisy positions.
+        torque_noise: standard deviation of measured joint forces, a number or (n,).
+        seed: of the noise.
+        cutoff: of the low-pass of the positions, Hz; None chooses it from their spectrum.
+    """
+    rng = np.random.default_rng(seed)
+    tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    tau = tau + rng.normal(size=tau.shape) * np.asarray(torque_noise, float)
+    if encoder_noise == 0:
+        return make_recording(robot, motion.t, motion.q, tau, motion.dq, motion.ddq)
+    q = motion.q + encoder_noise * rng.normal(size=motion.q.shape)
+    return make_recording(robot, motion.t, q, tau, cutoff=cutoff)
+
+
+def _between_gaps(model: Model, columns: Columns, cutoff: float | None) -> Recording:
+    """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
+
+    The cutoff is chosen from the longest stretch; stretches too short for the filter are left out.
     """
     cuts = [0, *gaps(columns[0]) + 1, len(columns[0])]
     stretches = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
@@ -147,8 +183,9 @@ def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) ->
         if own.stop - own.start < least:
             lost += own.stop - own.start
             continue
-        cut: list[Any] = [x if x is None else x[own] for x in columns]
-        part = _with_rates(model, *cut, cutoff=cutoff)
+        t, q, dq, ddq, tau = columns
+        rates = [x if x is None else x[own] for x in (dq, ddq)]
+        part = _with_rates(model, (t[own], q[own], rates[0], rates[1], tau[own]), cutoff)
         cutoff = part.cutoff
         least = LEAST + (0 if cutoff is None else 2 * margin(part.dt, cutoff))
         found.append(part)
@@ -163,17 +200,16 @@ def _between_gaps(model: Any, columns: tuple[Any, ...], cutoff: float | None) ->
     return Recording(**joined, cutoff=cutoff, notes=tuple(notes))
 
 
-def _with_rates(
-    model: Any, t: Array, q: Array, dq: Any, ddq: Any, tau: Array, cutoff: float | None
-) -> Recording:
-    """What of dq and ddq is missing, from the filtered positions or rates of one stretch."""
+def _with_rates(model: Model, columns: Columns, cutoff: float | None) -> Recording:
+    """One stretch, with dq and ddq from filtered positions or rates if they are missing."""
+    t, q, dq, ddq, tau = columns
     if dq is not None:
         check_given_rates(model, t, q, dq, ddq)
     if ddq is not None and dq is not None:
         return Recording(t, q, dq, ddq, tau)
     if model.n != model.nq and dq is None:
         raise InputError(
-            f"{model.name!r} has joints whose rates are no derivatives of q (quaternions); "
+            f"{model.name!r} has joints whose rates are not derivatives of q (quaternions); "
             "expected dq with the recording."
         )
     check_times(model, t)
@@ -190,13 +226,12 @@ def _with_rates(
         notes.append("steps of time are uneven; resampled")
         t = even
     dt = float((t[-1] - t[0]) / (len(t) - 1))
-    source = q if dq is None else dq
-    cutoff = choose_cutoff(source, dt) if cutoff is None else cutoff
+    cutoff = choose_cutoff(q if dq is None else dq, dt) if cutoff is None else cutoff
     if dq is None:
-        notes += leaps(model, t, q)
+        notes += jumps(model, t, q)
         q, dq, bend = smooth(q, dt, cutoff)
         still = np.ptp(positions(bounds_of(model), q), axis=0) < least_motion(natural_units(model))
-        dq[:, still] = bend[:, still] = 0  # noise, whose sign would be friction
+        dq[:, still] = bend[:, still] = 0  # noise, whose sign would be taken for friction
         ddq = bend if ddq is None else ddq
     else:
         dq, ddq, _ = smooth(dq, dt, cutoff)

@@ -1,4 +1,4 @@
-"""What is to be found: a choice S of the robot's parameters, pi = S x + what stays as it is."""
+"""Unknowns x of an identification: the robot's parameters are pi = S x + fixed."""
 
 import dataclasses
 from functools import cached_property
@@ -11,13 +11,13 @@ from kinetree.algorithms.parameters import with_parameters
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
-from kinetree.identify.suspicions import least_motion
+from kinetree.identify.checks import least_motion
 from kinetree.model import Joint, JointFriction, Model
-from kinetree.motion.bounds import bounds_of, positions
+from kinetree.model.bounds import bounds_of, positions
 from kinetree.robot import Robot
 
 FRICTION = ("symmetric", "directional", "known")
-Column = tuple[str, str, list[int]]  # name, unit, places in pi
+Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 
 
@@ -25,8 +25,8 @@ LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 class Unknowns:
     """The unknowns x of a robot, ten a link first, then those of joints and rotors.
 
-    names: "Izz[upper]", "coulomb[elbow]"; units of each; S: (P, p), from x into the robot's whole
-    parameter vector; fixed: (P,), what that vector has besides.
+    names: "Izz[upper]", "coulomb[elbow]"; units: of each; S: (P, p), from x into the robot's whole
+    parameter vector; fixed: (P,), the known part of that vector.
     """
 
     robot: Robot
@@ -42,12 +42,12 @@ class Unknowns:
 
     @cached_property
     def scale(self) -> Array:
-        """What one is in each unknown, in the robot's own units, (p,)."""
+        """The robot's own unit of each unknown, (p,)."""
         return parameter_units(self.robot.model, self.natural)[self.S.argmax(axis=0)]
 
     @property
     def links(self) -> int:
-        """Bodies, whose unknowns come first."""
+        """Number of bodies, whose unknowns come first."""
         return len(self.robot.model.links)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -55,9 +55,9 @@ class Unknowns:
         return self.robot.regressor(q, dq, ddq) @ self.S
 
     def at_rest(self, q: Array) -> Array:
-        """Places of the friction and armature of joints that stand still in q, (T, nq).
+        """Indices of the friction and armature of joints that stand still in q, (T, nq).
 
-        Their rates are noise, and the sign of noise is no direction that friction opposes.
+        Their rates are noise, and friction does not oppose the sign of noise.
         """
         model, bounds = self.robot.model, bounds_of(self.robot.model)
         still = (bounds.coords >= 0) & (
@@ -72,7 +72,7 @@ class Unknowns:
         return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Joint forces that no unknown has a part in, (T, n)."""
+        """Joint forces that do not depend on the unknowns, (T, n)."""
         tau = self.robot.regressor(q, dq, ddq) @ self.fixed
         joints = self.robot.model.joints
         if any(joint.friction.function is not None for joint in joints):
@@ -84,23 +84,24 @@ class Unknowns:
         return tau
 
     def values(self, model: Model) -> Array:
-        """What a robot of this structure has for the unknowns, (p,)."""
+        """Values of the unknowns in a robot of this structure, (p,)."""
         count = self.S.sum(axis=0)
         return self.S.T @ np.asarray(parameters(model), float) / count
 
     def model(self, x: Array) -> Model:
-        """The robot with these unknowns."""
+        """The robot with these values of the unknowns."""
         return with_parameters(self.robot.model, self.fixed + self.S @ x)
 
 
 def unknowns(robot: Robot, friction: str = "symmetric", armature: bool = True) -> Unknowns:
-    """What to look for in a recording.
+    """The unknowns to find in a recording.
 
     Args:
-        robot: gives geometry, gear ratios, gravity, and values of what is not looked for.
-        friction: "symmetric" (a viscous and a Coulomb coefficient a joint), "directional" (one of
-            each for dq > 0 and for dq < 0, which also takes up offsets of the sensors), "known".
-        armature: whether inertias of armatures and rotors are unknown.
+        robot: gives geometry, gear ratios, gravity, and the values of known parameters.
+        friction: "symmetric" (one viscous and one Coulomb coefficient for each joint),
+            "directional" (one of each for dq > 0 and for dq < 0, which also absorbs offsets of the
+            sensors), or "known".
+        armature: True if inertias of armatures and rotors are unknown.
     """
     if friction not in FRICTION:
         raise InputError(f"friction is {friction!r}; expected one of {', '.join(FRICTION)}.")
@@ -125,7 +126,7 @@ def unknowns(robot: Robot, friction: str = "symmetric", armature: bool = True) -
 
 
 def _of_joint(joint: Joint, first: int, friction: str, armature: bool) -> list[Column]:
-    """Name, unit and places in pi of a joint's unknowns; `first` is the place of viscous+."""
+    """Name, unit and indices in pi of a joint's unknowns; `first` is the index of viscous+."""
     name, sliding = joint.name, joint.type == PRISMATIC
     force, speed = ("N", "N s/m") if sliding else ("N m", "N m s/rad")
     found: list[Column] = []
@@ -135,6 +136,6 @@ def _of_joint(joint: Joint, first: int, friction: str, armature: bool) -> list[C
     elif friction == "directional":
         found += [(f"viscous{s}[{name}]", speed, [first + k]) for k, s in enumerate("+-")]
         found += [(f"coulomb{s}[{name}]", force, [first + 2 + k]) for k, s in enumerate("+-")]
-    if armature:  # a rotor of the joint would be told by the same forces
+    if armature:  # a rotor of the joint would have the same effect
         found.append((f"armature[{name}]", "kg" if sliding else "kg m^2", [first + 4]))
     return found

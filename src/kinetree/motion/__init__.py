@@ -1,22 +1,19 @@
-"""Planned motions: trajectories, their files and pictures, actuator limits and time scaling."""
+"""Motions over time: planning, inverse kinematics, files, plots, joint limits, time scaling."""
 
-from kinetree.motion.animation import animate
-from kinetree.motion.cartesian import straight_line
-from kinetree.motion.csv_files import read_csv, write_csv
-from kinetree.motion.dataframe import to_dataframe
-from kinetree.motion.energy import EnergyBalance, energy_balance
-from kinetree.motion.excitation import excitation, sinusoid
-from kinetree.motion.interpolation import resample
+from kinetree.motion.files import read_csv, read_npz
 from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.limit_report import JointLoad, LimitError, LimitReport, Violation
-from kinetree.motion.limits import check_limits
-from kinetree.motion.npz_files import read_npz, write_npz
-from kinetree.motion.plots import plot
-from kinetree.motion.polynomials import cubic, quintic
-from kinetree.motion.scaling import Overload, UniformScaling, scale_time
-from kinetree.motion.splines import spline
-from kinetree.motion.time_optimal import TimeOptimal, time_optimal
-from kinetree.motion.trapezoid import trapezoid
+from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
+from kinetree.motion.plan.sinusoids import excitation, sinusoid
+from kinetree.motion.plan.straight_line import straight_line
+from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
+from kinetree.samples.animation import animate
+from kinetree.samples.energy import EnergyBalance, energy_balance
+from kinetree.samples.files import to_dataframe, write_csv, write_npz
+from kinetree.samples.interpolation import resample
+from kinetree.samples.limits.check import check_limits
+from kinetree.samples.limits.report import JointLoad, LimitError, LimitReport, Violation
+from kinetree.samples.limits.scaling import Overload, UniformScaling, scale_time
+from kinetree.samples.plots import plot
 from kinetree.trajectory import Trajectory
 
 __all__ = [

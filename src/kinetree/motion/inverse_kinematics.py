@@ -1,26 +1,74 @@
 """Inverse kinematics: joint positions that bring a frame to a pose, within the limits."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from kinetree.model.inputs import coordinates
-from kinetree.base.arrays import Array
+from kinetree import algorithms
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
-from kinetree.motion.bounds import Bounds, bounds_of, positions
+from kinetree.kernels.memo import kernel
+from kinetree.model import HasModel, Model, model_of
+from kinetree.model.bounds import Bounds, bounds_of, positions
+from kinetree.model.inputs import coordinates
 from kinetree.spatial.se3 import check_pose, inverse, log_se3
 
+Part = Literal["pose", "position"]
 POSE, POSITION = "pose", "position"
-LEAST_GAIN = 1e-14  # below it a step is rounding
+LEAST_GAIN = 1e-14  # relative gain of a step below which it is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class MovedFrame:
+    """A frame that is to be moved to a pose, or to a position with free orientation.
+
+    frame: name, None for the tool. part: "pose" or "position".
+    """
+
+    model: Model
+    frame: str | None
+    part: Part
+
+    def __post_init__(self) -> None:
+        if self.part not in (POSE, POSITION):
+            raise InputError(f"part is {self.part!r}; expected {POSE!r} or {POSITION!r}.")
+
+    def pose(self, q: Array) -> Array:
+        """T_sb, (4, 4)."""
+        return kernel(self.model, "pose", frame=self.frame)(q)
+
+    def body_jacobian(self, q: Array) -> Array:
+        """J_b, (6, n)."""
+        return kernel(self.model, "body_jacobian", frame=self.frame)(q)
+
+    def body_jacobian_rate(self, q: Array, dq: Array) -> Array:
+        """dJ_b/dt, (6, n)."""
+        return kernel(self.model, "body_jacobian_rate", frame=self.frame)(q, dq)
+
+    def rows(self, J: Array) -> Array:
+        """The rows of a Jacobian that belong to the part: all 6, or the 3 linear ones."""
+        return J[3:] if self.part == POSITION else J
+
+    def jacobian(self, q: Array) -> Array:
+        """J_b, (6, n), or its linear rows, (3, n)."""
+        return self.rows(self.body_jacobian(q))
+
+    def error(self, T: Array, q: Array) -> Array:
+        """The twist that moves the frame to T in unit time, in the body frame: (6,) or (3,)."""
+        T_sb = self.pose(q)
+        if self.part == POSITION:
+            return T_sb[:3, :3].T @ (T[:3, 3] - T_sb[:3, 3])
+        return log_se3(inverse(T_sb) @ T)
 
 
 def inverse_kinematics(
-    robot: Any,
-    T: Any,
-    q0: Any = None,
+    robot: Model | HasModel,
+    T: ArrayLike,
+    q0: ArrayLike | None = None,
     *,
     frame: str | None = None,
-    part: str = POSE,
+    part: Part = POSE,
     tolerance: float = 1e-10,
     iterations: int = 200,
     restarts: int = 30,
@@ -29,81 +77,59 @@ def inverse_kinematics(
     """q, (nq,), within the limits, with T_sb(q) = T.
 
     Damped Newton steps on the error in the body frame: V = log(T_sb^-1 T), and the step solves
-    (J_b^T J_b + damping) dq = J_b^T V for the joints that are not held by a limit. Where it ends
-    in a local minimum, it starts again from random positions.
+    (J_b^T J_b + damping) dq = J_b^T V for the joints that are not held by a limit. If it ends in a
+    local minimum, it starts again from random positions.
 
     Args:
         robot: the robot.
         T: pose to reach, (4, 4), in {s}.
-        q0: where to start, (nq,); the answer is usually the nearest one. None is neutral.
+        q0: position to start from, (nq,); the result is usually the nearest solution. None is the
+            neutral position.
         frame: frame to move; None is the tool.
         part: "pose", or "position" to leave the orientation free.
         tolerance: length of V to reach, rad and m together.
-        iterations: most steps from one start.
-        restarts: random starts after the first.
+        iterations: largest number of steps from one start.
+        restarts: number of random starts after the first.
         seed: of the random starts.
 
     Raises:
-        InputError: the pose is not reached; says how near the robot came and what held it.
+        InputError: the pose is not reached; the message has the distance that remained and the
+            joints that were at a limit.
     """
-    T = check_pose(T, "T")
-    check_part(part)
-    bounds = bounds_of(robot.model)
-    start = robot.neutral() if q0 is None else coordinates(robot.model, q0, "q0").astype(float)
+    model = model_of(robot)
+    goal = check_pose(T, "T")
+    moved = MovedFrame(model, frame, part)
+    bounds = bounds_of(model)
+    start = algorithms.neutral(model) if q0 is None else coordinates(model, q0, "q0").astype(float)
     rng = np.random.default_rng(seed)
     best, nearest = start, np.inf
     for trial in range(restarts + 1):
-        q, distance = descend(
-            robot, T, clip(bounds, start), frame, part, tolerance, iterations, bounds
-        )
+        q, distance = _descend(moved, goal, clip(bounds, start), tolerance, iterations)
         if distance <= tolerance:
             return q
         if distance < nearest:
             best, nearest = q, distance
-        start = robot.random(rng) if trial < restarts else start
-    raise InputError(_unreached(robot, T, best, frame, part, bounds, restarts + 1))
+        start = algorithms.random(model, rng) if trial < restarts else start
+    raise InputError(_unreached(moved, goal, best, restarts + 1))
 
 
-def check_part(part: str) -> None:
-    """Refuse what is neither "pose" nor "position"."""
-    if part not in (POSE, POSITION):
-        raise InputError(f"part is {part!r}; expected {POSE!r} or {POSITION!r}.")
-
-
-def error(robot: Any, T: Array, q: Array, frame: str | None, part: str) -> Array:
-    """What is missing to T, in the body frame: (6,), or (3,) of the position alone."""
-    T_sb = robot.pose(q, frame)
-    if part == POSITION:
-        return T_sb[:3, :3].T @ (T[:3, 3] - T_sb[:3, 3])
-    return log_se3(inverse(T_sb) @ T)
-
-
-def jacobian(robot: Any, q: Array, frame: str | None, part: str) -> Array:
-    """J_b, or its linear rows."""
-    J_b = robot.body_jacobian(q, frame)
-    return J_b[3:] if part == POSITION else J_b
-
-
-def descend(
-    robot: Any,
-    T: Array,
-    q: Array,
-    frame: str | None,
-    part: str,
-    tolerance: float,
-    iterations: int,
-    bounds: Bounds,
+def _descend(
+    moved: MovedFrame, T: Array, q: Array, tolerance: float, iterations: int
 ) -> tuple[Array, float]:
-    """Newton steps with growing or shrinking damping; the last position and its distance."""
+    """The last position of Newton steps from q, and the length of its error.
+
+    The damping shrinks after a step that reduces the error and grows after one that does not
+    (Levenberg-Marquardt).
+    """
     damping = 1e-3
-    V = error(robot, T, q, frame, part)
+    V = moved.error(T, q)
     distance = float(np.linalg.norm(V))
     for _ in range(iterations):
         if distance <= tolerance or damping > 1e12:
             break
-        J = jacobian(robot, q, frame, part)
-        q_new = _step(robot, bounds, q, J, V, damping * min(1.0, distance * distance))
-        V_new = error(robot, T, q_new, frame, part)
+        J = moved.jacobian(q)
+        q_new = _step(moved.model, q, J, V, damping * min(1.0, distance * distance))
+        V_new = moved.error(T, q_new)
         nearer = float(np.linalg.norm(V_new))
         if nearer < distance * (1 - LEAST_GAIN):
             q, V, distance, damping = q_new, V_new, nearer, max(damping / 4, 1e-12)
@@ -112,8 +138,13 @@ def descend(
     return q, distance
 
 
-def _step(robot: Any, bounds: Bounds, q: Array, J: Array, V: Array, damping: float) -> Array:
-    """One damped step; joints that it would carry beyond a limit go to it and no further."""
+def _step(model: Model, q: Array, J: Array, V: Array, damping: float) -> Array:
+    """The position after one damped step.
+
+    Joints that the step would move beyond a limit are put at the limit; the step of the others is
+    then computed again, because they have to make up for it.
+    """
+    bounds = bounds_of(model)
     now = positions(bounds, q)
     step, free = np.zeros(len(now)), np.ones(len(now), bool)
     for _ in range(len(now)):
@@ -128,7 +159,7 @@ def _step(robot: Any, bounds: Bounds, q: Array, J: Array, V: Array, damping: flo
         free = free & ~beyond
         if not free.any():
             break
-    return clip(bounds, robot.integrate(q, step))
+    return clip(bounds, algorithms.integrate(model, q, step))
 
 
 def clip(bounds: Bounds, q: Array) -> Array:
@@ -139,15 +170,13 @@ def clip(bounds: Bounds, q: Array) -> Array:
     return out
 
 
-def _unreached(
-    robot: Any, T: Array, q: Array, frame: str | None, part: str, bounds: Bounds, starts: int
-) -> str:
-    V = error(robot, T, q, frame, part)
-    T_sb = robot.pose(q, frame)
-    away = float(np.linalg.norm(T_sb[:3, 3] - T[:3, 3]))
+def _unreached(moved: MovedFrame, T: Array, q: Array, starts: int) -> str:
+    """Message for a pose that was not reached; q is the nearest position that was found."""
+    model, bounds = moved.model, bounds_of(moved.model)
+    away = float(np.linalg.norm(moved.pose(q)[:3, 3] - T[:3, 3]))
     text = f"{away * 1e3:.4g} mm"
-    if part == POSE:
-        text += f" and {np.degrees(np.linalg.norm(V[:3])):.4g} deg"
+    if moved.part == POSE:
+        text += f" and {np.degrees(np.linalg.norm(moved.error(T, q)[:3])):.4g} deg"
     now = positions(bounds, q)
     held = [
         f"{name!r} at {x:.4g}"
@@ -155,11 +184,11 @@ def _unreached(
         if x in (low, high)
     ]
     at_limit = f" with {', '.join(held)} at a limit" if held else ""
-    name = robot.model.tool if frame is None else frame
+    name = model.tool if moved.frame is None else moved.frame
     return (
-        f"{robot.model.name!r} does not reach the pose of frame {name!r} at position "
+        f"{model.name!r} does not reach the pose of frame {name!r} at position "
         f"{np.round(T[:3, 3], 6).tolist()} m: the nearest of {starts} starts stays {text} away"
         f"{at_limit}. Move the target nearer"
-        + (", or ask for part='position' if its orientation does not matter." if part == POSE
+        + (", or ask for part='position' if its orientation does not matter." if moved.part == POSE
            else ", or start from another q0.")
     )  # fmt: skip

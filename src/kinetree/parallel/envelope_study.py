@@ -1,7 +1,7 @@
-"""Limit envelopes: what the drives of a robot can hold, carry and push, over its workspace.
+"""Limit envelopes: the loads that the drives of a robot can hold, carry and push in its workspace.
 
-At rest, tau = g(q) + J_v^T f holds the robot against its weight while its tool pushes with the
-force f; with |tau_j| <= e_j, the effort limits:
+At rest, tau = g(q) + J_v^T f balances the robot's weight while its tool pushes with the force f;
+with |tau_j| <= e_j, the effort limits:
 
     holding = max_j |g_j| / e_j                    share of the drives that its own weight takes
     payload = max m with |g - m J_v^T gravity| <= e          kg, a point mass at the frame's origin
@@ -10,34 +10,77 @@ force f; with |tau_j| <= e_j, the effort limits:
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import compile_kernel
 from kinetree.model import Model
-from kinetree.motion.bounds import bounds_of, with_limits
-from kinetree.parallel.columns import AXES
-from kinetree.parallel.sampling import Arguments
+from kinetree.model.bounds import bounds_of, with_limits
+from kinetree.parallel.results import Results
+from kinetree.parallel.run import Options, named, run_study
+from kinetree.parallel.sampling import AXES, Anywhere, Arguments, Draw
+from kinetree.robot import Robot
+
+
+def envelope(
+    robot: Robot,
+    n: int,
+    *,
+    q: ArrayLike | Draw | None = None,
+    frame: str | None = None,
+    effort: ArrayLike | None = None,
+    parameters: Mapping[str, ArrayLike | Draw] | None = None,
+    **options: Unpack[Options],
+) -> Results:
+    """Loads that the drives can hold, carry and push at rest, over the workspace or many robots.
+
+    Args:
+        robot: the robot.
+        n: samples for every point of the grids.
+        q: positions; anywhere within the limits when None.
+        frame: where the load is; the tool when None.
+        effort: limits of the drives, a number or (n,), instead of those of the robot, N m or N.
+        parameters: data of the robot that vary, as for `rollouts`.
+        options: see `kinetree.parallel.Options`.
+
+    Returns:
+        The drawn values, the position p of the frame in {s}, m, and: holding, the largest share of
+        an effort limit that the robot's own weight takes; payload, the largest point mass at the
+        frame, kg; force, the largest force there that can be pushed in every direction, N.
+    """
+    settings = {
+        "q": Anywhere() if q is None else q, "frame": frame, "effort": effort,
+        "parameters": named(parameters, "parameters"),
+    }  # fmt: skip
+    return run_study("envelope", EnvelopeStudy, robot, n, settings, options)
 
 
 class EnvelopeStudy:
-    """One row a sample: what was drawn, where the frame is, and the three limits there."""
+    """One row for each sample: the drawn values, the frame's position, and the three limits."""
 
     rows = 1
 
-    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
-        frame = settings["frame"]
-        self.effort = with_limits(bounds_of(model), effort=settings["effort"]).effort
+    def __init__(
+        self,
+        model: Model,
+        seed: int,
+        repeats: int,
+        *,
+        q: ArrayLike | Draw,
+        frame: str | None,
+        effort: ArrayLike | None,
+        parameters: Mapping[str, ArrayLike | Draw],
+    ) -> None:
+        self.effort = with_limits(bounds_of(model), effort=effort).effort
         if not np.isfinite(self.effort).any():
             raise InputError(
                 f"{model.name!r} has no effort limits, so nothing bounds what it can hold; give "
                 f"effort=, a number or ({model.n},), N m or N."
             )
-        shapes, values = {"q": (model.nq,)}, {"q": settings["q"]}
-        self.arguments = Arguments(model, seed, repeats, values, shapes, settings["parameters"])
+        self.arguments = Arguments(model, seed, repeats, {"q": q}, {"q": (model.nq,)}, parameters)
         self.own_gravity = np.asarray(model.gravity[3:], float)
         free = self.arguments.parameters
         self.gravity_forces = compile_kernel(model, "gravity_forces", free=free)
@@ -58,12 +101,10 @@ class EnvelopeStudy:
         q, S = x["q"], len(samples)
         g = self.gravity_forces(q, *(x[name] for name in self.arguments.parameters))
         T_sb, J_b = self.pose(q), self.jacobian(q)
-        R, J_v = T_sb[:, :3, :3], J_b[:, 3:]
-        weight = x.get(
-            "gravity", np.broadcast_to(self.own_gravity, (S, 3))
-        )  # of a kilogram, in {s}
-        in_b = _sum(R[:, k] * weight[:, k, None] for k in range(3))
-        per_kg = -_sum(J_v[:, k] * in_b[:, k, None] for k in range(3))
+        R_sb, J_v = T_sb[:, :3, :3], J_b[:, 3:]
+        weight = x.get("gravity", np.broadcast_to(self.own_gravity, (S, 3)))  # of 1 kg, in {s}
+        weight_b = _sum(R_sb[:, k] * weight[:, k, None] for k in range(3))
+        per_kg = -_sum(J_v[:, k] * weight_b[:, k, None] for k in range(3))
         lengths = np.sqrt(_sum(J_v[:, k] * J_v[:, k] for k in range(3)))
         free = np.maximum(self.effort - np.abs(g), 0)
         holding = (np.abs(g) / self.effort).max(axis=-1)
@@ -73,18 +114,18 @@ class EnvelopeStudy:
 
 
 def _sum(parts: Iterable[Array]) -> Array:
-    """One after the other: the order of a sum, and so its bits, is the same in any batch."""
+    """Sum of the parts one by one: the order, and so the bits, do not depend on the batch."""
     return functools.reduce(np.add, parts)
 
 
 def _payload(g: Array, per_kg: Array, effort: Array) -> Array:
-    """Largest m >= 0 with |g + m per_kg| <= effort in every joint; 0 where m = 0 is too much."""
+    """Largest m >= 0 with |g + m per_kg| <= effort in every joint; 0 if m = 0 is too much."""
     room = np.where(per_kg >= 0, effort - g, effort + g)
     found = _ratio(np.maximum(room, 0), np.abs(per_kg))
     return np.where((np.abs(g) <= effort).all(axis=-1), found, 0.0)
 
 
 def _ratio(room: Array, need: Array) -> Array:
-    """The smallest room / need of the joints; infinite where none is needed."""
+    """The smallest room / need of the joints; infinite where the need is zero."""
     shares = np.divide(room, need, out=np.full(room.shape, np.inf), where=need > 0)
     return shares.min(axis=-1)

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
+from kinetree.model.bounds import bounds_of
 from kinetree.motion import excitation, resample, sinusoid
-from kinetree.motion.bounds import bounds_of
 
 
 def test_a_sinusoid_is_its_formula():

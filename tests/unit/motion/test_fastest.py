@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from motion_robots import INERTIA, wheel
 
+from kinetree.model.bounds import bounds_of
 from kinetree.motion import quintic
-from kinetree.motion.bounds import bounds_of
-from kinetree.motion.fastest import _excess, _fits, _most, _slowed, fastest
-from kinetree.motion.path import paths_of
-from kinetree.motion.phase_plane import Rows, _largest_u, _largest_x, fastest_profile
-from kinetree.motion.profile import Profile
+from kinetree.motion.plan.fastest import Limits, _excess, _fits, _most, _slowed, fastest
+from kinetree.motion.plan.path import paths_of
+from kinetree.motion.plan.profile import Profile, Rows, _largest_u, _largest_x, fastest_profile
 
 EFFORT = 3.0
 
@@ -31,32 +30,32 @@ def test_a_profile_is_slowed_by_the_root_of_its_excess(too_much):
     """Torque is I a and goes with the square of the speed: the factor is sqrt(excess)."""
     robot = wheel(effort=EFFORT)
     profile = bang_bang(straight(robot), too_much * EFFORT / INERTIA)
-    limits = tuple(np.array([x]) for x in (EFFORT, np.inf, np.inf))
-    slowed = _slowed(robot, profile, limits, 1e-9)
+    limits = Limits(*(np.array([x]) for x in (EFFORT, np.inf, np.inf)))
+    slowed = _slowed(robot.model, profile, limits, 1e-9)
     assert slowed.duration / profile.duration == pytest.approx(np.sqrt(too_much), rel=1e-7)
-    assert _fits(_excess(robot, slowed, limits), limits, 1e-9)
+    assert _fits(_excess(robot.model, slowed, limits), limits, 1e-9)
 
 
 def test_speed_slows_in_proportion():
     robot = wheel(effort=EFFORT)
     profile = bang_bang(straight(robot), 1.0)  # peaks at 1 rad/s
-    limits = tuple(np.array([x]) for x in (np.inf, 0.4, np.inf))
-    slowed = _slowed(robot, profile, limits, 1e-9)
+    limits = Limits(*(np.array([x]) for x in (np.inf, 0.4, np.inf)))
+    slowed = _slowed(robot.model, profile, limits, 1e-9)
     assert slowed.duration / profile.duration == pytest.approx(1 / 0.4, rel=1e-5)
 
 
 def test_what_fits_is_not_slowed():
     robot = wheel(effort=EFFORT)
     profile = bang_bang(straight(robot), 0.9 * EFFORT / INERTIA)
-    limits = tuple(np.array([x]) for x in (EFFORT, np.inf, np.inf))
-    assert _slowed(robot, profile, limits, 1e-9).duration == profile.duration
+    limits = Limits(*(np.array([x]) for x in (EFFORT, np.inf, np.inf)))
+    assert _slowed(robot.model, profile, limits, 1e-9).duration == profile.duration
 
 
 def test_excess_has_forces_up_and_down_speeds_and_accelerations():
     robot = wheel()
     profile = bang_bang(straight(robot), 1.5)
-    limits = tuple(np.array([x]) for x in (2.0, 0.5, 1.0))
-    up, down, fast, more, less = _excess(robot, profile, limits)
+    limits = Limits(*(np.array([x]) for x in (2.0, 0.5, 1.0)))
+    up, down, fast, more, less = _excess(robot.model, profile, limits)
     middle = len(up) // 2
     assert up[:middle] == pytest.approx(INERTIA * 1.5 - 2, abs=1e-6)
     assert down[middle:] == pytest.approx(INERTIA * 1.5 - 2, abs=1e-6)
@@ -80,7 +79,7 @@ def test_the_margin_is_kept_back():
     robot = wheel(effort=EFFORT)
     path = straight(robot)
     for margin in (1e-9, 1e-2, 0.3):
-        found = fastest(robot, path, bounds_of(robot.model), np.array([np.inf]), margin)
+        found = fastest(robot.model, path, bounds_of(robot.model), np.array([np.inf]), margin)
         wanted = 2 * np.sqrt(INERTIA / (EFFORT * (1 - margin)))
         assert found.duration == pytest.approx(wanted, rel=1e-6)
 
@@ -169,8 +168,8 @@ def test_rows_without_a_way_give_none():
 
 def test_polynomials_of_a_curved_path_are_its_motion():
     """Every coefficient counts: long intervals, strong bends and large u."""
-    from kinetree.motion.path import Path
-    from kinetree.motion.splines import cubic_spline
+    from kinetree.motion.plan.path import Path
+    from kinetree.samples.splines import cubic_spline
 
     s = np.linspace(0, 3, 5)
     curve = cubic_spline(s, np.random.default_rng(0).normal(size=(5, 2)) * 3)

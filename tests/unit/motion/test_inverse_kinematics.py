@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
-from kinetree.motion.bounds import bounds_of
+from kinetree.model.bounds import bounds_of
 
 ARMS = {"panda": kt.robots.panda(), "ur5e": kt.robots.ur5e(), "iiwa": kt.robots.iiwa_14()}
 

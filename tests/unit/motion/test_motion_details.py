@@ -7,6 +7,7 @@ import pytest
 from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 import kinetree as kt
+from kinetree.base.tables import short_number
 from kinetree.errors import InputError
 from kinetree.motion import (
     Trajectory,
@@ -19,14 +20,12 @@ from kinetree.motion import (
     straight_line,
     trapezoid,
 )
-from kinetree.motion.between import Samples, _bending, _overshoot, _range, _two_jumps
-from kinetree.motion.energy import integral
-from kinetree.motion.hermite import quintic_coefficients
-from kinetree.motion.interpolation import pieces_of
 from kinetree.motion.inverse_kinematics import _step
-from kinetree.motion.limit_report import share
-from kinetree.motion.limit_tables import _number
-from kinetree.motion.limits import mean
+from kinetree.samples.between import Interpolant, _bending, _overshoot, _range, _two_jumps
+from kinetree.samples.energy import integral
+from kinetree.samples.limits.check import mean
+from kinetree.samples.limits.report import share
+from kinetree.samples.splines import quintic_coefficients
 
 PANDA = kt.robots.panda()
 
@@ -133,13 +132,13 @@ def test_bending_is_that_of_either_side_and_not_of_the_interval_itself():
     """h^2 / 4 of the second derivative of ddq: 2 for t^2, 0 beside a jump of constants."""
     t = np.linspace(0, 1, 11)
     zero = np.zeros((11, 1))
-    parabola = Samples(t, (t**4 / 12)[:, None], (t**3 / 3)[:, None], (t**2)[:, None])
+    parabola = Interpolant(t, (t**4 / 12)[:, None], (t**3 / 3)[:, None], (t**2)[:, None])
     assert np.allclose(_bending(parabola), 0.25 * 0.01 * 2)
-    jump = Samples(t, zero, zero, np.where(t < 0.45, 1.0, 3.0)[:, None])
+    jump = Interpolant(t, zero, zero, np.where(t < 0.45, 1.0, 3.0)[:, None])
     assert np.allclose(_bending(jump), 0, atol=1e-12)
-    short = Samples(t[:2], zero[:2], zero[:2], np.array([[1.0], [2.0]]))
+    short = Interpolant(t[:2], zero[:2], zero[:2], np.array([[1.0], [2.0]]))
     assert np.array_equal(_bending(short), [[0.0]])
-    three = Samples(t[:3], zero[:3], zero[:3], np.array([[0.0], [1.0], [5.0]]))
+    three = Interpolant(t[:3], zero[:3], zero[:3], np.array([[0.0], [1.0], [5.0]]))
     assert np.array_equal(_bending(three), [[0.0], [0.0]])
 
 
@@ -159,7 +158,7 @@ def test_orientations_turn_at_constant_rate_between_samples():
     batch = Trajectory(t=[0, 1, 2], **{x: np.stack([getattr(motion, x)] * 2, axis=1)
                                        for x in ("q", "dq", "ddq")}, model=robot.model)  # fmt: skip
     assert np.allclose(batch.resample([0.25, 0.5, 1.5]).q[:, 1], found.q, atol=1e-15)
-    assert np.array_equal(pieces_of(motion)(motion.t)[0], motion.q)
+    assert np.array_equal(motion.curve(motion.t)[0], motion.q)
 
 
 def test_one_sample_has_no_work():
@@ -208,7 +207,8 @@ def test_the_table_of_rich_has_no_frame():
 
 
 def test_numbers_of_reports():
-    assert [_number(x) for x in (0.004, -0.001, 9.994, 9.996, -123.44, 9999.4, 9999.6, np.nan)] == [
+    numbers = (0.004, -0.001, 9.994, 9.996, -123.44, 9999.4, 9999.6, np.nan)
+    assert [short_number(x) for x in numbers] == [
         "0.00", "0.00", "9.99", "10.0", "-123.4", "9999.4", "1e+04", "-"
     ]  # fmt: skip
     assert share(-3, 2) == 1.5 and share(1, np.inf) == 0 and share(np.nan, 1) == 0
@@ -254,12 +254,10 @@ def test_steps_of_inverse_kinematics_stop_at_limits_and_use_the_others():
     builder.joint("y", "prismatic", "one", "two", axis=(1, 0, 0), limits=kt.Limits(-2, 2))
     builder.frame("tip", "two", (0, 0, 0), tool=True)
     robot = kt.Robot(builder.build())
-    from kinetree.motion.bounds import bounds_of
-
-    bounds, J = bounds_of(robot.model), np.array([[1.0, 1.0], [0, 0], [0, 0]])
-    found = _step(robot, bounds, np.zeros(2), J, np.array([1.0, 0, 0]), 1e-12)
+    J = np.array([[1.0, 1.0], [0, 0], [0, 0]])
+    found = _step(robot.model, np.zeros(2), J, np.array([1.0, 0, 0]), 1e-12)
     assert np.allclose(found, [0.1, 0.9], atol=1e-6)
-    found = _step(robot, bounds, np.zeros(2), J, np.array([5.0, 0, 0]), 1e-12)
+    found = _step(robot.model, np.zeros(2), J, np.array([5.0, 0, 0]), 1e-12)
     assert np.allclose(found, [0.1, 2.0])
     q = robot.inverse_kinematics(kt.spatial.translation((1.5, 0, 0)), part="position")
     assert q.sum() == pytest.approx(1.5, abs=1e-9) and abs(q[0]) <= 0.1
@@ -309,10 +307,10 @@ def test_free_bases_have_no_straight_lines():
 
 
 def test_rounding_is_that_of_the_larger_neighbour():
-    from kinetree.motion.between import ROUNDING, _noise
+    from kinetree.samples.between import ROUNDING, _noise
 
     t, zero = np.array([0, 0.1]), np.zeros((2, 1))
-    samples = Samples(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)
+    samples = Interpolant(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)
     assert _noise(samples)[0, 0] == pytest.approx(ROUNDING * (3 / 0.1 + 2) / 0.1)
 
 

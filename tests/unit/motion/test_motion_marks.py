@@ -5,13 +5,12 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import ShapeError
+from kinetree.model.bounds import bounds_of
 from kinetree.motion import Trajectory, sinusoid
-from kinetree.motion.bounds import bounds_of
-from kinetree.motion.interpolation import pieces_of
-from kinetree.motion.limit_tables import cells
-from kinetree.motion.path import _grid, _with_corners
-from kinetree.motion.pieces import from_arrays
-from kinetree.motion.splines import cubic_spline
+from kinetree.motion.plan.path import _grid, _with_corners
+from kinetree.samples.limits.report import cells
+from kinetree.samples.pieces import from_arrays
+from kinetree.samples.splines import cubic_spline
 
 
 def cart(effort=5.0, velocity=1.0):
@@ -74,7 +73,7 @@ def test_a_jump_at_an_end_of_the_motion_is_not_within_it(end):
     q, dq, ddq = t**2, 2 * t, np.full(5, 2.0)
     ddq[0 if end == "first" else -1] = -3.0
     motion = Trajectory(t=t, q=q[:, None], dq=dq[:, None], ddq=ddq[:, None])
-    jumps = pieces_of(motion).jumps
+    jumps = motion.curve.jumps
     assert ((jumps > t[0]) & (jumps < t[-1])).all()
     fine = np.linspace(0, 1, 41)
     assert abs(motion.resample(fine).q[:, 0] - fine**2).max() < 1e-9

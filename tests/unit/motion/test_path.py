@@ -7,8 +7,8 @@ import pytest
 
 from kinetree.errors import InputError
 from kinetree.motion import Trajectory, cubic, quintic, sinusoid, spline
-from kinetree.motion.path import _knots, _lengths, _pieces, _times_at, _turning, paths_of
-from kinetree.motion.splines import cubic_spline
+from kinetree.motion.plan.path import _knots, _lengths, _pieces, _times_at, _turning, paths_of
+from kinetree.samples.splines import cubic_spline
 
 
 def circle(angle, samples=101, radius=2.0):
@@ -103,7 +103,7 @@ def test_the_grid_has_the_places_where_a_joint_turns_back():
     """q2 turns back at the vertex of a parabola, which no knot hits."""
     s = np.linspace(0, 1, 8)
     curve = cubic_spline(s, np.stack([s, (s - 0.4) ** 2], 1))
-    from kinetree.motion.path import _grid
+    from kinetree.motion.plan.path import _grid
 
     grid = _grid(curve)
     assert len(grid) == 9 and np.min(np.abs(grid - 0.4)) < 1e-12

@@ -26,8 +26,7 @@ from kinetree.motion import (
     time_optimal,
     trapezoid,
 )
-from kinetree.samples.between import Samples
-from kinetree.samples.interpolation import pieces_of
+from kinetree.samples.between import Interpolant
 from kinetree.samples.pieces import Polynomials, from_arrays, to_arrays
 from kinetree.simulate.core.sources import sample_motion
 
@@ -92,7 +91,7 @@ def test_samples_anywhere_find_the_jumps_of_a_trapezoid(seed, side):
     assert np.abs(fine.ddq).max() <= 10 * (1 + 1e-8)  # q / h^2 to rounding
     for name, x, off in zip(NAMES, wanted, (1e-13, 1e-10, 1e-6), strict=True):
         assert np.allclose(getattr(fine, name)[:, 0], x, rtol=0, atol=off), name
-    assert pieces_of(samples).jumps == pytest.approx(PLAN.pieces.jumps, abs=1e-9)
+    assert samples.curve.jumps == pytest.approx(PLAN.pieces.jumps, abs=1e-9)
 
 
 def test_five_samples_are_enough_for_a_trapezoid():
@@ -135,7 +134,7 @@ def test_a_ramp_of_acceleration_is_found():
     fine = motion.resample(0.01)
     assert np.allclose(fine.q[:, 0], q(fine.t), atol=1e-13)
     assert np.allclose(fine.ddq[:, 0], ddq(fine.t), atol=1e-10)
-    assert pieces_of(motion).jumps == pytest.approx([0.4, 0.7], abs=1e-10)
+    assert motion.curve.jumps == pytest.approx([0.4, 0.7], abs=1e-10)
 
 
 def test_smooth_motions_have_no_jumps_and_keep_their_order():
@@ -150,7 +149,7 @@ def test_smooth_motions_have_no_jumps_and_keep_their_order():
         for k, name in enumerate(NAMES):
             wanted = oracle(t) if k == 0 else oracle.derivative(k)(t)
             assert np.allclose(getattr(found, name), wanted, rtol=0, atol=1e-10 / dt**2)
-        assert not len(pieces_of(motion).jumps)
+        assert not len(motion.curve.jumps)
 
 
 def test_splines_are_those_of_scipy_between_their_samples():
@@ -419,29 +418,29 @@ def test_legs_of_a_free_robot_follow_quintics_too():
     assert np.allclose(fine.dq[:, 8], np.cos(fine.t), atol=1e-6)
     assert np.allclose(fine.ddq[:, 8], -np.sin(fine.t), atol=1e-4)
     same(fine.resample(t), motion)
-    assert isinstance(fine.pieces, Samples)
+    assert isinstance(fine.pieces, Interpolant)
     assert not len(sample_motion(motion).breaks[1:-1])
     resample(fine, 0.1)
 
 
 def test_workers_of_studies_get_the_pieces_too():
-    from kinetree.parallel.plain import decode, encode
+    from kinetree.parallel.work import plain
 
     t = np.linspace(0, 1, 77)
     for plan in (PLAN, PLAN.resample(0.13), PLANS["line"], PLAN.replace(pieces=None)):
-        found = decode(encode(plan, "reference"))
+        found = plain(plan, "reference")
         same(found.resample(t), plan.resample(t))
         assert np.array_equal(sample_motion(found).breaks, sample_motion(plan).breaks)
 
 
 def test_workers_know_how_a_base_in_the_plane_moves():
     from kinetree.model.samples import random_model
-    from kinetree.parallel.plain import decode, encode
+    from kinetree.parallel.work import plain
 
     model = random_model(0, 1, types=("planar",))
     q = np.array([[0, 0, 0], [1.0, 1, 0], [2, 0, 1]])
     motion = Trajectory(t=[0, 1, 2], q=q, dq=0 * q, ddq=0 * q, model=model)
-    found = decode(encode(motion, "reference"))
+    found = plain(motion, "reference")
     t = np.linspace(0, 2, 9)
     assert np.array_equal(found.resample(t).q, motion.resample(t).q)
 

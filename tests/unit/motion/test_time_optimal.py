@@ -16,6 +16,7 @@ from kinetree.motion import (
     time_optimal,
     trapezoid,
 )  # fmt: skip
+from kinetree.samples.splines import cubic_spline
 
 L = 3.0  # N m or N beyond gravity
 
@@ -189,7 +190,7 @@ def test_the_robot_stops_in_corners_and_passes_over_rests():
     still = wheel(effort=L)
     q = np.concatenate([quintic([0], [1], 1).q, np.ones((50, 1)), quintic([1], [2], 1).q[1:]])
     t = 0.01 * np.arange(len(q))
-    curve = kt.motion.splines.cubic_spline(t, q)(t)
+    curve = cubic_spline(t, q)(t)
     waiting = Trajectory(t=t, q=q, dq=curve[1], ddq=curve[2], model=still.model)
     assert time_optimal(still, waiting).duration < 2 * 2 * np.sqrt(INERTIA / L) * 1.01
 

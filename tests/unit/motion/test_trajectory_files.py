@@ -129,7 +129,7 @@ def test_what_is_no_text_is_no_csv(tmp_path):
         ({"dq": np.zeros((2, 2))}, r"dq has shape \(2, 2\); expected \(3, 2\)"),
         ({"ddq": np.full((3, 2), np.nan)}, "ddq.* is nan"),
         ({"dof_names": ["hip", B]}, "unknown joint 'hip'"),
-        ({"q": np.array([{}] * 3)}, "is no NPZ file of arrays"),
+        ({"q": np.array([{}] * 3)}, "is not an NPZ file of arrays"),
     ],
 )
 def test_bad_npz_is_refused_with_the_reason(changes, says, tmp_path):
@@ -146,7 +146,7 @@ def test_bad_npz_is_refused_with_the_reason(changes, says, tmp_path):
 
 def test_what_is_no_archive_is_no_npz(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"PK not really")
-    with pytest.raises(ParseError, match="is no NPZ file"):
+    with pytest.raises(ParseError, match="is not an NPZ file"):
         read_npz(tmp_path / "bad.npz")
     with pytest.raises(ShapeError):
         Trajectory(t=[0], q=[0], dq=[0], ddq=[0])

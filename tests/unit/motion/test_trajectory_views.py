@@ -98,7 +98,7 @@ def test_a_viewer_gets_frames_at_its_own_rate():
 
 
 def test_the_stick_figure_ends_at_the_tool():
-    from kinetree.motion.animation import stick_points
+    from kinetree.samples.animation import stick_points
 
     lines = stick_points(PANDA.model, PANDA.link_poses(PLAN.q))
     assert np.allclose(lines[-1][:, 1], PANDA.pose(PLAN.q)[:, :3, 3], atol=1e-14)

@@ -124,10 +124,10 @@ def sample_motion(trajectory: Trajectory) -> Sampled:
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
     """
-    from kinetree.samples.interpolation import pieces_of, warn_of_excess
+    from kinetree.samples.interpolation import warn_of_excess
 
     warn_of_excess(trajectory)
-    pieces = pieces_of(trajectory)
+    pieces = trajectory.curve
     first, last = trajectory.t[0], trajectory.t[-1]
     inner = pieces.jumps[(pieces.jumps > first) & (pieces.jumps < last)]
     breaks = np.unique(np.concatenate([[first], inner, [last]]))

@@ -1,20 +1,50 @@
-"""The forces of a page: envelopes as bars, a map of the workspace, and the numbers."""
+"""The section Joint forces: envelopes of the forces over q, as bars, a map and numbers."""
 
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import page_number
+from kinetree.description.joints import FREE
+from kinetree.errors import InputError
+from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.robot import Robot
 from kinetree.views.camera import upward
-from kinetree.views.envelopes import Envelopes, envelopes
-from kinetree.views.page.document import number, table
-from kinetree.views.page.range_bars import range_bars
-from kinetree.views.page.workspace_map import workspace_map
+from kinetree.views.page.document import scroll_table
+from kinetree.views.page.svg import range_bars, workspace_map
+
+SEED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Envelopes:
+    """Ranges (2, n) of joint forces, lowest and highest, over random positions.
+
+    held: gravity alone. moving: every joint at its speed limit, no acceleration, with friction;
+    None if no joint has a speed limit. driven: joints with a motor, by their index in dq.
+    tool: positions of the tool, (N, 3). tau: the holding forces, (N, n).
+    """
+
+    bounds: Bounds
+    driven: tuple[int, ...]
+    held: Array
+    moving: Array | None
+    tool: Array
+    tau: Array
+
+    @property
+    def load(self) -> Array | None:
+        """Largest share of a joint's effort limit at each position, (N,); None without limits."""
+        own = [k for k in self.driven if np.isfinite(self.bounds.effort[k])]
+        if not own:
+            return None
+        return np.max(np.abs(self.tau[:, own]) / self.bounds.effort[own], axis=1)
 
 
 def forces(robot: Robot, samples: int) -> str:
-    """What holding still and moving at full speed ask of every driven joint."""
+    """Forces of every driven joint for holding still and for moving at full speed."""
     found = envelopes(robot, samples)
     if not found.driven:
         return "<p>No joint of this robot has a motor: its base floats and nothing else moves.</p>"
@@ -29,7 +59,7 @@ def forces(robot: Robot, samples: int) -> str:
         f'<figure><div class="scroll">{bars}</div><figcaption>'
         f"{escape(_words(samples, moving, effort))}</figcaption></figure>"
         f"{_map(robot, found)}"
-        f"<details><summary>Numbers</summary>{table('', head, rows, text_columns=2)}</details>"
+        f"<details><summary>Numbers</summary>{scroll_table(head, rows, text=2)}</details>"
     )
 
 
@@ -56,12 +86,12 @@ def _numbers(
         ends = [float(x) for span in ranges for x in span[:, k]]
         has_limit = np.isfinite(effort[k]) and effort[k] > 0
         share = f"{100 * max(map(abs, ends)) / effort[k]:.0f} %" if has_limit else "–"
-        rows.append([name, units[k], *map(number, ends), number(effort[k]), share])
+        rows.append([name, units[k], *map(page_number, ends), page_number(effort[k]), share])
     return head, rows
 
 
 def _map(robot: Robot, found: Envelopes) -> str:
-    """Where in the workspace holding still is hard; nothing for a tool that stays where it is."""
+    """A map of the holding forces over the workspace; empty if the tool does not move."""
     up = upward(robot.model)
     height = found.tool @ up
     radius = np.linalg.norm(found.tool - height[:, None] * up, axis=1)
@@ -69,18 +99,21 @@ def _map(robot: Robot, found: Envelopes) -> str:
     if load is None or float(np.ptp(height)) + float(np.ptp(radius)) < 1e-9:
         return ""
     return (
-        f"<figure>{workspace_map(radius, height, load, words)}<figcaption>Where the tool was: "
+        f"<figure>{workspace_map(radius, height, load, words)}<figcaption>Positions of the tool: "
         f"{escape(words)}</figcaption></figure>"
     )
 
 
 def _load(found: Envelopes) -> tuple[Array | None, str]:
-    """Share of the limits at each position; without limits, of the largest force of one joint."""
+    """Load at each position, and a caption: the largest share of an effort limit.
+
+    Without limits: the force of the joint with the largest forces, over its largest value.
+    """
     if found.load is not None:
         top = min(float(found.load.max()), 1.0) or 1.0
-        over = ", the warning colour is beyond it" if found.load.max() > 1 else ""
+        over = "; cells above the limit have the warning colour" if found.load.max() > 1 else ""
         return found.load / top, (
-            "largest share of a joint's effort limit that holding still takes; full colour is "
+            "largest share of a joint's effort limit needed to hold still; full colour is "
             f"{100 * top:.3g} % of the limit{over}."
         )
     own = list(found.driven)
@@ -89,5 +122,38 @@ def _load(found: Envelopes) -> tuple[Array | None, str]:
     if top <= 0:
         return None, ""
     unit = "N" if found.bounds.sliding[k] else "N m"
-    words = f"force that holds {found.bounds.names[k]}; full colour is {number(top)} {unit}."
+    words = f"force that holds {found.bounds.names[k]}; full colour is {page_number(top)} {unit}."
     return np.abs(found.tau[:, k]) / top, words
+
+
+def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
+    """Envelopes over random positions within the limits; a free base is not moved."""
+    if samples < 1:
+        raise InputError(f"samples is {samples}; expected 1 or more random positions.")
+    model, rng = robot.model, np.random.default_rng(SEED)
+    q = np.array([robot.random(rng) for _ in range(samples)])
+    bounds, floating = bounds_of(model), []
+    for joint in model.joints:
+        if joint.type == FREE:
+            q[:, list(joint.coords)] = robot.neutral()[list(joint.coords)]
+            floating += joint.dofs
+    tau = without_rounding(robot.gravity_forces(q))
+    moving = None
+    if np.isfinite(bounds.velocity).any():
+        speed = np.where(np.isfinite(bounds.velocity), bounds.velocity, 0.0)
+        dq = rng.choice([-1.0, 1.0], tau.shape) * speed
+        forces = without_rounding(robot.inverse_dynamics(q, dq, np.zeros_like(dq)))
+        moving = np.array([forces.min(axis=0), forces.max(axis=0)])
+    return Envelopes(
+        bounds=bounds,
+        driven=tuple(k for k in range(model.n) if k not in floating),
+        held=np.array([tau.min(axis=0), tau.max(axis=0)]),
+        moving=moving,
+        tool=robot.pose(q)[:, :3, 3],
+        tau=tau,
+    )
+
+
+def without_rounding(tau: Array) -> Array:
+    """Forces (N, n) with zeros in place of rounding errors of the largest forces."""
+    return np.where(np.abs(tau) < 1e-12 * np.abs(tau).max(initial=0.0), 0.0, tau)

@@ -1,18 +1,23 @@
-"""The stage of a page: the robot drawn, switches for what is shown, and sliders."""
+"""The stage of a page: the robot drawn, its switches and sliders, and the data of its scripts."""
 
+import base64
+import os
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
-from kinetree.views.camera import Camera, camera, link_poses
-from kinetree.views.page.data import handle_data, robot_data, scene_data
-from kinetree.views.page.picture import picture
-from kinetree.views.parts import Parts, coarser, parts_of
-from kinetree.views.rest import handles, rest_position
+from kinetree.views.bodies import link_poses
+from kinetree.views.camera import OPENING, Camera, camera, picture
+from kinetree.views.parts import Part, Parts, coarser, parts_of
+from kinetree.views.rest import Handle, handles, rest_position
 from kinetree.views.scene import scene
-from kinetree.views.shapes import Scene
+from kinetree.views.shapes import Scene, TriangleMesh
 
 PICTURE_TRIANGLES = 4000
 SWITCHES = {
@@ -26,13 +31,13 @@ SWITCHES = {
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A robot ready to be drawn: its scene, its parts and where to look from."""
+    """A robot ready to be drawn: its scene, parts and camera, at position q."""
 
     robot: Robot
     scene: Scene
     parts: Parts
     camera: Camera
-    q: Any
+    q: Array
 
     @property
     def model(self) -> Model:
@@ -40,27 +45,27 @@ class Stage:
         return self.robot.model
 
     def data(self) -> dict[str, Any]:
-        """What every script of a page needs."""
+        """Data of the scripts of every page."""
         return {
             "robot": robot_data(self.model),
             "scene": scene_data(self.scene, self.parts, self.camera),
         }
 
     def handle_data(self) -> list[dict[str, Any]]:
-        """What the sliders of the page do."""
+        """Data of the sliders."""
         return handle_data(self.model, self.scene.extent)
 
 
 def stage_of(
     robot: Robot | Model,
-    source: Any = None,
-    folder: Any = None,
-    q: Any = None,
+    source: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    q: Array | None = None,
     drawn: Scene | None = None,
 ) -> Stage:
-    """The stage of a robot at the first of positions q, (k, nq), with room for all of them.
+    """The stage of a robot at the first of positions q, (k, nq), with a camera that shows all.
 
-    q: None is the position of rest. drawn: the robot's scene, where it is known already.
+    q: None means the position of rest. drawn: the robot's scene, if it is known already.
     """
     robot = Robot(robot) if isinstance(robot, Model) else robot
     drawn = scene(robot, source, folder) if drawn is None else drawn
@@ -70,7 +75,7 @@ def stage_of(
 
 
 def picture_frame(stage: Stage) -> str:
-    """The canvas, and the still picture that stands in for it."""
+    """The canvas, and a still picture for readers without scripts."""
     still = Parts(coarser(stage.parts.meshes, PICTURE_TRIANGLES), stage.parts.parts)
     name = escape(stage.model.name)
     svg = picture(still, link_poses(stage.model, stage.q), stage.camera, stage.scene.shown, name)
@@ -81,7 +86,7 @@ def picture_frame(stage: Stage) -> str:
 
 
 def switches(stage: Stage) -> str:
-    """Boxes to tick for the groups that the scene has, and the button home."""
+    """Checkboxes for the groups of the scene, and the button home."""
     groups = {shape.group for shape in stage.scene.shapes}
     boxes = [
         f'<label><input type="checkbox" data-group="{group}"> {words}</label>'
@@ -93,14 +98,14 @@ def switches(stage: Stage) -> str:
 
 
 def tool_line(stage: Stage) -> str:
-    """Where the tool is, filled in by the script."""
+    """Position of the tool, filled in by the script."""
     return (
         f'<p class="soft">Tool <b>{escape(stage.model.tool)}</b> at <span id="tool"></span> m</p>'
     )
 
 
 def sliders(stage: Stage) -> str:
-    """A slider a degree of freedom, with the force that holds the joint against gravity."""
+    """One slider per degree of freedom, with the force that holds the joint against gravity."""
     rows = []
     for handle, data in zip(
         handles(stage.model, stage.scene.extent), stage.handle_data(), strict=True
@@ -114,3 +119,105 @@ def sliders(stage: Stage) -> str:
             f'max="{handle.high!r}" step="any" value="{handle.start!r}">{force}</div>'
         )
     return f'<div class="handles">{"".join(rows)}</div>'
+
+
+def robot_data(model: Model) -> dict[str, Any]:
+    """Tree, joints, masses and tool, as kinematics.js reads them."""
+    tool = model.frame()
+    return {
+        "n": model.n,
+        "gravity": _numbers(model.gravity[3:]),
+        "tool": {"link": tool.link, "T": _numbers(tool.T_if)},
+        "links": [link_data(model, i) for i in model.links],
+    }
+
+
+def link_data(model: Model, i: int) -> dict[str, Any]:
+    """One link and its joint."""
+    joint = model.joints[i]
+    return {
+        "parent": model.parent[i],
+        "M": _numbers(model.M_pi[i]),
+        "type": joint.type,
+        "coords": list(joint.coords),
+        "dofs": list(joint.dofs),
+        "screw": None if joint.screw is None else _numbers(joint.screw),
+        "scale": float(joint.scale),
+        "offset": float(joint.offset),
+        "axes": np.asarray(joint.A, float).T.tolist(),
+        "m": float(model.m[i]),
+        "com": _numbers(model.com[i]),
+    }
+
+
+def scene_data(scene: Scene, parts: Parts, camera: Camera) -> dict[str, Any]:
+    """Meshes, parts and the camera, as viewer.js reads them."""
+    return {
+        "extent": scene.extent,
+        "shown": list(scene.shown),
+        "meshes": {name: mesh_data(mesh) for name, mesh in parts.meshes.items()},
+        "parts": [part_data(part) for part in parts.parts],
+        "camera": {
+            "target": _numbers(camera.target),
+            "eye": _numbers(camera.eye),
+            "up": _numbers(camera.up),
+            "distance": camera.distance,
+            "floor": camera.floor,
+            "opening": OPENING,
+        },
+    }
+
+
+def mesh_data(mesh: TriangleMesh) -> dict[str, str]:
+    """Corners as float32 and triangles as uint32, base64."""
+    return {
+        "vertices": _base64(np.asarray(mesh.vertices, "<f4")),
+        "triangles": _base64(np.asarray(mesh.triangles, "<u4")),
+    }
+
+
+def part_data(part: Part) -> dict[str, Any]:
+    """A part, with N = A^-T of its linear map, which transforms normals."""
+    N = np.linalg.pinv(part.A[:3, :3]).T
+    return {
+        "mesh": part.mesh,
+        "link": part.link,
+        "A": _short(part.A, 8),
+        "N": _short(N / (np.abs(N).max() or 1.0), 5),
+        "colour": list(part.colour),
+        "group": part.group,
+    }
+
+
+def handle_data(model: Model, extent: float) -> list[dict[str, Any]]:
+    """Sliders, each with its entry of tau and the effort limit of that entry, if any."""
+    effort = bounds_of(model).effort
+    return [_handle(model, handle, effort) for handle in handles(model, extent)]
+
+
+def _handle(model: Model, handle: Handle, effort: Array) -> dict[str, Any]:
+    joint = model.joints[handle.joint]
+    dof = joint.dofs[0] if len(joint.dofs) == 1 else None
+    limit = float(effort[dof]) if dof is not None else np.inf
+    return {
+        "coord": handle.coord,
+        "turn": handle.turn,
+        "unit": handle.unit,
+        "start": handle.start,
+        "dof": dof,
+        "effort": limit if np.isfinite(limit) and limit > 0 else None,
+    }
+
+
+def _numbers(x: ArrayLike) -> list[float]:
+    return np.asarray(x, float).ravel().tolist()
+
+
+def _short(x: Array, digits: int) -> list[float]:
+    """Numbers with few digits; rounding errors of the largest number become zero."""
+    dust = 10.0**-digits * np.abs(x[:3]).max(initial=0.0)  # without the last row of a pose
+    return [float(f"{entry:.{digits}g}") if abs(entry) > dust else 0.0 for entry in _numbers(x)]
+
+
+def _base64(x: Array) -> str:
+    return base64.b64encode(x.tobytes()).decode()

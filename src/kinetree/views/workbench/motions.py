@@ -1,54 +1,56 @@
-"""Motions to watch: what a robot does when let go, held, or driven by a controller."""
-
-# TODO merge docstring of kinetree.views.workbench.motions:
-# Recordings by hand: what sliders stood at, and when, as a smooth motion.
+"""Motions to play: simulated from the present state, or recorded from the sliders."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from kinetree import controllers
 from kinetree.algorithms import forward_kinematics
-from kinetree.algorithms.derivatives.tangent import tangent_map
+from kinetree.algorithms.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.motion.files import from_columns
 from kinetree.robot import Robot
-from kinetree.samples.files import from_columns
 from kinetree.samples.splines import cubic_spline
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.state import plain
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
-from kinetree.views.workbench.state import State, home
+from kinetree.views.rest import rest_position
+from kinetree.views.workbench.state import State
 
 LONGEST = 60.0  # s
 FREQUENCY = 8.0  # of the controlled joints, rad/s
+SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording; standard deviation of its average
+REACH = 3 * SMOOTH  # s on both sides that the average takes values from
+SHORTEST = 0.1  # length of an averaged quaternion; a shorter one has no reliable direction
 
 
 def nothing(state: State) -> None:
-    """No forces at all: the robot falls."""
+    """No joint forces: the robot falls."""
     return None
 
 
-def floating(state: State) -> Any:
-    """Gravity is carried, a little damping takes the speed out."""
+def floating(state: State) -> controllers.Controller:
+    """Gravity compensation with a little damping, which lets the robot come to rest."""
     return controllers.GravityCompensation(kd=0.3 * stiffness(state) / FREQUENCY)
 
 
-def holding(state: State) -> Any:
-    """A spring and a damper at every joint, with gravity carried, hold the present position."""
+def holding(state: State) -> controllers.Controller:
+    """PD control with gravity compensation, which holds the present position."""
     kp = stiffness(state)
     return controllers.PD(state.q, kp=kp, kd=2 * kp / FREQUENCY, gravity=True)
 
 
-def homing(state: State) -> Any:
-    """Computed torque brings the robot home."""
-    return controllers.ComputedTorque(home(state.robot), kp=FREQUENCY**2, kd=2 * FREQUENCY)
+def homing(state: State) -> controllers.Controller:
+    """Computed torque control, which brings the robot to its position of rest."""
+    q = rest_position(state.robot.model)
+    return controllers.ComputedTorque(q, kp=FREQUENCY**2, kd=2 * FREQUENCY)
 
 
-MOTIONS: dict[str, Callable[[State], Any]] = {
+MOTIONS: dict[str, Callable[[State], controllers.Controller | None]] = {
     "fall: no forces": nothing,
     "float: gravity compensation": floating,
     "hold: PD with gravity": holding,
@@ -57,12 +59,12 @@ MOTIONS: dict[str, Callable[[State], Any]] = {
 
 
 def stiffness(state: State) -> Array:
-    """kp, (n,): each joint alone would swing at FREQUENCY."""
+    """kp, (n,), with which each joint alone would swing at FREQUENCY."""
     return np.diag(state.robot.mass_matrix(state.q)) * FREQUENCY**2
 
 
 def simulated(state: State, motion: str, duration: float) -> Trajectory:
-    """The motion from the state on; the push, if there is one, keeps its direction in {s}."""
+    """Simulate a motion from the state; a push keeps its direction in {s}."""
     if motion not in MOTIONS:
         raise InputError(f"motion is {motion!r}; expected one of {', '.join(MOTIONS)}.")
     if not 0.1 <= duration <= LONGEST:
@@ -79,13 +81,13 @@ def simulated(state: State, motion: str, duration: float) -> Trajectory:
     )
 
 
-def steady(state: State) -> Any:
-    """F_ext of a push that goes on: its force stays as it is in {s}, however the link turns."""
+def steady(state: State) -> Callable[[Scalar, Array, Array], Array] | None:
+    """F_ext(t, q, dq) of the push: constant in {s}, however the link turns; None without a push."""
     push, model = state.push, state.robot.model
     if push is None:
         return None
 
-    def law(t: Any, q: Array, dq: Array) -> Array:
+    def law(t: Scalar, q: Array, dq: Array) -> Array:
         R_is = forward_kinematics(model, q)[push.link][:3, :3].T
         f, n = R_is @ push.force, R_is @ push.moment
         F = np.zeros((len(model.links), 6), int).astype(object)
@@ -104,26 +106,21 @@ def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:
 
 
 def remark(trajectory: Trajectory) -> str:
-    """What is to be said about a motion: limits that it passed."""
+    """A sentence on the joints that exceed their limits; empty if none does."""
     violations = trajectory.meta.get("violations", ())
     if not violations:
         return ""
     joints = sorted({str(x.joint) for x in violations})
     more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
-    return f"Limits are passed by {', '.join(joints[:4])}{more}."
-
-
-SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording, width of its average
-REACH = 3 * SMOOTH  # s before and after, from where the average takes values
-SHORTEST = 0.1  # of an average of quaternions: below, it says little about a direction
+    return f"Limits are exceeded by {', '.join(joints[:4])}{more}."
 
 
 def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
-    """The motion of a hand on sliders: what they stood at, and when they were moved.
+    """The motion of the sliders, from the times and positions at which they were moved.
 
-    A slider tells of its movements only, so that it is held in between. Jumps are made smooth, as
-    a robot would have to: the positions are averaged over about a quarter of a second. The motion
-    rests as long before and after it, so that it begins and ends where the hand did.
+    Positions are constant between these times. Jumps are made smooth by a moving average over about
+    a quarter of a second. The motion rests for REACH before and after, so that the average starts
+    and ends at the first and last positions.
     """
     model = robot.model
     t, q = np.array([time for time, _ in kept]), np.array([q for _, q in kept])
@@ -140,27 +137,27 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
 
 
 def held(t: Array, x: Array, grid: Array) -> Array:
-    """Values (T,) at the times of a grid: what was set last."""
+    """Values (T,) at the times of a grid: the value that was set last."""
     return x[np.clip(np.searchsorted(t, grid, side="right") - 1, 0, len(x) - 1)]
 
 
 def smoothed(x: Array) -> Array:
-    """A bell-shaped average over time; before and after, the ends go on."""
+    """Moving average with Gaussian weights; the ends are continued as constants."""
     reach = round(REACH / SAMPLE)
     bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * SAMPLE / SMOOTH) ** 2)
     return np.convolve(np.pad(x, reach, mode="edge"), bell / bell.sum(), mode="valid")
 
 
 def quaternions(model: Model) -> dict[str, list[int]]:
-    """The entries of q that are quaternions, by joint."""
+    """Entries of q that are quaternions, by joint."""
     turning = (x for x in model.joints if x.type in (SPHERICAL, FREE) and x.follows is None)
     return {joint.name: list(joint.coords[:4]) for joint in turning}
 
 
 def aligned(model: Model, q: Array) -> Array:
-    """Positions (T, nq) whose quaternions go the shorter way from sample to sample.
+    """Positions (T, nq) with the signs of quaternions chosen for the shorter way between samples.
 
-    x and -x are the same rotation; their average is none.
+    x and -x are the same rotation, but their average is zero.
     """
     q = q.copy()
     for own in quaternions(model).values():
@@ -170,27 +167,27 @@ def aligned(model: Model, q: Array) -> Array:
 
 
 def of_length_one(model: Model, q: Array) -> Array:
-    """Averages (T, nq) with their quaternions brought back to length 1.
+    """Averages (T, nq) with their quaternions scaled back to length 1.
 
-    Of all rotations x that one has the least mean of |x - x_k|^2 to the averaged x_k: the largest
-    x . (mean of x_k).
+    Of all rotations x, the scaled average has the least mean of |x - x_k|^2 to the samples x_k: it
+    is the unit vector with the largest x . (mean of x_k).
     """
     q = q.copy()
     for joint, own in quaternions(model).items():
         length = np.linalg.norm(q[:, own], axis=1, keepdims=True)
         if length.min() < SHORTEST:
             raise InputError(
-                f"joint {joint!r} turned to and fro by half turns within {2 * REACH:g} s, between "
-                "which there is no average; record it again and turn it more slowly."
+                f"joint {joint!r} made half turns back and forth within {2 * REACH:g} s, which "
+                "have no average. Record it again and turn it more slowly."
             )
         q[:, own] /= length
     return q
 
 
 def rates(model: Model, t: Array, q: Array) -> Array:
-    """dq, (T, n), of a smooth motion q, (T, nq): the rate of q is N dq with N of tangent.py.
+    """dq, (T, n), of a smooth motion q, (T, nq): the rate of q is N dq with N of `tangent_map`.
 
-    The columns of N are orthogonal to each other, so that each entry of dq is found by itself.
+    The columns of N are orthogonal, so each entry of dq is found by a projection onto its column.
     """
     N = np.array([tangent_map(model, x) for x in q], float)
     _, slope, _ = cubic_spline(t, q)(t)

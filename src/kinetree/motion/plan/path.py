@@ -1,4 +1,4 @@
-"""Paths: the places of a trajectory without its times, q(s) over the length s of the path."""
+"""Paths: the positions of a trajectory without its times, q(s) over the length s of the path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,29 +7,27 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.hermite import cubic_coefficients, evaluate
-from kinetree.motion.interpolation import motion_at
-from kinetree.motion.splines import CubicSpline, cubic_spline
+from kinetree.samples.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate
 from kinetree.trajectory import Trajectory
 
-FINER = 8  # points in each interval of the trajectory along which the length is measured
-SHARPEST = 0.5  # cosine of the turn from one such point to the next that counts as a corner
-STRAIGHT = 0.999  # cosine of a turn that counts as none
-STILL = 1e-9  # share of the largest speed that counts as none
-SLOW = 1e-6  # share of the largest speed below which a direction is not taken seriously
-RESTING = 1e-12  # rad or m that a joint may move and still be said to rest
-APART = 1e-6  # of an interval: a place nearer to a knot is the knot
-TREMBLE = 1e-7  # share of the whole length that counts as none
-FAR = 1e-7  # deviation from the trajectory, rad or m, that asks for more knots
+FINER = 8  # points in each interval of the trajectory, between which the length is measured
+SHARPEST = 0.5  # cosine of the turn between such points below which there is a corner
+STRAIGHT = 0.999  # cosine of a turn above which the motion goes straight on
+STILL = 1e-9  # share of the largest speed at or below which the robot stands still
+SLOW = 1e-6  # share of the largest speed below which the direction of dq is rounding
+RESTING = 1e-12  # rad or m; a joint that moves less rests
+APART = 1e-6  # share of an interval; a point nearer to a knot is the knot
+TREMBLE = 1e-7  # share of the whole length; a shorter piece is left out
+FAR = 1e-7  # rad or m; a larger deviation from the trajectory requires more knots
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
     """A smooth piece of a path: a spline over its length, rad and m together.
 
-    Its knots lie densest at the ends, where the robot is slow, and in bends. `grid`, (N + 1,), has
-    them and the places where a joint turns back, so that friction changes nowhere between.
-    `deviation` is the distance from the trajectory that it was taken from, rad or m.
+    Its knots are densest at the ends, where the robot is slow, and in bends. `grid`, (N + 1,), has
+    the knots and the points where a joint turns back, so that the sign of a rate, and with it
+    friction, changes nowhere between. `deviation` is the distance from the trajectory, rad or m.
     """
 
     curve: CubicSpline
@@ -40,12 +38,12 @@ class Path:
 def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     """The smooth pieces of a trajectory's path; the robot stops in the corners between them.
 
-    A corner is where the direction of dq turns at once, as at the ends of a swing. Places where
-    the robot stands still are passed over. A piece has `intervals` between its knots, or up to
-    four times as many where it is so long or so curved that it needs them.
+    At a corner the direction of dq jumps, as at the ends of a swing. Times at which the robot
+    stands still are left out. A piece has `intervals` between its knots, or up to four times as
+    many if it is so long or so curved that it needs them.
     """
     t, corners = _with_corners(trajectory, _finer(trajectory.t))
-    _, dq, _ = motion_at(trajectory, t)
+    _, dq, _ = trajectory.curve(t)
     speed = np.linalg.norm(dq, axis=1)
     if not speed.max() > 0:
         raise InputError(f"trajectory {trajectory.name!r} stands still; it has no path to time.")
@@ -55,31 +53,32 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     paths: list[Path] = []
     for here, length in zip(pieces, lengths, strict=True):
         if length[-1] < TREMBLE * total:
-            continue  # jitter of a robot at rest; what follows is moved to begin where it began
+            continue  # jitter of a robot at rest; the next piece is moved to begin where it began
         begin = paths[-1].curve.points[-1] if paths else trajectory.q[0]
         for more in (1, 2, 4):
             path = _path(trajectory, t[here], speed[here], length, begin, more * intervals)
-            if path.deviation <= FAR:
+            if path.deviation <= FAR or more == 4:
+                paths.append(path)
                 break
-        paths.append(path)
     return paths
 
 
 def _finer(t: Array) -> Array:
+    """Times with FINER - 1 more in each interval."""
     between = t[:-1, None] + np.diff(t)[:, None] * (np.arange(FINER) / FINER)
     return np.append(between.ravel(), t[-1])
 
 
 def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array]:
-    """Times with those of the corners between them added, and which are corners."""
-    dq = motion_at(trajectory, t)[1]
+    """Times with those of the corners between them added, and True where there is a corner."""
+    dq = trajectory.curve(t)[1]
     speed = np.linalg.norm(dq, axis=1)
     turn = np.sum(dq[1:] * dq[:-1], axis=1)
     k = np.flatnonzero(turn < SHARPEST * speed[1:] * speed[:-1])
     low, high = t[k], t[k + 1]
     for _ in range(54):  # where the speed is least, dq . ddq changes its sign
         middle = (low + high) / 2
-        _, v, a = motion_at(trajectory, middle)
+        _, v, a = trajectory.curve(middle)
         slows = np.sum(v * a, axis=1) < 0
         low, high = np.where(slows, middle, low), np.where(slows, high, middle)
     times = np.unique(np.concatenate([t, (low + high) / 2]))
@@ -101,26 +100,26 @@ def _pieces(dq: Array, speed: Array, corners: Array) -> Iterator[tuple[int, int]
 
 
 def _passes(dq: Array, speed: Array, k: int) -> bool:
-    """Whether the motion goes straight on through a point where it is at rest."""
+    """Return True if the motion goes straight on through point k, where it is at rest."""
     if not 0 < k < len(speed) - 1:
         return False
     return bool(dq[k - 1] @ dq[k + 1] > STRAIGHT * speed[k - 1] * speed[k + 1])
 
 
 def _lengths(trajectory: Trajectory, t: Array, speed: Array) -> Array:
-    """The length of the path up to every point (Simpson's rule)."""
+    """Length of the path up to every point, by Simpson's rule."""
     h = np.diff(t)
-    middle = np.linalg.norm(motion_at(trajectory, t[:-1] + h / 2)[1], axis=1)
+    middle = np.linalg.norm(trajectory.curve(t[:-1] + h / 2)[1], axis=1)
     return np.concatenate([[0], np.cumsum(h / 6 * (speed[:-1] + 4 * middle + speed[1:]))])
 
 
 def _path(
     trajectory: Trajectory, t: Array, speed: Array, length: Array, begin: Array, intervals: int
 ) -> Path:
-    """The spline through places at chosen lengths, from `begin` on; its distance from the rest."""
-    q, dq, _ = motion_at(trajectory, t)
+    """The spline through points at chosen lengths, moved to start at `begin`."""
+    q, dq, _ = trajectory.curve(t)
     knots = _knots(length, _turning(dq, speed), intervals)
-    points = motion_at(trajectory, _times_at(knots, t, length, speed))[0]
+    points = trajectory.curve(_times_at(knots, t, length, speed))[0]
     points = points + (begin - points[0])
     points = np.where(np.ptp(q, axis=0) < RESTING, begin, points)
     curve = cubic_spline(knots, points)
@@ -128,7 +127,7 @@ def _path(
 
 
 def _turning(dq: Array, speed: Array) -> Array:
-    """How far the direction of motion has turned up to every point, rad."""
+    """Angle by which the direction of motion has turned up to every point, rad."""
     moving = speed > SLOW * speed.max()
     along = dq / np.where(moving, speed, 1)[:, None]
     chord = np.linalg.norm(np.diff(along, axis=0), axis=1)
@@ -137,7 +136,11 @@ def _turning(dq: Array, speed: Array) -> Array:
 
 
 def _knots(length: Array, turning: Array, intervals: int) -> Array:
-    """Lengths in equal steps of two angles: one grows fastest at the ends, one is turning."""
+    """Lengths at equal steps of a weighted mean of two shares, which both go from 0 to 1.
+
+    The first grows fastest at the ends, like Chebyshev points; the second is the share of the whole
+    turning. The second has up to half the weight.
+    """
     total = length[-1]
     angle = np.linspace(0, np.pi, 4 * intervals + 1)
     table = np.union1d(total * (1 - np.cos(angle)) / 2, length)
@@ -151,7 +154,7 @@ def _knots(length: Array, turning: Array, intervals: int) -> Array:
 
 
 def _grid(curve: CubicSpline) -> Array:
-    """The knots, and where the slope of a joint changes its sign between two of them."""
+    """The knots, and the points between them where the slope of a joint changes its sign."""
     slope = curve(curve.knots)[1]
     k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
     low, high = curve.knots[k], curve.knots[k + 1]
@@ -167,7 +170,7 @@ def _grid(curve: CubicSpline) -> Array:
 
 
 def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
-    """When the length is as wanted: bisection on the cubics with the speeds at both ends."""
+    """Times at which the path has given lengths, by bisection on cubics through the points."""
     k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])

@@ -2,32 +2,38 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kinetree.base.arrays import ArrayLike
 from kinetree.errors import InputError
-from kinetree.motion.bounds import Bounds, bounds_of, limit_vector, with_limits
-from kinetree.motion.dynamics import Dynamics, check_screws, check_single, robot_of
-from kinetree.motion.fastest import fastest
-from kinetree.motion.inputs import positive, sample_times
-from kinetree.motion.limit_report import LimitReport
-from kinetree.motion.limits import POSITION, check_limits
-from kinetree.motion.path import paths_of
-from kinetree.motion.pieces import Polynomials, polynomials
-from kinetree.motion.profile import Profile
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
+from kinetree.motion.plan.fastest import fastest
+from kinetree.motion.plan.path import paths_of
+from kinetree.motion.plan.profile import Profile
+from kinetree.samples.inputs import (
+    check_screws,
+    check_single,
+    model_for,
+    positive,
+    sample_times,
+)
+from kinetree.samples.limits.check import POSITION, check_limits
+from kinetree.samples.limits.report import LimitReport
+from kinetree.samples.pieces import Polynomials, polynomials
 from kinetree.trajectory import Trajectory
 
-FINER = 10  # samples of the verification for every one of the result
-MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # shares of the limits kept back, one after another
+FINER = 10  # samples of the check for every sample of the result
+MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # unused shares of the limits, tried in this order
 
 
 @dataclass(frozen=True, eq=False)
 class TimeOptimal:
     """The fastest motion along a path: `trajectory`, and `report`, its check on a finer grid.
 
-    pieces: the path and its profile between corners, in which the robot stops. deviation: the
-    largest distance of the path from the trajectory that it was taken from, rad or m.
+    pieces: profiles along the smooth pieces of the path; the robot stops in the corners between
+    them. margin: share of the limits that was left unused.
     """
 
     trajectory: Trajectory
@@ -37,16 +43,16 @@ class TimeOptimal:
 
     @property
     def duration(self) -> float:
-        """Time that the motion takes, s."""
+        """Duration of the motion, s."""
         return self.trajectory.duration
 
     @property
     def deviation(self) -> float:
-        """Distance from the given path, rad or m."""
+        """Largest distance of the path from the given trajectory, rad or m."""
         return max(piece.path.deviation for piece in self.pieces)
 
     def resample(self, dt: float) -> Trajectory:
-        """The same motion with another step."""
+        """The same motion with samples no further apart than dt, s."""
         return _sampled(self.trajectory, self.pieces, dt)
 
     def __repr__(self) -> str:
@@ -54,57 +60,60 @@ class TimeOptimal:
 
 
 def time_optimal(
-    robot: Any,
+    robot: Model | HasModel | None,
     trajectory: Trajectory,
     *,
     dt: float | None = None,
     intervals: int = 1000,
-    effort: Any = None,
-    velocity: Any = None,
-    acceleration: Any = None,
+    effort: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
 ) -> TimeOptimal:
-    """Time the path of a trajectory anew: as fast as the limits allow, rest to rest.
+    """The fastest motion along the path of a trajectory within the limits, rest to rest.
 
     The path is a spline over its length; along it, every joint force is linear in x = (ds/dt)^2
-    and u = d2s/dt2, but for viscous friction, which is taken from the profile found before and
-    iterated. Between the knots, where nothing is prescribed, forces and speeds are evaluated and
-    their excess is kept back in the next round, until there is none. The result is sampled ten
-    times finer than `dt` and checked; what is returned has passed. Positions are those of the
-    given path; where they are beyond limits, the report says so.
+    and u = d2s/dt2, except for viscous friction, which is taken from the previous profile and
+    iterated. Between the knots, forces and speeds are evaluated, and the amount by which they
+    exceed a limit is subtracted from the limit in the next iteration. The result is sampled ten
+    times finer than `dt` and checked before it is returned. Positions are those of the given path;
+    if they are beyond limits, the report has these violations.
 
     Args:
-        robot: the robot; its joints have one degree of freedom each.
+        robot: the robot; its joints have one degree of freedom each. None is the one that the
+            trajectory was made with.
         trajectory: gives the path; its times do not matter.
         dt: largest step between samples of the result, s; None is that of the trajectory.
-        intervals: of the phase plane, per smooth piece of the path. u is constant in each, so that
-            forces that vary along the path leave a little unused: with 1000, the motion takes about
-            1e-3 longer than the fastest at most; twice as many halve that.
+        intervals: number of intervals of the phase plane for each smooth piece of the path. u is
+            constant in each, so that a varying force does not use its whole limit: with 1000, the
+            motion takes at most about 1e-3 longer than the fastest; twice as many halve that.
         effort: torque limits, a number or (n,); None is those of the robot.
         velocity: speed limits, likewise.
-        acceleration: limits of ddq; None is without.
+        acceleration: limits of ddq, likewise; None is without.
 
     Raises:
-        InputError: no torque limit, or gravity and friction alone exceed one, says where.
+        InputError: there is no torque limit, or gravity and friction alone exceed one; the message
+            has the joint and the place on the path.
     """
-    robot = robot_of(trajectory, robot, "time-optimal scaling")
+    model = model_for(trajectory, robot, "time-optimal scaling")
     check_single(trajectory, "time-optimal scaling")
-    check_screws(robot.model, "time-optimal scaling")
+    check_screws(model, "time-optimal scaling")
     step = float(np.median(np.diff(trajectory.t))) if dt is None else positive(dt, "dt", "s")
-    bounds = with_limits(bounds_of(robot.model), effort, velocity)
+    bounds = with_limits(bounds_of(model), effort, velocity)
     bends = np.inf if acceleration is None else acceleration
     bends = limit_vector(bends, bounds.names, "acceleration")
     if intervals < 10:
         raise InputError(f"intervals is {intervals}; expected at least 10.")
     paths = paths_of(trajectory, intervals)
-    _check_torques(robot, bounds, trajectory)
+    _check_torques(bounds, trajectory)
     plan = trajectory.replace(
-        tau=None, model=robot.model, joint_names=(), name=_name(trajectory), meta={"smooth": False}
-    )
+        tau=None, model=model, joint_names=(), name=f"{trajectory.name}, time-optimal",
+        meta={"smooth": False},
+    )  # fmt: skip
     report = None
     for margin in MARGINS:
-        pieces = tuple(fastest(robot, path, bounds, bends, margin) for path in paths)
+        pieces = tuple(fastest(model, path, bounds, bends, margin) for path in paths)
         fine = _sampled(plan, pieces, step / FINER)
-        report = check_limits(robot, fine, effort=effort, velocity=velocity)
+        report = check_limits(model, fine, effort=effort, velocity=velocity)
         if _within(report) and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
             return TimeOptimal(_sampled(plan, pieces, step), report, pieces, margin)
     raise InputError(
@@ -114,16 +123,12 @@ def time_optimal(
 
 
 def _within(report: LimitReport) -> bool:
-    """Whether forces and speeds fit; positions are those of the path, and stay in the report."""
+    """Return True if forces and speeds fit; positions are those of the given path."""
     return all(violation.quantity == POSITION for violation in report.violations)
 
 
-def _name(trajectory: Trajectory) -> str:
-    return f"{trajectory.name}, time-optimal"
-
-
-def _check_torques(robot: Dynamics, bounds: Bounds, trajectory: Trajectory) -> None:
-    """A motion without a limit of force would take no time."""
+def _check_torques(bounds: Bounds, trajectory: Trajectory) -> None:
+    """Raise InputError if no moving joint has a torque limit; the motion would take no time."""
     moving = np.any(np.diff(trajectory.q, axis=0) != 0, axis=0)
     if not np.any(np.isfinite(bounds.effort[moving])):
         names = ", ".join(np.array(bounds.names)[moving])

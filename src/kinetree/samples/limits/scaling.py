@@ -1,25 +1,29 @@
 """Uniform time scaling: how much slower, or faster, a motion can run within its limits.
 
-At s times the speed a joint needs tau(s) = a s^2 + b s + c at each sample (see `loads`). Where
-|tau(s)| > limit, s is forbidden: open intervals between roots of two quadratics. What is left
-when those of all samples and joints are taken away are the speeds that fit, exactly.
+At s times the speed a joint needs tau(s) = a s^2 + b s + c at each sample (see `loads`). Speeds s
+with |tau(s)| > limit are forbidden: open intervals between the roots of two quadratics. The speeds
+that remain after the intervals of all samples and joints are removed fit exactly.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.motion.bounds import Bounds
-from kinetree.motion.dynamics import robot_of
-from kinetree.motion.inputs import positive
-from kinetree.motion.interpolation import pieces_of
-from kinetree.motion.loads import Loads
-from kinetree.trajectory import Trajectory
+from kinetree.kernels.memo import kernel
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import Bounds
+from kinetree.samples.inputs import model_for, positive
+from kinetree.samples.limits.loads import Loads
+from kinetree.samples.record import Record
 
-ROUNDING = 1e-12
-ROUNDS = 8  # in which the peaks between the samples settle
+ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding
+ROUNDS = 8  # after which the peaks between the samples are taken as final
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+Parts = tuple[Array, Array, Array, Array]  # inertial, viscous and static force, and speed
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,16 @@ class Overload:
     t: float
     torque: float
     limit: float
-    gravity: bool  # whether gravity alone is too much; else with Coulomb friction or loads
+    gravity: bool  # True if gravity alone is too much; False if with Coulomb friction or loads
 
 
 @dataclass(frozen=True)
 class UniformScaling:
     """Factors on the duration that make a motion fit its torque and speed limits.
 
-    slower: the least factor of at least 1 (1: it fits as it is); None where running slower does
-    not help. fastest: the least factor of all, below 1 where there is room; None if none fits.
-    overloads: where the robot cannot even stand.
+    slower: the least factor of at least 1 (1: it fits as it is); None if running slower does not
+    help. fastest: the least factor of all, below 1 if the motion can run faster; None if none fits.
+    overloads: joints that cannot even hold the robot still somewhere on the path.
     """
 
     slower: float | None
@@ -47,43 +51,44 @@ class UniformScaling:
     overloads: tuple[Overload, ...] = ()
 
 
-def scale_time(trajectory: Trajectory, factor: float, robot: Any = None) -> Trajectory:
+def scale_time(
+    trajectory: AnyRecord, factor: float, robot: Model | HasModel | None = None
+) -> AnyRecord:
     """The same path at 1/factor of the speed: t * factor, dq / factor, ddq / factor^2.
 
-    tau is that of inverse dynamics where a robot is given, and left out otherwise.
+    tau is that of inverse dynamics if a robot is given, and None otherwise.
     """
     factor = positive(factor, "factor", "times the duration")
     t = trajectory.t[0] + (trajectory.t - trajectory.t[0]) * factor
     dq, ddq = trajectory.dq / factor, trajectory.ddq / factor**2
     tau = None
     if robot is not None:
-        robot = robot_of(trajectory, robot, "a change of speed")
-        tau = robot.inverse_dynamics(trajectory.q, dq, ddq)
-    pieces = pieces_of(trajectory).slower(factor, float(trajectory.t[0]))
+        model = model_for(trajectory, robot, "a change of speed")
+        tau = kernel(model, "inverse_dynamics")(trajectory.q, dq, ddq)
+    pieces = trajectory.curve.slower(factor, float(trajectory.t[0]))
     return trajectory.replace(t=t, dq=dq, ddq=ddq, tau=tau, pieces=pieces)
 
 
-def scaling_of(robot: Any, loads: Loads, bounds: Bounds, fits: bool) -> UniformScaling:
-    """The factors for a motion; `fits` says that it is within its limits as it is."""
+def scaling_of(model: Model, loads: Loads, bounds: Bounds, fits: bool) -> UniformScaling:
+    """Factors for a motion; `fits` is True if it is within its limits as it is."""
     overloads = () if fits else tuple(_overloads(loads, bounds))
-    slow, fast = _speeds(loads, bounds) if loads.known else _search(robot, loads, bounds)
+    slow, fast = _speeds(loads, bounds) if loads.known else _search(model, loads, bounds)
     slower = 1.0 if fits else 1 / slow if slow > 0 else None
     return UniformScaling(slower, 1 / fast if fast > 0 else None, overloads)
 
 
 def _speeds(loads: Loads, bounds: Bounds) -> tuple[float, float]:
-    """The largest speed up to 1, and the largest of all; 0 where there is none.
+    """The largest speed up to 1, and the largest of all; 0 if there is none.
 
-    At another speed forces peak elsewhere between the samples, so these peaks are added and
-    the speeds found anew, until they stay.
+    At another speed forces peak elsewhere between the samples. So these peaks are added and the
+    speeds computed again, until they no longer change.
     """
-    samples = _samples(loads)
-    parts = [_joined(part, _between(loads, k, 1.0)) for k, part in enumerate(samples)]
+    parts = _with_peaks(loads, _samples(loads), 1.0)
     slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
     for _ in range(ROUNDS):
         before = slow, fast
         for s in {slow, fast} - {0.0, np.inf}:
-            parts = [_joined(part, _between(loads, k, s)) for k, part in enumerate(parts)]
+            parts = _with_peaks(loads, parts, s)
         slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
         if (slow, fast) == before:
             break
@@ -95,27 +100,30 @@ def _largest(gaps: list[tuple[float, float]]) -> tuple[float, float]:
     return max(slow, default=0.0), max((high for _, high in gaps), default=0.0)
 
 
-def _samples(loads: Loads) -> list[tuple[Array, ...]]:
-    """Per joint: inertial, viscous and static force, and speed, at the samples."""
-    parts = (loads.inertial, loads.viscous, loads.static, loads.dq)
-    return [tuple(x[:, k] for x in parts) for k in range(loads.dq.shape[1])]
+def _samples(loads: Loads) -> list[Parts]:
+    """Parts of every joint at the samples."""
+    n = range(loads.dq.shape[1])
+    a, b, c, dq = loads.inertial, loads.viscous, loads.static, loads.dq
+    return [(a[:, k], b[:, k], c[:, k], dq[:, k]) for k in n]
 
 
-def _between(loads: Loads, k: int, s: float) -> tuple[Array, ...]:
-    """The same at the peaks of force at speed s, and of speed, between the samples."""
-    columns = _samples(loads)[k]
-    force = (columns[0] * s + columns[1]) * s + columns[2]
-    marks = [loads.between(x) for x in (force, columns[3])]
-    return tuple(np.concatenate([mark(x) for mark in marks]) for x in columns)
-
-
-def _joined(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
-    return tuple(np.concatenate(pair) for pair in zip(one, other, strict=True))
+def _with_peaks(loads: Loads, parts: list[Parts], s: float) -> list[Parts]:
+    """The parts with those at the peaks of force at speed s, and of speed, between the samples."""
+    found: list[Parts] = []
+    for own, samples in zip(parts, _samples(loads), strict=True):
+        a, b, c, dq = samples
+        peaks = [loads.between(x) for x in ((a * s + b) * s + c, dq)]
+        a, b, c, dq = (
+            np.concatenate([before, *(peak(x) for peak in peaks)])
+            for before, x in zip(own, samples, strict=True)
+        )
+        found.append((a, b, c, dq))
+    return found
 
 
 def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
     """The worst sample of every joint that cannot be held or set into motion."""
-    found = []
+    found: list[Overload] = []
     for k, name in enumerate(bounds.names):
         limit = float(bounds.effort[k])
         for force, gravity in ((loads.gravity[:, k], True), (loads.static[:, k], False)):
@@ -127,7 +135,7 @@ def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
     return found
 
 
-def _forbidden(parts: list[tuple[Array, ...]], bounds: Bounds) -> tuple[Array, Array]:
+def _forbidden(parts: list[Parts], bounds: Bounds) -> tuple[Array, Array]:
     """Open intervals of s in which some joint exceeds its force or speed somewhere."""
     lows, highs = [np.zeros(0)], [np.zeros(0)]
     for (a, b, c, dq), effort, velocity in zip(parts, bounds.effort, bounds.velocity, strict=True):
@@ -143,7 +151,7 @@ def _forbidden(parts: list[tuple[Array, ...]], bounds: Bounds) -> tuple[Array, A
 
 
 def _too_much(a: Array, b: Array, c: Array, limit: float) -> tuple[Array, Array]:
-    """Where |a s^2 + b s + c| > limit for s > 0, as lists of intervals."""
+    """Lower and upper ends of the intervals of s > 0 in which |a s^2 + b s + c| > limit."""
     roots = np.stack([*_roots(a, b, c - limit), *_roots(a, b, c + limit)], axis=1)
     roots = np.where(roots > 0, roots, np.inf)
     infinite = np.full(len(a), np.inf)
@@ -157,7 +165,7 @@ def _too_much(a: Array, b: Array, c: Array, limit: float) -> tuple[Array, Array]
 
 
 def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    """Roots of a s^2 + b s + c without cancellation; NaN or infinite where there are none."""
+    """Roots of a s^2 + b s + c, without cancellation; NaN or infinite if there are none."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.sqrt(b * b - 4 * a * c)
         half = -(b + np.where(b >= 0, root, -root)) / 2
@@ -165,7 +173,7 @@ def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
 
 
 def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
-    """What is left of s >= 0 between open intervals: closed ones, none of no width."""
+    """The closed intervals of s >= 0 that open intervals leave free, without empty ones."""
     order = np.argsort(low, kind="stable")
     low = np.append(low[order], np.inf)
     reached = np.concatenate([[0.0], np.maximum.accumulate(high[order])])
@@ -173,16 +181,17 @@ def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in zip(reached[free], low[free], strict=True)]
 
 
-def _search(robot: Any, loads: Loads, bounds: Bounds) -> tuple[float, float]:
-    """The same for friction that is any function of speed: a search, refined by bisection."""
-    rest = loads.static - robot.friction_forces(loads.dq)  # what is no friction
+def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
+    """The same as `_speeds` for friction that is any function of speed, by search and bisection."""
+    friction_forces = kernel(model, "friction_forces")
+    rest = loads.static - friction_forces(loads.dq)  # static forces without friction
 
     def fits(s: float) -> bool:
-        tau = s * s * loads.inertial + rest + robot.friction_forces(s * loads.dq)
+        tau = s * s * loads.inertial + rest + friction_forces(s * loads.dq)
         within = np.abs(tau) <= bounds.effort
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
 
-    found = []
+    found: list[float] = []
     for speeds in (np.geomspace(1, 1e-3, 600), np.geomspace(100, 1, 400)):
         good = next((k for k, s in enumerate(speeds) if fits(float(s))), None)
         if good is None:
@@ -194,7 +203,8 @@ def _search(robot: Any, loads: Loads, bounds: Bounds) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _bisect(fits: Any, good: float, bad: float) -> float:
+def _bisect(fits: Callable[[float], bool], good: float, bad: float) -> float:
+    """The largest speed that fits, between one that does and one that does not."""
     while bad - good > 1e-12 * bad:
         middle = (good + bad) / 2
         if not good < middle < bad:

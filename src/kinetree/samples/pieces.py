@@ -1,8 +1,8 @@
-"""Pieces: what a motion is between its samples.
+"""Pieces: the polynomials of a planned motion, from which it can be sampled at any time.
 
-Planners know the polynomials that their motions consist of, and a trajectory keeps them, so that
-sampling it at other times gives the same motion. `Polynomials` has one polynomial a piece and
-joint. Where there are samples alone, `kinetree.motion.between.Samples` finds the motion between.
+Planners know the polynomials of their motions, and a trajectory keeps them, so that sampling it at
+other times gives the same motion. `Polynomials` has one polynomial for each piece and joint. If
+only samples are known, `kinetree.samples.between.Interpolant` finds the motion between them.
 """
 
 from __future__ import annotations
@@ -10,40 +10,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError, ShapeError
-from kinetree.motion.between import Forces, Motion, Samples, column, located
-from kinetree.motion.hermite import evaluate
-
-if TYPE_CHECKING:
-    from kinetree.trajectory import Trajectory
+from kinetree.model import Model
+from kinetree.samples.between import Forces, Interpolant, Motion, column, located
+from kinetree.samples.splines import Number, evaluate
 
 SAME = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
-AGREE = 1e-6  # share of the largest value by which samples may differ from their pieces
 
 
 @dataclass(frozen=True, eq=False)
 class Polynomials:
     """q(t) = c[0] + c[1] s + c[2] s^2 + ..., with s = t - t[k], from t[k] up to t[k + 1].
 
-    t: where pieces begin, (P,), s; the last one has no length, it is the state at the end.
-    c: coefficients, (degree + 1, P, ..., n), of degree 2 at least. samples: those of the trajectory
-    that was resampled, which it has again at their times; forces: those that it was given with.
+    t: beginnings of the pieces, (P,), s; the last piece has no length, it is the state at the end.
+    c: coefficients, (degree + 1, P, ..., n), of degree 2 at least. samples: the samples of a
+    trajectory that was resampled, so that it has them again, to the last bit, at their times.
+    forces: tau that the motion was first given with.
     """
 
     t: Array
     c: Array
-    samples: Samples | None = None
+    samples: Interpolant | None = None
     forces: Forces | None = None
 
-    def __call__(self, t: Array, before: Any = False) -> Motion:
+    def __call__(self, t: Array, before: bool | Array = False) -> Motion:
         """q, dq and ddq at times t, (T,), within the pieces.
 
-        `before`, a bool or (T,), asks for the values just before t: those of the piece that ends.
+        before: a bool or (T,); True gives the values just before t, of the piece that ends there.
         """
         k = located(self.t, t, before)
         return evaluate(tuple(self.c[:, k]), column(t - self.t[k], self.c.ndim - 1))
@@ -58,31 +55,33 @@ class Polynomials:
         return inner[change > SAME * most]
 
     def rollout(self, index: tuple[int, ...]) -> Polynomials:
-        """The pieces of one motion of a batch."""
+        """Pieces of one motion of a batch."""
         samples = None if self.samples is None else self.samples.rollout(index)
         forces = None if self.forces is None else self.forces.rollout(index)
         return Polynomials(self.t, self.c[(slice(None), slice(None), *index)], samples, forces)
 
     def slower(self, factor: float, start: float) -> Polynomials:
-        """The same path at 1/factor of the speed, from the time `start` on."""
+        """The same path at 1/factor of the speed, beginning at time `start`; without forces."""
         powers = float(factor) ** np.arange(len(self.c))
         c = self.c / powers.reshape(-1, *(1,) * (self.c.ndim - 1))
         return Polynomials(start + (self.t - start) * factor, c)
 
 
-Pieces = Polynomials | Samples
+Pieces = Polynomials | Interpolant
 
 
-def polynomials(t: Any, c: Any, end: Sequence[Any] | None = None) -> Polynomials:
-    """Pieces from t[k] to t[k + 1] with coefficients c, (degree + 1, P, ..., n), and their end.
+def polynomials(
+    t: Sequence[float] | Array, c: Array, end: Sequence[Number] | None = None
+) -> Polynomials:
+    """Pieces from t[k] to t[k + 1] with coefficients c, and the state at the end.
 
     Args:
         t: ends of all pieces, (P + 1,), s.
-        c: coefficients of the P pieces.
-        end: q and dq, and possibly ddq, at the end; what is not given is that of the last piece.
+        c: coefficients of the P pieces, (degree + 1, P, ..., n).
+        end: q and dq, and possibly ddq, at the end; the rest is that of the last piece.
     """
     t, c = np.array(t, float), np.array(c, float)
-    last = list(evaluate(tuple(c[:, -1]), t[-1] - t[-2]))
+    last: list[Number] = list(evaluate(tuple(c[:, -1]), t[-1] - t[-2]))
     if end is not None:
         last[: len(end)] = end
     closing = np.zeros_like(c[:, :1])
@@ -93,41 +92,8 @@ def polynomials(t: Any, c: Any, end: Sequence[Any] | None = None) -> Polynomials
     return Polynomials(t, c)
 
 
-def check_pieces(pieces: Any, trajectory: Trajectory) -> None:
-    """Refuse pieces that are not those of the samples."""
-    if not isinstance(pieces, Polynomials | Samples):
-        raise InputError(
-            f"pieces of trajectory {trajectory.name!r} are {pieces!r:.60}; expected those that a "
-            "planner of kinetree.motion made, or None."
-        )
-    t = trajectory.t
-    if t[0] < pieces.t[0] or t[-1] > pieces.t[-1]:
-        raise InputError(
-            f"pieces of trajectory {trajectory.name!r} reach from {pieces.t[0]:.9g} to "
-            f"{pieces.t[-1]:.9g} s, its samples from {t[0]:.9g} to {t[-1]:.9g} s. Pass pieces=None "
-            "for other samples."
-        )
-    sides = pieces(t), pieces(t, before=True)
-    for name, after, before in zip(("q", "dq", "ddq"), *sides, strict=True):
-        x = getattr(trajectory, name)
-        if after.shape != x.shape:
-            raise ShapeError(
-                f"pieces of trajectory {trajectory.name!r} give {name} of shape {after.shape}; "
-                f"expected {x.shape}. Pass pieces=None for other samples."
-            )
-        off = np.minimum(np.abs(after - x), np.abs(before - x)).reshape(len(t), -1)
-        scale = float(np.abs(x).max(initial=0.0)) + float(name == "q")
-        k = int(np.argmax(off.max(axis=1, initial=0.0)))
-        if not off[k].max(initial=0.0) <= AGREE * scale:
-            raise InputError(
-                f"pieces of trajectory {trajectory.name!r} differ from its samples: {name} at "
-                f"t = {t[k]:.6g} s by {off[k].max():.3g}. trajectory.replace leaves out pieces "
-                "that no longer fit; or pass pieces=None."
-            )
-
-
 def to_arrays(pieces: Pieces | None) -> dict[str, Array]:
-    """The pieces as arrays with names, for files; nothing where there are none."""
+    """The pieces as named arrays for files; empty for None."""
     if pieces is None:
         return {}
     found: dict[str, Array] = {}
@@ -140,10 +106,10 @@ def to_arrays(pieces: Pieces | None) -> dict[str, Array]:
     return found | {"samples_smooth": np.array(pieces.smooth)}
 
 
-def from_arrays(found: Mapping[str, Any], model: Any = None) -> Pieces | None:
-    """The pieces that `to_arrays` wrote; None where there are none.
+def from_arrays(found: Mapping[str, ArrayLike], model: Model | None = None) -> Pieces | None:
+    """The pieces that `to_arrays` wrote, or None if `found` has none.
 
-    model: of joints whose q is no vector.
+    model: needed if q is not a vector, see `Interpolant`.
     """
     samples = forces = None
     if "forces_t" in found:
@@ -151,7 +117,7 @@ def from_arrays(found: Mapping[str, Any], model: Any = None) -> Pieces | None:
     if "samples_t" in found:
         names = [f"samples_{name}" for name in ("t", "q", "dq", "ddq", "smooth")]
         t, q, dq, ddq, smooth = _arrays(found, *names)
-        samples = Samples(t, q, dq, ddq, bool(smooth), model)
+        samples = Interpolant(t, q, dq, ddq, bool(smooth), model)
     if "pieces_t" in found:
         t, c = _arrays(found, "pieces_t", "pieces_c")
         if c.ndim < 3 or len(c) < 3 or c.shape[1] != len(t):
@@ -163,8 +129,8 @@ def from_arrays(found: Mapping[str, Any], model: Any = None) -> Pieces | None:
     return None if samples is None else replace(samples, forces=forces)
 
 
-def _arrays(found: Mapping[str, Any], first: str, *names: str) -> list[Array]:
-    """Times that increase and arrays that belong to them, finite numbers all."""
+def _arrays(found: Mapping[str, ArrayLike], first: str, *names: str) -> list[Array]:
+    """Increasing times and arrays over these times, all finite."""
     missing = [name for name in names if name not in found]
     if missing:
         raise InputError(f"no array {missing[0]}, but {first}; expected both.")
@@ -177,7 +143,7 @@ def _arrays(found: Mapping[str, Any], first: str, *names: str) -> list[Array]:
     return [t, *rest]
 
 
-def _numbers(value: Any, name: str) -> Array:
+def _numbers(value: ArrayLike, name: str) -> Array:
     try:
         x = np.array(value, np.float64)
     except (TypeError, ValueError) as error:

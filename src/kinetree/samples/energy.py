@@ -1,15 +1,16 @@
-"""The energy balance of a motion: what the joints put in, and where it went."""
+"""The energy balance of a motion: energy, work of the joint forces, and friction losses."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import table
-from kinetree.motion.dynamics import robot_of
-from kinetree.motion.splines import cubic_spline
-from kinetree.trajectory import Trajectory
+from kinetree.base.tables import notebook_table
+from kinetree.kernels.memo import kernel
+from kinetree.model import HasModel, Model
+from kinetree.samples.inputs import model_for
+from kinetree.samples.record import Record
+from kinetree.samples.splines import cubic_spline
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class EnergyBalance:
             (name, x[0].min(), x[-1].max(), x.min(), x.max())
             for name, x in ((name, np.asarray(getattr(self, name))) for name in names)
         ]
-        return table("Energies, J", ("", "start", "end", "lowest", "highest"), rows)
+        return notebook_table("Energies, J", ("", "start", "end", "lowest", "highest"), rows)
 
     def __repr__(self) -> str:
         return (
@@ -51,29 +52,30 @@ class EnergyBalance:
         )
 
 
-def energy_balance(trajectory: Trajectory, robot: Any = None) -> EnergyBalance:
+def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) -> EnergyBalance:
     """Energies of the motion, with tau of the trajectory, or of inverse dynamics without one.
 
     Work and losses are integrals of the spline through the power at the samples, exact to h^4 of
-    a smooth motion.
+    a smooth motion. robot: None is the robot that the trajectory was made with.
     """
-    robot = robot_of(trajectory, robot, "the energy")
+    model = model_for(trajectory, robot, "the energy")
     q, dq = trajectory.q, trajectory.dq
-    tau = joint_forces(trajectory, robot)
+    tau = joint_forces(trajectory, model)
+    friction = kernel(model, "friction_forces")(dq)
     return EnergyBalance(
         trajectory.t,
-        robot.kinetic_energy(q, dq),
-        robot.potential_energy(q),
+        kernel(model, "kinetic_energy")(q, dq),
+        kernel(model, "potential_energy")(q),
         integral(trajectory.t, np.sum(tau * dq, axis=-1)),
-        integral(trajectory.t, np.sum(robot.friction_forces(dq) * dq, axis=-1)),
+        integral(trajectory.t, np.sum(friction * dq, axis=-1)),
     )
 
 
-def joint_forces(trajectory: Trajectory, robot: Any) -> Array:
-    """tau of the trajectory; where it has none, of inverse dynamics."""
+def joint_forces(trajectory: Record, model: Model) -> Array:
+    """tau of the trajectory, or of inverse dynamics if it has none, (T, ..., n)."""
     if trajectory.tau is not None:
         return trajectory.tau
-    return robot.inverse_dynamics(trajectory.q, trajectory.dq, trajectory.ddq)
+    return kernel(model, "inverse_dynamics")(trajectory.q, trajectory.dq, trajectory.ddq)
 
 
 def integral(t: Array, x: Array) -> Array:

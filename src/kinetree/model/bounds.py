@@ -1,12 +1,11 @@
-"""The limits of a robot as arrays over its degrees of freedom."""
+"""Joint limits of a robot as arrays over its degrees of freedom."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
@@ -14,10 +13,10 @@ from kinetree.model import Model
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits per degree of freedom, (n,) each; infinite where there are none.
+    """Limits per degree of freedom, (n,) each; infinite if there is no limit.
 
-    coords: the entry of q that each moves, -1 where it has none of its own (quaternions).
-    sliding: which are measured in m rather than rad.
+    coords: index of the entry of q that it moves, -1 if it has none of its own (quaternions).
+    sliding: True for degrees of freedom measured in m, False in rad.
     """
 
     names: tuple[str, ...]
@@ -31,7 +30,7 @@ class Bounds:
 
 @lru_cache(maxsize=32)
 def bounds_of(model: Model) -> Bounds:
-    """The limits of the joints that move by themselves, in the order of dq."""
+    """Limits of the joints that move by themselves (that follow no other), in the order of dq."""
     n = model.n
     coords, sliding = np.full(n, -1), np.zeros(n, bool)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
@@ -44,18 +43,20 @@ def bounds_of(model: Model) -> Bounds:
         if joint.type in SCREW_TYPES:
             coords[d], sliding[d] = joint.coords[0], joint.type == PRISMATIC
             lower[d], upper[d] = joint.limits.lower, joint.limits.upper
-        else:  # names of rates end in v. where they are speeds along an axis
+        else:  # names of rates are joint.wx, joint.vx, ...; those with v are speeds along an axis
             sliding[d] = [model.dof_names[k].rsplit(".", 1)[-1].startswith("v") for k in d]
     return Bounds(model.dof_names, coords, sliding, lower, upper, velocity, effort)
 
 
 def positions(bounds: Bounds, q: Array) -> Array:
-    """The entries of q, (..., nq), that degrees of freedom move, (..., n); zero for others."""
+    """Positions of the degrees of freedom, (..., n), from q, (..., nq); 0 for quaternions."""
     return np.where(bounds.coords >= 0, q[..., bounds.coords], 0.0)
 
 
-def with_limits(bounds: Bounds, effort: Any = None, velocity: Any = None) -> Bounds:
-    """The bounds with other limits of force and speed, a number or (n,); None leaves them."""
+def with_limits(
+    bounds: Bounds, effort: ArrayLike | None = None, velocity: ArrayLike | None = None
+) -> Bounds:
+    """The bounds with other limits of force and speed, a number or (n,); None keeps them."""
     if effort is not None:
         bounds = replace(bounds, effort=limit_vector(effort, bounds.names, "effort"))
     if velocity is not None:
@@ -63,8 +64,8 @@ def with_limits(bounds: Bounds, effort: Any = None, velocity: Any = None) -> Bou
     return bounds
 
 
-def limit_vector(value: Any, names: tuple[str, ...], name: str) -> Array:
-    """Limits as (n,), above zero; infinite ones are none."""
+def limit_vector(value: ArrayLike, names: tuple[str, ...], name: str) -> Array:
+    """Limits as (n,), all above zero; `value` is a number or (n,), and may be infinite."""
     x = np.asarray(value, float)
     if x.ndim == 0:
         x = np.full(len(names), x)

@@ -1,16 +1,17 @@
-"""The motion between samples of q, dq and ddq, without peaks that the samples do not ask for.
+"""The motion between samples of q, dq and ddq, without peaks that the samples do not show.
 
-Between two samples of a smooth motion runs the quintic that has q, dq and ddq of both. Where the
-acceleration jumps, that quintic overshoots: q and dq then say how fast the robot really was. From
-a0 to a1 within a time h, they fix the mean and the first moment of the acceleration,
+Between two samples of a smooth motion, the quintic with q, dq and ddq of both is used. If the
+acceleration jumps in between, that quintic overshoots; then the accelerations a0 and a1 at the ends
+of the interval, of length h, are joined by a change w that q and dq determine. They fix the mean
+and the first moment of the acceleration,
 
     a(t) = a1 + (a0 - a1) w(t/h),   mean w = theta,   2 mean (t/h) w = theta^2 + sigma^2,
 
-and w is the share of a change that is still to come: theta is when it happens on average, sigma
-how long it takes. Without sigma there is one jump at theta; a uniform change takes sqrt(12) sigma;
-where that is longer than the interval, there are two jumps. In each of these cases the acceleration
-never leaves the range from a0 to a1. What samples leave as a rest (rounding, filters) is added as a
-polynomial that is zero at both ends.
+where w falls from 1 to 0: theta is when the change happens on average, sigma how long it takes.
+With sigma = 0 there is one jump, at theta. A uniform ramp takes sqrt(12) sigma; if that is longer
+than the interval, two jumps are used. In each case the acceleration stays between a0 and a1. The
+remainder in q and dq (rounding, filtered data) is added as a quintic without acceleration at its
+ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,26 +26,26 @@ from kinetree import algorithms
 from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.motion.hermite import evaluate, quintic_coefficients
+from kinetree.samples.splines import Number, evaluate, quintic_coefficients
 
 Motion = tuple[Array, Array, Array]
 EPS = float(np.finfo(float).eps)
 ROUNDING = 64 * EPS
-SMOOTH = 0.25  # of h^2 times the change of slope of ddq: more than any parabola overshoots
-PARABOLA = 0.1  # share by which the moments of ddq may differ from those of a parabola
-BEYOND = 0.5  # of the range of four samples: an acceleration further outside is reported
-SLIGHT = 0.02  # of the largest acceleration, or of the largest speed over the whole time
+SMOOTH = 0.25  # share of h^2 |d2(ddq)/dt2| that a smooth ddq may overshoot; a parabola does 1/8
+PARABOLA = 0.1  # relative difference at which the moments of ddq are not those of a parabola
+BEYOND = 0.5  # share of the range of four samples: an acceleration further outside is reported
+SLIGHT = 0.02  # share of the largest acceleration (or speed / duration) that is not reported
 
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """Joint forces at times t, (T,): tau, (T, ..., n), joined by lines."""
+    """Joint forces tau, (T, ..., n), at times t, (T,), with straight lines in between."""
 
     t: Array
     tau: Array
 
     def __call__(self, t: Array) -> Array:
-        """tau at times t, (K,), within the samples; at their times the samples as they are."""
+        """tau at times t, (K,), within the samples; at the times of samples exactly the samples."""
         last = len(self.t) - 1
         k = np.clip(np.searchsorted(self.t, t, "right") - 1, 0, max(last - 1, 0))
         after = np.minimum(k + 1, last)
@@ -56,29 +56,29 @@ class Forces:
         return found
 
     def rollout(self, index: tuple[int, ...]) -> Forces:
-        """Those of one motion of a batch."""
+        """Forces of one motion of a batch."""
         return Forces(self.t, self.tau[(slice(None), *index)])
 
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """Where the acceleration between samples leaves what the samples around it show."""
+    """The worst interval whose acceleration is outside the range of the samples around it."""
 
     interval: int
     at: tuple[int, ...]  # batch and joint
-    least: float
-    most: float
-    count: int  # of all intervals in which some joint does
+    least: float  # acceleration
+    most: float  # acceleration
+    count: int  # number of such intervals, of any joint
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """A motion given by samples alone: t, (T,), q, (T, ..., nq), dq and ddq, (T, ..., n).
+class Interpolant:
+    """The motion through samples: t, (T,), q, (T, ..., nq), dq and ddq, (T, ..., n).
 
-    smooth: known to be smooth, so that quintics run from sample to sample. Otherwise intervals in
-    which the acceleration jumps are found. forces: those that the motion was first given with.
-    model: of joints whose q is no vector; their quaternions and planar positions move at constant
-    rate from sample to sample, with linear dq and ddq.
+    smooth: True if the motion is known to be smooth, so that every interval has a quintic;
+    otherwise intervals in which the acceleration jumps are found. forces: tau that the motion was
+    first given with. model: needed if q is not a vector; quaternions and planar positions move at
+    a constant rate from sample to sample, with linear dq and ddq.
     """
 
     t: Array
@@ -89,11 +89,11 @@ class Samples:
     model: Model | None = None
     forces: Forces | None = None
 
-    def __call__(self, t: Array, before: Any = False) -> Motion:
+    def __call__(self, t: Array, before: bool | Array = False) -> Motion:
         """q, dq and ddq at times t, (T,), within the samples.
 
-        `before`, a bool or (T,), asks for the values just before t. At the times of samples, those
-        just after are the samples themselves.
+        before: a bool or (T,); True gives the values just before t, which differ where ddq jumps.
+        The values just after the time of a sample are the sample.
         """
         if len(self.t) == 1:
             at = np.zeros(len(t), int)
@@ -105,8 +105,8 @@ class Samples:
             motion = self._mixed(self.model, t, k, before)
         return self._as_given(t, before, motion)
 
-    def _along(self, t: Array, k: Array, before: Any) -> Motion:
-        """Quintics, and sequences of jumps and ramps where these were found."""
+    def _along(self, t: Array, k: Array, before: bool | Array) -> Motion:
+        """Motion of joints with one degree of freedom: quintics, or jumps and ramps of ddq."""
         since = t - self.t[k]
         rows = column(since, self.q.ndim)
         found = evaluate(_quintics(self, k), rows)
@@ -121,8 +121,8 @@ class Samples:
             x[at] = value
         return found
 
-    def _mixed(self, model: Model, t: Array, k: Array, before: Any) -> Motion:
-        """Motion in an interval: joints of several degrees of freedom move along geodesics."""
+    def _mixed(self, model: Model, t: Array, k: Array, before: bool | Array) -> Motion:
+        """Motion of any joints; those with several degrees of freedom follow geodesics."""
         share = column((t - self.t[k]) / (self.t[k + 1] - self.t[k]), self.dq.ndim)
         dq, ddq = (x[k] + (x[k + 1] - x[k]) * share for x in (self.dq, self.ddq))
         q = _geodesics(self, model, k, share.ravel())
@@ -133,8 +133,8 @@ class Samples:
                 x[..., own] = value
         return q, dq, ddq
 
-    def _as_given(self, t: Array, before: Any, motion: Motion) -> Motion:
-        """The samples themselves at their own times; what ends there, if asked, for ddq."""
+    def _as_given(self, t: Array, before: bool | Array, motion: Motion) -> Motion:
+        """The motion with the samples written in at their times; ddq only where not `before`."""
         q, dq, ddq = motion
         put(q, self.t, self.q, t)
         put(dq, self.t, self.dq, t)
@@ -142,21 +142,21 @@ class Samples:
         return motion
 
     @cached_property
-    def simple(self) -> Samples:
-        """The joints of one degree of freedom alone, of a model that has others."""
+    def simple(self) -> Interpolant:
+        """The motion of only those joints that have one degree of freedom."""
         assert self.model is not None
         coords, dofs = screw_columns(self.model)
         motion = self.q[..., coords], self.dq[..., dofs], self.ddq[..., dofs]
-        return Samples(self.t, *motion, self.smooth)
+        return Interpolant(self.t, *motion, self.smooth)
 
     @cached_property
     def changes(self) -> Changes:
-        """The intervals and joints in which the acceleration jumps."""
+        """Intervals and joints in which the acceleration jumps or has a ramp."""
         return find_changes(self)
 
     @cached_property
     def jumps(self) -> Array:
-        """Times within the motion at which ddq jumps or bends sharply, (J,)."""
+        """Times within the motion at which ddq jumps or a ramp begins or ends, (J,)."""
         if self.model is not None:
             return self.simple.jumps
         if self.smooth or len(self.t) < 2:
@@ -172,32 +172,33 @@ class Samples:
 
     @cached_property
     def excess(self) -> Excess | None:
-        """The worst interval whose acceleration the samples around it do not show, if any."""
+        """The worst interval whose acceleration leaves the range of the samples, if any."""
         if self.model is not None:
             return self.simple.excess if screw_columns(self.model)[0] else None
         if self.smooth or len(self.t) < 2:
             return None
         return find_excess(self)
 
-    def rollout(self, index: tuple[int, ...]) -> Samples:
+    def rollout(self, index: tuple[int, ...]) -> Interpolant:
         """One motion of a batch."""
         at = (slice(None), *index)
         forces = None if self.forces is None else self.forces.rollout(index)
         return replace(self, q=self.q[at], dq=self.dq[at], ddq=self.ddq[at], forces=forces)
 
-    def slower(self, factor: float, start: float) -> Samples:
-        """The same path at 1/factor of the speed, from the time `start` on; without forces."""
+    def slower(self, factor: float, start: float) -> Interpolant:
+        """The same path at 1/factor of the speed, beginning at time `start`; without forces."""
         t = start + (self.t - start) * factor
         return replace(self, t=t, dq=self.dq / factor, ddq=self.ddq / factor**2, forces=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Intervals of joints in which the acceleration changes at once or in a ramp, (M,) each.
+    """The M intervals of joints in which the acceleration jumps or has a ramp; arrays (M,).
 
-    index: which of the M, (T - 1, ..., n), -1 where a quintic runs. From the left end the
-    acceleration is a0 until `first`, then `middle`, changing at the rate `slope`, until `second`,
-    then a1 until h. q0 and dq0 are those of the left end; `rest` is added, (6, M).
+    index: entry for each interval and joint, (T - 1, ..., n); -1 where a quintic is used. The
+    acceleration is a0 until `first`, then `middle` + `slope` (t - first) until `second`, then a1
+    until h; times count from the left end. q0 and dq0: state at the left end. rest: coefficients of
+    the quintic that is added, (6, M).
     """
 
     index: Array
@@ -212,11 +213,11 @@ class Changes:
     slope: Array
     rest: Array
 
-    def __call__(self, m: Array, since: Array, edge: Any = 0.0) -> Motion:
-        """q, dq and ddq of entries m, (K,), at times since the left end, (K,).
+    def __call__(self, m: Array, since: Array, edge: Number = 0.0) -> Motion:
+        """q, dq and ddq of entries m, (K,), at times `since` the left end, (K,).
 
-        At a jump the acceleration is that after it; times are later than they are by -`edge`, so
-        that a small negative one absorbs rounding, and a positive one asks for that before it.
+        edge: shifts the jumps, to choose the side on which a time at a jump counts in spite of
+        rounding. A small negative number gives the acceleration after it, a positive one before.
         """
         first, second = self.first[m], self.second[m]
         state = self.q0[m], self.dq0[m]
@@ -235,32 +236,37 @@ class Changes:
         return q, dq, ddq
 
 
-def located(knots: Array, t: Array, before: Any) -> Array:
-    """The last knot up to each time; the last one before it where `before`."""
+def located(knots: Array, t: Array, before: bool | Array) -> Array:
+    """Index of the last knot at or before each time; strictly before it where `before`."""
     right, left = (np.searchsorted(knots, t, side) - 1 for side in ("right", "left"))
     return np.clip(np.where(before, left, right), 0, len(knots) - 1)
 
 
 def column(x: Array, dimensions: int) -> Array:
-    """x, (T,), with axes of length 1 behind."""
+    """x, (T,), with axes of length 1 appended."""
     return x.reshape(-1, *(1,) * (dimensions - 1))
 
 
-def put(x: Array, knots: Array, given: Array, t: Array, where: Any = True) -> None:
-    """Write given samples into x at those times t, (T,), that are knots and `where` is True."""
+def put(x: Array, knots: Array, given: Array, t: Array, where: bool | Array = True) -> None:
+    """Write the given samples into x at those times t, (T,), that are knots, where `where`."""
     k = np.clip(np.searchsorted(knots, t), 0, len(knots) - 1)
     own = (knots[k] == t) & where
     x[own] = given[k[own]]
 
 
+def curved(model: Model) -> bool:
+    """Return True if q is not a vector: some joint has a quaternion or a planar position."""
+    return any(kind not in SCREW_TYPES for kind in model.joint_types)
+
+
 def screw_columns(model: Model) -> tuple[list[int], list[int]]:
-    """Entries of q and of dq of the joints of one degree of freedom."""
+    """Entries of q and of dq that belong to joints of one degree of freedom."""
     own = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
     return [x.coords[0] for x in own], [x.dofs[0] for x in own]
 
 
-def find_changes(samples: Samples) -> Changes:
-    """Replace quintics that overshoot without need by jumps and ramps of acceleration."""
+def find_changes(samples: Interpolant) -> Changes:
+    """Find the quintics that overshoot without need, and the jumps and ramps to use instead."""
     t, a = samples.t, samples.ddq
     k = np.arange(len(t) - 1)
     h = column(np.diff(t), a.ndim)
@@ -278,8 +284,8 @@ def find_changes(samples: Samples) -> Changes:
     return Changes(index=index, rest=found.rest[:, better], **kept)
 
 
-def _shapes(samples: Samples, at: tuple[Array, ...], noise: Array) -> Changes:
-    """Jumps or a ramp in given intervals of joints: see the head of this file."""
+def _shapes(samples: Interpolant, at: tuple[Array, ...], noise: Array) -> Changes:
+    """Jumps or a ramp in the intervals and joints `at`; the head of this file has the method."""
     after = (at[0] + 1, *at[1:])
     h = samples.t[after[0]] - samples.t[at[0]]
     q0, q1, v0, v1 = samples.q[at], samples.q[after], samples.dq[at], samples.dq[after]
@@ -309,7 +315,7 @@ def _shapes(samples: Samples, at: tuple[Array, ...], noise: Array) -> Changes:
 
 
 def _two_jumps(theta: Array, spread: Array) -> tuple[Array, Array, Array]:
-    """Two jumps with mean theta and variance spread: when, and the share left between them."""
+    """Times of two jumps with mean theta and variance spread, and the value of w in between."""
     sigma = np.sqrt(spread)
     low, high = theta - sigma, theta + sigma
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -323,6 +329,7 @@ def _two_jumps(theta: Array, spread: Array) -> tuple[Array, Array, Array]:
 
 
 def _unless_rounding(x: Array, *sizes: Array) -> Array:
+    """x, but 0 where it is rounding of numbers of the given sizes."""
     most = np.max(np.abs(sizes), axis=0)
     return np.where(np.abs(x) <= 16 * EPS * most, 0.0, x)
 
@@ -336,13 +343,14 @@ def _steady(q: Array, dq: Array, a: Array, slope: Array, t: Array) -> Motion:
     )
 
 
-def _quintics(samples: Samples, k: Array) -> tuple[Array, ...]:
+def _quintics(samples: Interpolant, k: Array) -> tuple[Number, ...]:
+    """Coefficients of the quintics in intervals k, (K,)."""
     h = column(samples.t[k + 1] - samples.t[k], samples.q.ndim)
     ends = [x[k + side] for side in (0, 1) for x in (samples.q, samples.dq, samples.ddq)]
     return quintic_coefficients(h, *ends)
 
 
-def _range(c: Sequence[Array], h: Array) -> tuple[Array, Array]:
+def _range(c: Sequence[Number], h: Array) -> tuple[Array, Array]:
     """The least and the largest second derivative of quintics from 0 to h."""
     a, b, d, e = 2 * c[2], 6 * c[3] * h, 12 * c[4] * h**2, 20 * c[5] * h**3
     with np.errstate(divide="ignore", invalid="ignore"):  # zeros of b + 2 d x + 3 e x^2
@@ -353,32 +361,33 @@ def _range(c: Sequence[Array], h: Array) -> tuple[Array, Array]:
     return np.min(values, axis=0), np.max(values, axis=0)
 
 
-def _overshoot(c: Sequence[Array], h: Array, a0: Array, a1: Array) -> Array:
+def _overshoot(c: Sequence[Number], h: Array, a0: Array, a1: Array) -> Array:
     """How far the second derivative of quintics leaves the range from a0 to a1."""
     least, most = _range(c, h)
     return np.maximum(np.minimum(a0, a1) - least, most - np.maximum(a0, a1)).clip(0)
 
 
-def _noise(samples: Samples) -> Array:
-    """What rounding of q and dq makes of ddq, in every interval."""
+def _noise(samples: Interpolant) -> Array:
+    """Error of ddq that rounding of q and dq causes, in every interval."""
     h = column(np.diff(samples.t), samples.q.ndim)
     q, v = (np.maximum(np.abs(x[1:]), np.abs(x[:-1])) for x in (samples.q, samples.dq))
     return ROUNDING * (q / h + v) / h
 
 
-def _second(samples: Samples) -> Array:
-    """|second derivative of ddq| at all inner samples, from three neighbours."""
+def _second(samples: Interpolant) -> Array:
+    """|second derivative of ddq| at all inner samples, by differences."""
     h = column(np.diff(samples.t), samples.ddq.ndim)
     slope = np.diff(samples.ddq, axis=0) / h
     return 2 * np.abs(np.diff(slope, axis=0)) / (h[1:] + h[:-1])
 
 
-def _bending(samples: Samples) -> Array:
-    """How far a smooth ddq may overshoot in every interval, by the samples on either side of it.
+def _bending(samples: Interpolant) -> Array:
+    """How far a smooth ddq may overshoot in every interval, estimated from the samples around it.
 
-    The lesser of both sides counts, and neither of them uses the interval itself. Nothing may where
-    the mean and the first moment of ddq, by dq and q, are not those of one parabola: a line is
-    exceeded by d on average and then by d / 2 in the moment, but at a jump by a third.
+    The second derivative of ddq is taken from either side, without the interval itself, and the
+    lesser one counts. The result is 0 where dq and q show that ddq is not a parabola: a parabola
+    that exceeds the line from a0 to a1 by d on average has a first moment that is larger by d / 2;
+    at a jump the ratio is another.
     """
     h = column(np.diff(samples.t), samples.ddq.ndim)
     second = _second(samples)
@@ -393,8 +402,8 @@ def _bending(samples: Samples) -> Array:
     return SMOOTH * h * h * np.where(np.isfinite(least) & parabola, least, 0.0)
 
 
-def find_excess(samples: Samples) -> Excess | None:
-    """The interval whose acceleration is furthest outside of what four samples show."""
+def find_excess(samples: Interpolant) -> Excess | None:
+    """The interval whose acceleration is furthest outside the range of the four samples around."""
     a, k = samples.ddq, np.arange(len(samples.t) - 1)
     h = column(np.diff(samples.t), a.ndim)
     least, most = _range(_quintics(samples, k), h)
@@ -418,7 +427,8 @@ def find_excess(samples: Samples) -> Excess | None:
     return Excess(interval, tuple(rest), float(least[worst]), float(most[worst]), count)
 
 
-def _geodesics(samples: Samples, model: Model, k: Array, share: Array) -> Array:
+def _geodesics(samples: Interpolant, model: Model, k: Array, share: Array) -> Array:
+    """q in intervals k, (K,), at given shares of their length, (K,)."""
     out = np.empty((len(k), *samples.q.shape[1:]))
     for row, (i, part) in enumerate(zip(k, share, strict=True)):
         for at in np.ndindex(samples.q.shape[1:-1]):

@@ -1,33 +1,34 @@
-"""Sinusoidal motions: one sine a joint, and Fourier series that excite all dynamics at once."""
+"""Sinusoidal motions: one sine per joint, and Fourier series for identification."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
-from kinetree.motion.bounds import bounds_of
-from kinetree.motion.dynamics import check_screws
-from kinetree.motion.inputs import joint_vector, make, positive, sample_times
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import bounds_of
+from kinetree.motion.plan.inputs import joint_vector, planned
+from kinetree.samples.inputs import check_screws, positive, sample_times
 from kinetree.trajectory import Trajectory
 
 
 def sinusoid(
-    center: Any,
-    amplitude: Any,
-    frequency: Any,
+    center: ArrayLike,
+    amplitude: ArrayLike,
+    frequency: ArrayLike,
     duration: float,
     dt: float = 0.01,
     *,
-    phase: Any = 0,
-    robot: Any = None,
+    phase: ArrayLike = 0,
+    robot: Model | HasModel | None = None,
     joint_names: Sequence[str] = (),
     name: str = "sinusoid",
 ) -> Trajectory:
     """q = center + amplitude sin(2 pi frequency t + phase), each a number or (n,).
 
-    Frequencies in Hz, phases in rad. The robot is in motion when it begins.
+    Frequencies in Hz, phases in rad. The motion does not begin at rest. dt: largest step between
+    samples, s. robot: gives the names of the joints; joint_names: names without a robot.
     """
     n = max(np.size(x) for x in (center, amplitude, frequency, phase))
     if robot is not None:
@@ -42,36 +43,36 @@ def sinusoid(
     w = 2 * np.pi * f
     angle = t[:, None] * w + p
     motion = c + A * np.sin(angle), A * w * np.cos(angle), -A * w * w * np.sin(angle)
-    return make(t, motion, robot, joint_names, name)
+    return planned(t, motion, robot, joint_names, name)
 
 
 def excitation(
-    robot: Any,
+    robot: Model | HasModel,
     duration: float,
     dt: float = 0.01,
     *,
     harmonics: int = 5,
     periods: int = 1,
     use: float = 0.8,
-    center: Any = None,
+    center: ArrayLike | None = None,
     reach: float = 1.0,
     seed: int = 0,
     name: str = "excitation",
 ) -> Trajectory:
-    """A Fourier series a joint with random coefficients, for identification.
+    """A Fourier series with random coefficients for each joint, for identification.
 
         q = center + sum over k of a_k sin(k w t) + b_k cos(k w t),   w = 2 pi periods / duration
 
-    It starts and ends at rest in `center`, without acceleration, and is periodic.
+    It is periodic, and starts and ends at rest at `center`, without acceleration.
 
     Args:
         robot: gives the limits of position and speed that bound the amplitudes.
         duration: whole time, s.
         dt: largest step between samples, s.
         harmonics: terms of the series, at least 3.
-        periods: how often the motion repeats itself.
-        use: share of the limits that is used, 0 to 1.
-        center: position to swing about, (n,); None is the middle of the limits (0 without limits).
+        periods: number of periods in the duration.
+        use: share of the limits to use, above 0 and at most 1.
+        center: position to move about, (n,); None is the middle of the limits (0 without limits).
         reach: amplitude of joints without limits, rad or m.
         seed: of the random coefficients.
         name: of the trajectory.
@@ -95,14 +96,15 @@ def excitation(
     a, b = _coefficients(np.random.default_rng(seed), harmonics, model.n)
     one = np.linspace(0, 2 * np.pi / w, 200 * harmonics)
     q, dq, _ = _series(one, w, a, b)
-    # samples of the period miss its peaks by (2 pi / 200)^2 / 8 at most
+    # 200 samples per period of the highest harmonic miss a peak by (2 pi / 200)^2 / 8 at most
     largest = 1.0002 * np.abs(q).max(axis=0), 1.0002 * np.abs(dq).max(axis=0)
     scale = use * np.minimum(room / largest[0], bounds.velocity / largest[1])
     q, dq, ddq = _series(t, w, a * scale, b * scale)
-    return make(t, (middle + q, dq, ddq), robot, (), name)
+    return planned(t, (middle + q, dq, ddq), robot, (), name)
 
 
-def _center(lower: Array, upper: Array, center: Any) -> Array:
+def _center(lower: Array, upper: Array, center: ArrayLike | None) -> Array:
+    """The given center, or the middle of the limits; with one limit, 0 or 1 inside of it."""
     if center is not None:
         return joint_vector(center, len(lower), "center")
     both = np.isfinite(lower) & np.isfinite(upper)
@@ -114,7 +116,8 @@ def _center(lower: Array, upper: Array, center: Any) -> Array:
 def _coefficients(rng: np.random.Generator, harmonics: int, n: int) -> tuple[Array, Array]:
     """Random a and b, (harmonics, n), with q - center, dq and ddq zero at t = 0.
 
-    That is sum b_k = 0, sum k a_k = 0 and sum k^2 b_k = 0; random vectors are projected onto it.
+    This requires sum b_k = 0, sum k a_k = 0 and sum k^2 b_k = 0, so random vectors are projected
+    onto these conditions.
     """
     k = np.arange(1.0, harmonics + 1)
     a = _without(rng.normal(size=(harmonics, n)) / k[:, None], k[:, None])
@@ -131,6 +134,7 @@ def _without(x: Array, directions: Array) -> Array:
 
 
 def _series(t: Array, w: float, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """The sum of sines (a) and cosines (b), and its first and second derivative, (T, n) each."""
     k = w * np.arange(1.0, len(a) + 1)
     angle = t[:, None] * k
     s, c = np.sin(angle), np.cos(angle)

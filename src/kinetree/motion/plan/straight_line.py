@@ -1,24 +1,24 @@
 """A straight line of the tool: position on a line, orientation about one axis."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError, SingularityError
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import bounds_of
 from kinetree.model.inputs import coordinates
-from kinetree.motion.bounds import bounds_of
-from kinetree.motion.dynamics import check_screws
-from kinetree.motion.hermite import evaluate, quintic_coefficients
-from kinetree.motion.inputs import make, sample_times
-from kinetree.motion.inverse_kinematics import POSE, POSITION, check_part, error, jacobian
+from kinetree.motion.inverse_kinematics import POSE, POSITION, MovedFrame, Part
+from kinetree.motion.plan.inputs import planned
+from kinetree.samples.inputs import check_screws, sample_times
+from kinetree.samples.splines import evaluate, quintic_coefficients
 from kinetree.spatial.se3 import check_pose, pose
 from kinetree.spatial.so3 import cross, exp_so3, log_so3
 from kinetree.trajectory import Trajectory
 
-LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; nearer to a singularity joints race
-RANK = 1e-9  # of the largest singular value: what counts as no direction at all
+LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; below it joint rates become very large
+RANK = 1e-9  # share of the largest singular value below which a direction cannot be moved at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,77 +36,74 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Follower:
-    """The robot that follows a line with the least joint rates: dq = J^+ V."""
+    """A frame that follows a line with the least joint rates: dq = J^+ V.
 
-    robot: Any
+    rank: number of singular values of J at the start that are not zero.
+    """
+
+    moved: MovedFrame
     line: Line
-    frame: str | None
-    part: str
     rank: int
 
     def rates(self, q: Array, ds: float) -> Array:
         """dq = J^+ V at the speed ds."""
-        return self._inverse(q) @ self._twist(q, ds)
+        v = self._velocity(q, ds)
+        V = v if self.moved.part == POSITION else np.concatenate([self.line.w * ds, v])
+        return self._inverse(q) @ V
 
     def accelerations(self, q: Array, dq: Array, ds: float, dds: float) -> Array:
-        """ddq: the time derivative of J^+ V, redundant joints included.
+        """ddq: the time derivative of J^+ V, also for redundant joints.
 
         dJ^+ = -J^+ dJ J^+ + (1 - J^+ J) dJ^T J^+T J^+, applied to V within the range of J.
         """
-        J, J_inv = jacobian(self.robot, q, self.frame, self.part), self._inverse(q)
-        dJ = self.robot.body_jacobian_rate(q, dq, self.frame)
-        dJ = dJ[3:] if self.part == POSITION else dJ
-        omega = (self.robot.body_jacobian(q, self.frame) @ dq)[:3]
+        J, J_inv = self.moved.jacobian(q), self._inverse(q)
+        dJ = self.moved.rows(self.moved.body_jacobian_rate(q, dq))
+        omega = (self.moved.body_jacobian(q) @ dq)[:3]
         v = self._velocity(q, ds)
         dV = self._velocity(q, dds) - cross(omega, v)
-        if self.part == POSE:
+        if self.moved.part == POSE:
             dV = np.concatenate([self.line.w * dds, dV])
         null = np.eye(len(dq)) - J_inv @ J
         return J_inv @ (dV - dJ @ dq) + null @ (dJ.T @ (J_inv.T @ dq))
 
     def correct(self, q: Array, s: float) -> tuple[Array, float]:
-        """Newton steps onto the line; the distance that is left."""
+        """The position after Newton steps onto the line, and the distance that is left."""
         T = self.line.pose(s)
-        V = error(self.robot, T, q, self.frame, self.part)
+        V = self.moved.error(T, q)
         for _ in range(10):
             if np.linalg.norm(V) < 1e-14:
                 break
             moved = q + self._inverse(q) @ V
-            rest = error(self.robot, T, moved, self.frame, self.part)
+            rest = self.moved.error(T, moved)
             if np.linalg.norm(rest) >= np.linalg.norm(V):
                 break
             q, V = moved, rest
         return q, float(np.linalg.norm(V))
 
     def singular(self, q: Array) -> float:
-        """The least singular value of J that counts."""
-        J = jacobian(self.robot, q, self.frame, self.part)
-        return float(np.linalg.svd(J, compute_uv=False)[self.rank - 1])
+        """The least singular value of J among the first `rank`."""
+        return float(np.linalg.svd(self.moved.jacobian(q), compute_uv=False)[self.rank - 1])
 
     def _inverse(self, q: Array) -> Array:
-        J = jacobian(self.robot, q, self.frame, self.part)
-        return np.linalg.pinv(J, rcond=RANK)
+        return np.linalg.pinv(self.moved.jacobian(q), rcond=RANK)
 
     def _velocity(self, q: Array, ds: float) -> Array:
-        return self.robot.pose(q, self.frame)[:3, :3].T @ (self.line.p_01 * ds)
-
-    def _twist(self, q: Array, ds: float) -> Array:
-        v = self._velocity(q, ds)
-        return v if self.part == POSITION else np.concatenate([self.line.w * ds, v])
+        """Velocity of the point on the line, in the body frame."""
+        return self.moved.pose(q)[:3, :3].T @ (self.line.p_01 * ds)
 
 
 def straight_line(
-    robot: Any,
-    q0: Any,
-    goal: Any,
+    robot: Model | HasModel,
+    q0: ArrayLike,
+    goal: ArrayLike,
     duration: float,
     dt: float = 0.01,
     *,
     frame: str | None = None,
-    part: str = POSE,
+    part: Part = POSE,
     name: str = "straight line",
 ) -> Trajectory:
-    """The tool on a straight line from where it is at q0 to a goal, rest to rest.
+    """The tool on a straight line from its pose at q0 to a goal, rest to rest.
 
     The way along the line is a quintic in time; the orientation turns about one axis of the body.
     Joints follow with the least rates, dq = J^+ V, integrated from sample to sample (Runge-Kutta)
@@ -114,7 +111,7 @@ def straight_line(
 
     Args:
         robot: the robot; its joints have one degree of freedom each.
-        q0: where to start, (n,).
+        q0: position to start from, (n,).
         goal: pose, (4, 4), or with part="position" a point, (3,), in {s}.
         duration: time to take, s.
         dt: largest step between samples, s.
@@ -123,50 +120,53 @@ def straight_line(
         name: of the trajectory.
 
     Raises:
-        SingularityError: the line passes a singularity; says when.
-        InputError: the line leaves the workspace or a joint its limits; says when and which.
+        SingularityError: the line passes a singularity; the message has the time.
+        InputError: the line leaves the workspace or a joint its limits; the message has the time.
     """
-    check_screws(robot.model, "a straight line")
-    check_part(part)
-    q0 = coordinates(robot.model, q0, "q0").astype(float)
-    _check_limits(robot, q0, 0.0)
+    model = check_screws(robot, "a straight line")
+    moved = MovedFrame(model, frame, part)
+    start = coordinates(model, q0, "q0").astype(float)
+    _check_limits(model, start, 0.0)
     t = sample_times(duration, dt)
-    s, ds, dds = evaluate(quintic_coefficients(t[-1], 0.0, 0.0, 0.0, 1.0, 0.0, 0.0), t)
-    middle = (t[1:] + t[:-1]) / 2
-    ds_middle = evaluate(quintic_coefficients(t[-1], 0.0, 0.0, 0.0, 1.0, 0.0, 0.0), middle)[1]
-    values = np.linalg.svd(jacobian(robot, q0, frame, part), compute_uv=False)
+    way = quintic_coefficients(t[-1], 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    s, ds, dds = evaluate(way, t)
+    ds_middle = evaluate(way, (t[1:] + t[:-1]) / 2)[1]
+    values = np.linalg.svd(moved.jacobian(start), compute_uv=False)
     rank = int(np.sum(values > RANK * values[0]))
-    follower = Follower(robot, _line(robot, q0, goal, frame, part), frame, part, rank)
-    q = [q0]
+    follower = Follower(moved, _line(moved, start, goal), rank)
+    q = [start]
     for k in range(len(t) - 1):
         x = _runge_kutta(follower, q[-1], t[k + 1] - t[k], (ds[k], ds_middle[k], ds[k + 1]), t[k])
         x, distance = follower.correct(x, float(s[k + 1]))
         if not distance < 1e-9:
-            raise InputError(_left_line(follower, x, t[k + 1], s[k + 1], distance))
-        _check_limits(robot, x, t[k + 1])
+            raise InputError(_left_line(follower, x, t[k + 1], float(s[k + 1]), distance))
+        _check_limits(model, x, t[k + 1])
         q.append(x)
     dq = [follower.rates(x, v) for x, v in zip(q, ds, strict=True)]
     ddq = [follower.accelerations(*state) for state in zip(q, dq, ds, dds, strict=True)]
-    return make(t, (np.array(q), np.array(dq), np.array(ddq)), robot, (), name)
+    return planned(t, (np.array(q), np.array(dq), np.array(ddq)), robot, (), name)
 
 
-def _line(robot: Any, q0: Array, goal: Any, frame: str | None, part: str) -> Line:
-    T_0 = robot.pose(q0, frame)
-    if part == POSITION and np.shape(goal) == (3,):
+def _line(moved: MovedFrame, q0: Array, goal: ArrayLike) -> Line:
+    T_0 = moved.pose(q0)
+    if moved.part == POSITION and np.shape(goal) == (3,):
         goal = pose(T_0[:3, :3], np.asarray(goal, float))
-    goal = check_pose(goal, "goal")
-    w = np.zeros(3) if part == POSITION else log_so3(T_0[:3, :3].T @ goal[:3, :3])
-    return Line(T_0, goal[:3, 3] - T_0[:3, 3], w)
+    T_1 = check_pose(goal, "goal")
+    w = np.zeros(3) if moved.part == POSITION else log_so3(T_0[:3, :3].T @ T_1[:3, :3])
+    return Line(T_0, T_1[:3, 3] - T_0[:3, 3], w)
 
 
 def _runge_kutta(
     follower: Follower, q: Array, h: float, ds: tuple[float, float, float], t: float
 ) -> Array:
-    """One step of the classical method on dq = J^+ V; far more precise than the line needs."""
+    """q after a step h of the classical method on dq = J^+ V.
+
+    ds: speed along the line at the beginning, the middle and the end of the step.
+    """
     least = follower.singular(q)
     if least < LEAST_SINGULAR:
         raise SingularityError(
-            f"at t = {t:.4g} s the line passes a singularity of {follower.robot.model.name!r}: the "
+            f"at t = {t:.4g} s the line passes a singularity of {follower.moved.model.name!r}: the "
             f"least singular value of its Jacobian is {least:.2g}, below {LEAST_SINGULAR:g}. Bend "
             "the line, or start from another q0."
         )
@@ -177,8 +177,8 @@ def _runge_kutta(
     return q + (k1 + 2 * k2 + 2 * k3 + k4) * (h / 6)
 
 
-def _check_limits(robot: Any, q: Array, t: float) -> None:
-    bounds = bounds_of(robot.model)
+def _check_limits(model: Model, q: Array, t: float) -> None:
+    bounds = bounds_of(model)
     for name, x, low, high in zip(bounds.names, q, bounds.lower, bounds.upper, strict=True):
         if not low - 1e-12 <= x <= high + 1e-12:
             raise InputError(
@@ -188,10 +188,11 @@ def _check_limits(robot: Any, q: Array, t: float) -> None:
 
 
 def _left_line(follower: Follower, q: Array, t: float, s: float, distance: float) -> str:
-    T, least = follower.line.pose(float(s)), follower.singular(q)
-    robot = follower.robot.model.name
+    """Message for a line that the robot cannot follow beyond s."""
+    T, least = follower.line.pose(s), follower.singular(q)
+    robot = follower.moved.model.name
     return (
-        f"at t = {t:.4g} s, {100 * float(s):.3g} % of the way, {robot!r} cannot "
+        f"at t = {t:.4g} s, {100 * s:.3g} % of the way, {robot!r} cannot "
         f"follow the line to {np.round(T[:3, 3], 6).tolist()} m: it stays {distance:.3g} (rad and "
         f"m) away, and its Jacobian's least singular value is {least:.2g}. The line leaves "
         "the workspace or runs into a singularity; shorten it, or start from another q0."

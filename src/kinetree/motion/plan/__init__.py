@@ -1,0 +1,1 @@
+"""Planners: functions that make a Trajectory from positions, limits or a path."""

@@ -1,0 +1,248 @@
+"""Motions through given positions: cubic, quintic, trapezoid, and spline through waypoints."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.tables import counted
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import HasModel, Model, model_of
+from kinetree.model.bounds import bounds_of
+from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, planned
+from kinetree.samples.inputs import check_screws, positive, sample_times
+from kinetree.samples.pieces import Polynomials, polynomials
+from kinetree.samples.splines import (
+    CLAMPED,
+    NATURAL,
+    NOT_A_KNOT,
+    cubic_coefficients,
+    cubic_spline,
+    quintic_coefficients,
+)
+from kinetree.trajectory import Trajectory
+
+
+def cubic(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    duration: float,
+    dt: float = 0.01,
+    *,
+    dq0: ArrayLike = 0,
+    dq1: ArrayLike = 0,
+    robot: Model | HasModel | None = None,
+    joint_names: Sequence[str] = (),
+    name: str = "cubic",
+) -> Trajectory:
+    """The cubic in time from q0 to q1, (n,), with given rates at both ends.
+
+    Rest to rest, the speed peaks at 3/2 of the mean. The acceleration is 6 (q1 - q0) / T^2 at the
+    start and the opposite at the end, where it jumps to 0.
+
+    Args:
+        q0: position at the start, (n,), rad or m.
+        q1: position at the end, (n,).
+        duration: time to take, s.
+        dt: largest step between samples, s.
+        dq0: rate at the start, a number or (n,).
+        dq1: rate at the end, a number or (n,).
+        robot: gives the names of the joints.
+        joint_names: names without a robot.
+        name: of the trajectory.
+    """
+    start, end = ends(q0, q1, robot)
+    t, n = sample_times(duration, dt), len(start)
+    v0, v1 = joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
+    c = np.array(cubic_coefficients(t[-1], start, v0, end, v1))
+    curve = polynomials([0, t[-1]], c[:, None], end=(end, v1))
+    return planned(t, curve(t), robot, joint_names, name, curve)
+
+
+def quintic(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    duration: float,
+    dt: float = 0.01,
+    *,
+    dq0: ArrayLike = 0,
+    dq1: ArrayLike = 0,
+    ddq0: ArrayLike = 0,
+    ddq1: ArrayLike = 0,
+    robot: Model | HasModel | None = None,
+    joint_names: Sequence[str] = (),
+    name: str = "quintic",
+) -> Trajectory:
+    """The quintic in time from q0 to q1, (n,), with given rates and accelerations at both ends.
+
+    Rest to rest, the speed peaks at 15/8 of the mean and the acceleration at
+    10 / sqrt(3) (q1 - q0) / T^2; nothing jumps. ddq0, ddq1: accelerations at the ends, a number or
+    (n,); other arguments as of `cubic`.
+    """
+    start, end = ends(q0, q1, robot)
+    t, n = sample_times(duration, dt), len(start)
+    left = (start, joint_vector(dq0, n, "dq0"), joint_vector(ddq0, n, "ddq0"))
+    right = (end, joint_vector(dq1, n, "dq1"), joint_vector(ddq1, n, "ddq1"))
+    c = np.array(quintic_coefficients(t[-1], *left, *right))
+    curve = polynomials([0, t[-1]], c[:, None], end=right)
+    return planned(t, curve(t), robot, joint_names, name, curve)
+
+
+def trapezoid(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    *,
+    acceleration: ArrayLike,
+    velocity: ArrayLike | None = None,
+    duration: float | None = None,
+    dt: float = 0.01,
+    robot: Model | HasModel | None = None,
+    joint_names: Sequence[str] = (),
+    name: str = "trapezoid",
+) -> Trajectory:
+    """The straight line from q0 to q1, (n,), in the least time with bounded speeds.
+
+    Every joint follows q0 + (q1 - q0) s(t), where s accelerates, cruises and brakes; a short motion
+    has no cruise. At least one joint is at its bound in each phase. Samples are uniform within each
+    phase.
+
+    Args:
+        q0: position at the start, (n,).
+        q1: position at the end, (n,).
+        acceleration: bounds, a number or (n,), rad/s^2 or m/s^2.
+        velocity: bounds, a number or (n,); None takes the limits of the robot.
+        duration: a longer time to take, s; None takes the least one.
+        dt: largest step between samples, s.
+        robot: gives the names of the joints and their velocity limits.
+        joint_names: names without a robot.
+        name: of the trajectory.
+    """
+    start, end = ends(q0, q1, robot)
+    way = end - start
+    if not np.any(way):
+        raise InputError("q0 and q1 are the same position; a trapezoid needs a way to go.")
+    v = _least(_velocities(velocity, robot, len(way)), way, "velocity")
+    a = _least(joint_vector(acceleration, len(way), "acceleration"), way, "acceleration")
+    v = min(v, float(np.sqrt(a)))  # a short motion has no cruise
+    least = 1 / v + v / a
+    slower = 1.0
+    if duration is not None:
+        slower = positive(duration, "duration", "s") / least
+        if slower < 1 - 1e-12:
+            raise InputError(
+                f"duration is {duration:g} s; within these bounds the motion takes at least "
+                f"{least:.6g} s. Give a longer duration, or higher velocity or acceleration."
+            )
+    curve = _phases(start, end, v / slower, a / slower**2)
+    t = between_knots(curve.t, dt)
+    return planned(t, curve(t), robot, joint_names, name, curve).replace(meta={"smooth": False})
+
+
+def _phases(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
+    """q0 + (q1 - q0) s(t), where s accelerates at a, cruises at v and brakes at -a."""
+    ramp, cruise = v / a, 1 / v - v / a
+    s = [(0.0, 0.0, a / 2), (v * ramp / 2, v, 0.0), (1 - v * ramp / 2, v, -a / 2)]
+    t = [0.0, ramp, ramp + cruise, ramp + cruise + ramp]
+    if not cruise > 1e-12 * ramp:
+        s, t = [s[0], s[2]], [0.0, ramp, 2 * ramp]
+    c = np.array(s).T[:, :, None] * (q1 - q0)
+    c[0] += q0
+    return polynomials(t, c, end=(q1, 0 * q1))
+
+
+def _velocities(velocity: ArrayLike | None, robot: Model | HasModel | None, n: int) -> Array:
+    """Bounds of speed, (n,): those given, or else the limits of the robot."""
+    if velocity is not None:
+        return joint_vector(velocity, n, "velocity")
+    if robot is None:
+        raise InputError("trapezoid needs velocity bounds: pass velocity=..., or robot=...")
+    return bounds_of(model_of(robot)).velocity
+
+
+def _least(bounds: Array, way: Array, name: str) -> float:
+    """The bound of s that keeps every joint within its own bound."""
+    moving = way != 0
+    if not np.all(bounds[moving] > 0):
+        raise InputError(f"{name} is {bounds.tolist()}; expected numbers above 0.")
+    least = float(np.min(bounds[moving] / np.abs(way[moving])))
+    if not np.isfinite(least):
+        raise InputError(f"no joint that moves has a finite {name} bound; give {name} as numbers.")
+    return least
+
+
+def spline(
+    points: ArrayLike,
+    times: ArrayLike,
+    dt: float = 0.01,
+    *,
+    ends: str = CLAMPED,
+    dq0: ArrayLike = 0,
+    dq1: ArrayLike = 0,
+    robot: Model | HasModel | None = None,
+    joint_names: Sequence[str] = (),
+    name: str = "spline",
+) -> Trajectory:
+    """The cubic spline through waypoints.
+
+    Args:
+        points: positions to pass, (K, n), including the first and the last.
+        times: when to pass them, (K,), increasing; or the whole duration in s, which is then
+            divided in proportion to the distances between the points.
+        dt: largest step between samples, s, uniform from waypoint to waypoint.
+        ends: "clamped" starts with rate dq0 and ends with dq1 (at rest by default), "natural"
+            starts and ends without acceleration, "not-a-knot" has a continuous third derivative at
+            the second and the last but one waypoint.
+        dq0: rate at the start, a number or (n,).
+        dq1: rate at the end, a number or (n,).
+        robot: gives the names of the joints.
+        joint_names: names without a robot.
+        name: of the trajectory.
+    """
+    way, knots = _waypoints(points, times, robot)
+    if ends not in (CLAMPED, NATURAL, NOT_A_KNOT):
+        raise InputError(f"ends is {ends!r}; expected {CLAMPED!r}, {NATURAL!r} or {NOT_A_KNOT!r}.")
+    n = way.shape[1]
+    v0, v1 = joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
+    curve = cubic_spline(knots, way, ends, v0, v1)
+    c = np.array(curve.cubics(np.arange(len(knots) - 1)))
+    pieces = polynomials(knots, c, end=(curve.points[-1], curve.slopes[-1]))
+    t = between_knots(knots, dt)  # waypoints are samples too: accelerations peak there
+    return planned(t, pieces(t), robot, joint_names, name, pieces)
+
+
+def _waypoints(
+    given: ArrayLike, times: ArrayLike, robot: Model | HasModel | None
+) -> tuple[Array, Array]:
+    """Waypoints, (K, n), and their times, (K,), checked."""
+    points = array(given, (None, None), "points").astype(float)
+    if robot is not None:
+        model = check_screws(robot, "a spline")
+        if points.shape[1] != model.n:
+            names = ", ".join(model.joint_names)
+            raise ShapeError(
+                f"points has {counted(points.shape[1], 'column')}; expected {model.n} ({names})."
+            )
+    if len(points) < 2:
+        raise ShapeError(
+            f"points has {counted(len(points), 'row')}; expected at least 2 waypoints."
+        )
+    if np.ndim(times) == 0:
+        distance = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        knots = np.concatenate([[0], np.cumsum(distance)])
+        if not knots[-1] > 0:
+            raise InputError("all waypoints are the same position; give times to stand still.")
+        knots = knots * (positive(np.asarray(times).item(), "times", "s") / knots[-1])
+    else:
+        knots = array(times, (None,), "times").astype(float)
+    if len(knots) != len(points):
+        raise ShapeError(
+            f"times has {counted(len(knots), 'entry')}; expected {len(points)}, as points."
+        )
+    late = np.flatnonzero(np.diff(knots) <= 0)
+    if late.size:
+        k = int(late[0])
+        raise InputError(
+            f"waypoint {k + 1} at {knots[k + 1]:.9g} s does not come after waypoint {k} at "
+            f"{knots[k]:.9g} s; times must increase, and points may not repeat."
+        )
+    return points, knots

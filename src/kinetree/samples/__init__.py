@@ -1,0 +1,1 @@
+"""Sampled motions: the record below `Trajectory`, and the functions that its methods call."""

@@ -1,0 +1,79 @@
+"""Files of a motion: CSV, NPZ and pandas data frames; `kinetree.motion.files` reads them.
+
+CSV has a line of names, then a line for every time:
+
+    t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
+from kinetree.samples.inputs import check_single
+from kinetree.samples.pieces import to_arrays
+from kinetree.samples.record import QUANTITIES, FilePath, Record
+
+
+def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], Array]]:
+    """Columns of one motion: ((quantity, name), values (T,)) in the order q, dq, ddq, tau.
+
+    purpose: beginning of the message for a batch, such as "a CSV file".
+    """
+    check_single(trajectory, purpose)
+    found: list[tuple[tuple[str, str], Array]] = []
+    for quantity in QUANTITIES:
+        x: Array | None = getattr(trajectory, quantity)
+        names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
+        if x is not None:
+            found += [((quantity, name), x[:, k]) for k, name in enumerate(names)]
+    return found
+
+
+def write_csv(trajectory: Record, path: FilePath) -> None:
+    """Write one motion as CSV; every number reads back to the same bits.
+
+    A CSV file has samples alone: the pieces of a plan are left out, and the motion between the
+    samples is found from them when it is read (see `kinetree.motion.resample`). NPZ keeps pieces.
+    """
+    columns = columns_of(trajectory, "a CSV file")
+    header = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
+    table = np.column_stack([trajectory.t, *(x for _, x in columns)])
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([[repr(x) for x in row] for row in table.tolist()])
+
+
+def write_npz(trajectory: Record, path: FilePath) -> None:
+    """Write the trajectory, a batch too, as NPZ; every number reads back to the same bits.
+
+    The pieces that it was planned with are written too, so that the motion between its samples is
+    the same when it is read. Of `meta`, only "smooth" is written.
+    """
+    arrays = {name: getattr(trajectory, name) for name in ("t", *QUANTITIES)}
+    given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
+    given["coordinate_names"] = np.array(trajectory.coordinate_names, str)
+    given["dof_names"] = np.array(trajectory.dof_names, str)
+    given["name"] = np.array(trajectory.name)
+    given |= to_arrays(trajectory.pieces)
+    if trajectory.meta.get("smooth") is not None:
+        given["smooth"] = np.array(trajectory.meta["smooth"])
+    with Path(path).open("wb") as file:  # an open file, because savez appends .npz to a path
+        np.savez_compressed(file, **given)
+
+
+def to_dataframe(trajectory: Record) -> Any:
+    """A pandas DataFrame over time, index "t" in s, columns (quantity, name): frame["q"]["elbow"].
+
+    Units are in `frame.attrs["units"]`. Takes one motion, not a batch.
+    """
+    pandas = need("pandas", "dataframe", "a data frame")
+    columns = columns_of(trajectory, "a data frame")
+    frame = pandas.DataFrame(dict(columns), index=pandas.Index(trajectory.t, name="t"))
+    frame.columns = pandas.MultiIndex.from_tuples(frame.columns, names=("quantity", "joint"))
+    frame.attrs = {"name": trajectory.name, "units": dict(trajectory.units)}
+    return frame

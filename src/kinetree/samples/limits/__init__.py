@@ -1,0 +1,1 @@
+"""Joint limits: the loads of a motion, their check, the report, and the fitting time scale."""

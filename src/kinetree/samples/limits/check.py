@@ -1,0 +1,158 @@
+"""The limit check: loads of every joint in a motion against the limits of the joint."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.samples.inputs import check_single, model_for
+from kinetree.samples.limits.loads import Loads, loads_of
+from kinetree.samples.limits.report import JointLoad, LimitReport, Violation
+from kinetree.samples.limits.scaling import scaling_of
+from kinetree.samples.record import Record
+
+POSITION, SPEED, TORQUE = "position", "speed", "torque"
+
+
+def check_limits(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    *,
+    effort: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    tolerance: float = 1e-6,
+) -> LimitReport:
+    """Peaks, means, power and energy of every joint, and every violation of its limits.
+
+    Joint forces are those of the trajectory, or else of inverse dynamics, then on both sides of
+    every jump of acceleration. Peaks between the samples count too (see
+    `kinetree.samples.limits.loads`), unless the trajectory states that its accelerations jump:
+    meta["smooth"] is False. The report has the factor by which the motion must run slower to fit.
+
+    Args:
+        robot: the robot; None is the one that the trajectory was made with.
+        trajectory: one motion.
+        effort: limits of force to use instead of the robot's own, a number or (n,), N m or N.
+        velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
+        tolerance: share of a limit by which it may be exceeded without being violated.
+    """
+    model = model_for(trajectory, robot, "a check of limits")
+    check_single(trajectory, "a check of limits")
+    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
+        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
+    bounds = with_limits(bounds_of(model), effort, velocity)
+    loads = loads_of(model, trajectory, bounds)
+    found = tuple(_violations(loads, bounds, tolerance))
+    return LimitReport(
+        robot=model.name,
+        trajectory=trajectory.name,
+        duration=trajectory.duration,
+        samples=len(trajectory),
+        joints=tuple(_joint_load(loads, bounds, k) for k in range(len(bounds.names))),
+        violations=found,
+        scaling=scaling_of(model, loads, bounds, all(x.quantity == POSITION for x in found)),
+    )
+
+
+def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
+    t, tau = loads.t, loads.tau[:, k]
+    power = tau * loads.dq[:, k]
+    position = loads.with_peaks(loads.q[:, k])[1]
+    moves = bounds.coords[k] >= 0
+    return JointLoad(
+        name=bounds.names[k],
+        sliding=bool(bounds.sliding[k]),
+        lowest=float(position.min()) if moves else np.nan,
+        highest=float(position.max()) if moves else np.nan,
+        lower=float(bounds.lower[k]),
+        upper=float(bounds.upper[k]),
+        peak_speed=_peak(loads, loads.dq[:, k]),
+        speed_limit=float(bounds.velocity[k]),
+        peak_torque=_peak(loads, tau),
+        rms_torque=float(np.sqrt(mean(t, tau * tau))),
+        mean_torque=mean(t, tau),
+        torque_limit=float(bounds.effort[k]),
+        peak_power=_peak(loads, power),
+        mean_power=mean(t, power),
+        work=mean(t, power) * (t[-1] - t[0]),
+        drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
+    )
+
+
+def _peak(loads: Loads, x: Array) -> float:
+    """The value furthest from zero, with its sign."""
+    x = loads.with_peaks(x)[1]
+    return float(x[np.argmax(np.abs(x))])
+
+
+def mean(t: Array, x: Array) -> float:
+    """Mean over time, by trapezoids; the sample itself if there is only one."""
+    if len(t) == 1:
+        return float(x[0])
+    return float(np.sum((x[1:] + x[:-1]) / 2 * np.diff(t)) / (t[-1] - t[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """How far a joint is beyond one limit, with the peaks between samples; positive if violated."""
+
+    joint: str
+    quantity: str
+    sliding: bool
+    limit: float
+    times: Array
+    values: Array
+    excess: Array
+
+    def violations(self) -> Iterator[Violation]:
+        """A violation for every run of samples beyond the limit."""
+        beyond = np.concatenate([[False], self.excess > 0, [False]])
+        for first, after in np.flatnonzero(np.diff(beyond.astype(int))).reshape(-1, 2):
+            yield self._violation(int(first), int(after) - 1)
+
+    def _violation(self, first: int, last: int) -> Violation:
+        worst = first + int(np.argmax(self.excess[first : last + 1]))
+        return Violation(
+            joint=self.joint,
+            quantity=self.quantity,
+            sliding=self.sliding,
+            limit=self.limit,
+            value=float(self.values[worst]),
+            t=float(self.times[worst]),
+            start=self._crossing(first - 1, first),
+            end=self._crossing(last + 1, last),
+        )
+
+    def _crossing(self, outside: int, inside: int) -> float:
+        """Time at which the limit is crossed between two samples, or the end of the motion."""
+        times, excess = self.times, self.excess
+        if not 0 <= outside < len(times):
+            return float(times[inside])
+        share = excess[outside] / (excess[outside] - excess[inside])
+        return float(times[outside] + share * (times[inside] - times[outside]))
+
+
+def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Violation]:
+    for k, name in enumerate(bounds.names):
+        limits = (
+            (POSITION, loads.q, bounds.lower[k], bounds.upper[k]),
+            (SPEED, loads.dq, -bounds.velocity[k], bounds.velocity[k]),
+            (TORQUE, loads.tau, -bounds.effort[k], bounds.effort[k]),
+        )
+        for quantity, x, low, high in limits:
+            if quantity == POSITION and bounds.coords[k] < 0:
+                continue
+            finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
+            slack = tolerance * max(finite, default=0)
+            times, values = loads.with_peaks(x[:, k])
+            for sign, limit in ((1, high), (-1, low)):
+                if np.isfinite(limit):
+                    excess = sign * (values - limit) - slack
+                    yield from _Excess(
+                        name, quantity, bool(bounds.sliding[k]), float(limit), times, values, excess
+                    ).violations()
