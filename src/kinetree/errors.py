@@ -1,4 +1,4 @@
-"""The errors of kinetree: each names the element, the expected, the found and the way out."""
+"""The errors of kinetree: each names the element, the expected, the found and the remedy."""
 
 import sys
 import warnings
@@ -9,11 +9,11 @@ class KinetreeError(Exception):
 
 
 class InputError(KinetreeError, ValueError):
-    """A value that cannot be used: NaN, a zero axis, a matrix that is no rotation."""
+    """A value that cannot be used: NaN, a zero axis, a matrix that is not a rotation."""
 
 
 class ParseError(InputError):
-    """A file or text that cannot be read as what it claims to be; says file, line and column."""
+    """A file or text that is not of its format; the message has file, line and column."""
 
 
 class ShapeError(InputError):
@@ -21,7 +21,7 @@ class ShapeError(InputError):
 
 
 class ModelError(InputError):
-    """Links and joints that do not form a tree, or carry impossible data."""
+    """Links and joints that do not form a tree, or have impossible data."""
 
 
 class InertiaError(ModelError):
@@ -53,7 +53,7 @@ class KinetreeWarning(UserWarning):
 
 
 def warn(message: str, kind: type[Warning] = KinetreeWarning) -> None:
-    """Warn at the line of the user's code that led here, through however much of kinetree."""
+    """Warn at the line of the user's code that called kinetree, however deep the call is."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetree":
         frame, level = frame.f_back, level + 1

@@ -1,15 +1,20 @@
-"""3-D and 6-D maths: rotations, poses, twists, screws, inertia. It has never heard of a robot."""
+"""3-D and 6-D maths: rotations, poses, twists, screws, inertia; nothing about robots."""
 
-from kinetree.spatial.bodies import box, cylinder, ellipsoid, rod, shell, sphere
 from kinetree.spatial.inertia import (
+    box,
     check_physical,
     compose,
+    cylinder,
+    ellipsoid,
     inertia_parts,
     move_body,
     physical_faults,
     pseudo_inertia,
+    rod,
     second_moment,
+    shell,
     spatial_inertia,
+    sphere,
     transform_inertia,
 )
 from kinetree.spatial.se3 import Ad, exp_se3, exp_twist, inverse, log_se3, pose, translation

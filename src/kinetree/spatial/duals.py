@@ -3,9 +3,12 @@
 `kinetree.scalars` finds the elementary functions of a dual number in this module.
 """
 
-from typing import Any
+from typing import TypeAlias, Union
 
 from kinetree import scalars
+from kinetree.scalars import Scalar
+
+Number: TypeAlias = Union["Dual", Scalar]
 
 
 class Dual:
@@ -13,11 +16,11 @@ class Dual:
 
     __array_ufunc__ = None  # a NumPy number on the left must ask us
 
-    def __init__(self, value: Any, slope: Any) -> None:
+    def __init__(self, value: Number, slope: Number) -> None:
         self.value = value
         self.slope = slope
 
-    def __add__(self, other: Any) -> "Dual":
+    def __add__(self, other: Number) -> "Dual":
         y = dual(other)
         return Dual(self.value + y.value, self.slope + y.slope)
 
@@ -29,31 +32,31 @@ class Dual:
     def __pos__(self) -> "Dual":
         return self
 
-    def __sub__(self, other: Any) -> "Dual":
+    def __sub__(self, other: Number) -> "Dual":
         return self + -dual(other)
 
-    def __rsub__(self, other: Any) -> "Dual":
+    def __rsub__(self, other: Number) -> "Dual":
         return dual(other) + -self
 
-    def __mul__(self, other: Any) -> "Dual":
+    def __mul__(self, other: Number) -> "Dual":
         y = dual(other)
         return Dual(self.value * y.value, self.slope * y.value + self.value * y.slope)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> "Dual":
+    def __truediv__(self, other: Number) -> "Dual":
         y = dual(other)
         ratio = self.value / y.value
         return Dual(ratio, (self.slope - ratio * y.slope) / y.value)
 
-    def __rtruediv__(self, other: Any) -> "Dual":
+    def __rtruediv__(self, other: Number) -> "Dual":
         return dual(other) / self
 
     def __pow__(self, k: int) -> "Dual":
         return Dual(self.value**k, self.slope * (k * self.value ** (k - 1)))
 
 
-def dual(x: Any) -> Dual:
+def dual(x: Number) -> Dual:
     """A number as a dual one; constants have slope 0."""
     return x if isinstance(x, Dual) else Dual(x, 0)
 
@@ -79,7 +82,7 @@ def sign(x: Dual) -> Dual:
     return Dual(scalars.sign(x.value), 0)
 
 
-def where(test: Any, positive: Any, other: Any) -> Dual:
+def where(test: Number, positive: Number, other: Number) -> Dual:
     """A choice, and the slope of what is chosen."""
     x, y, z = dual(test).value, dual(positive), dual(other)
     return Dual(scalars.where(x, y.value, z.value), scalars.where(x, y.slope, z.slope))

@@ -7,34 +7,36 @@ entries that do fill are found beforehand by following the elimination.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
+from kinetree.scalars import Scalar
+
+Column = dict[int, Scalar]  # entries that are not zero by structure, by their rows
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
     """M = L^T D L: L[i][j] for j < i where it is not zero by structure, D its pivots."""
 
-    L: list[dict[int, Any]]
-    D: list[Any]
+    L: list[Column]
+    D: list[Scalar]
 
 
 def factor(M: Array, names: Sequence[str]) -> Factor:
-    """Factor of a symmetric positive definite matrix; `names` of its rows serve the error.
+    """Factor a symmetric positive definite matrix; `names` are those of its rows, for the error.
 
     Only entries on and below the diagonal are read; an entry that is an exact integer 0 counts as
     zero by structure.
     """
     n = len(M)
-    rows: list[dict[int, Any]] = [
+    rows: list[Column] = [
         {j: M[i][j] for j in range(i + 1) if not is_zero(M[i][j])} for i in range(n)
     ]
-    L: list[dict[int, Any]] = [{} for _ in range(n)]
-    D: list[Any] = [0] * n
+    L: list[Column] = [{} for _ in range(n)]
+    D: list[Scalar] = [0] * n
     for i in reversed(range(n)):
         pivot = rows[i].get(i, 0)
         check_pivot(pivot, M[i][i], names[i])
@@ -48,7 +50,7 @@ def factor(M: Array, names: Sequence[str]) -> Factor:
 
 
 def solve(M: Factor, b: Array) -> Array:
-    """X of M x = b."""
+    """Solve M x = b for x."""
     x = list(b)
     for i in reversed(range(len(x))):
         for j, l in M.L[i].items():
@@ -60,25 +62,24 @@ def solve(M: Factor, b: Array) -> Array:
     return np.array(x).reshape(np.shape(b))
 
 
-def is_zero(entry: Any) -> bool:
-    """Whether an entry is a plain number 0, which counts as zero by structure."""
+def is_zero(entry: Scalar) -> bool:
+    """Return True for a plain number 0, which counts as zero by structure."""
     return isinstance(entry, int | float) and entry == 0
 
 
-def check_pivot(pivot: Any, diagonal: Any, name: str) -> None:
-    """Numbers must leave a positive pivot; symbols and traced scalars are taken on trust."""
-    if isinstance(pivot, int | float) and not pivot > 64 * np.finfo(float).eps * abs(diagonal):
+def check_pivot(pivot: Scalar, diagonal: Scalar, name: str) -> None:
+    """Raise unless a pivot is positive; symbols and traced scalars are not judged."""
+    if not isinstance(pivot, int | float):
+        return
+    if not pivot > 64 * np.finfo(float).eps * abs(float(diagonal)):
         raise SingularityError(
             f"the inertia seen by {name} is {pivot:.3g} (of {diagonal:.3g} on the diagonal); it "
             "must be positive. Give the links that it moves mass, or the joint armature."
         )
 
 
-Column = dict[int, Any]  # the entries that are not zero by structure, by their rows
-
-
 class InverseFactor:
-    """The columns u_a, and the same over D."""
+    """M^-1 in factors: the columns u_a = L^-T e_a, and the same divided by D."""
 
     def __init__(self, M: Factor) -> None:
         self.M = M
@@ -95,7 +96,7 @@ class InverseFactor:
         return np.array([[meet(u, y) for y in Y] for u in self.over_D]).reshape(n, n)
 
     def matrix(self) -> Array:
-        """M^-1, (n, n), symmetric to the last digit: an entry and its mirror image are one."""
+        """M^-1, (n, n), symmetric to the last digit: mirrored entries are computed once."""
         n = len(self.U)
         half = [[meet(self.over_D[a], self.U[b]) for b in range(a + 1)] for a in range(n)]
         rows = [[half[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
@@ -103,7 +104,7 @@ class InverseFactor:
 
 
 def eliminated(M: Factor, b: Column) -> Column:
-    """L^-T b: what stands in a row is handed on to its ancestors."""
+    """L^-T b: every row is eliminated from the rows of its ancestors."""
     x = dict(b)
     for i in reversed(range(len(M.D))):
         if i in x:
@@ -112,6 +113,6 @@ def eliminated(M: Factor, b: Column) -> Column:
     return x
 
 
-def meet(u: Column, y: Column) -> Any:
+def meet(u: Column, y: Column) -> Scalar:
     """Sum of products over the rows that both columns have."""
     return sum((u[k] * y[k] for k in sorted(u.keys() & y.keys())), start=0)

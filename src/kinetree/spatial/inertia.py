@@ -1,4 +1,7 @@
-"""Spatial inertia: G about any frame, its parts, composition, and the conditions on real bodies."""
+"""Inertia: G about any frame, its parts, composition, conditions on real bodies, simple shapes.
+
+Matrices are written with whole numbers, so that symbols for mass and size stay exact.
+"""
 
 from typing import TypeAlias
 
@@ -83,10 +86,9 @@ def symmetric(I: Array) -> Array:
 
 def check_body(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
     """Mass, centre and inertia as numbers of the right shape, the inertia symmetric."""
-    m = scalar(m, f"mass of {name}")
-    com = array(com, (3,), f"centre of mass of {name}")
-    I_com = array(I_com, (3, 3), f"inertia of {name}")
-    I = known(I_com)
+    mass, centre = scalar(m, f"mass of {name}"), array(com, (3,), f"centre of mass of {name}")
+    inertia = array(I_com, (3, 3), f"inertia of {name}")
+    I = known(inertia)
     if I is not None:
         skewness = float(np.abs(I - I.T).max())
         if skewness > 1e-9 * max(float(np.abs(I).max()), 1e-300):
@@ -94,20 +96,19 @@ def check_body(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyPa
                 f"inertia of {name} is not symmetric: opposite entries differ by {skewness:.3g}; "
                 f"found {I.tolist()}."
             )
-    return m, com, I_com
+    return mass, centre, inertia
 
 
 def physical_faults(m: Scalar, I_com: Array) -> list[str]:
-    """What is impossible about a mass and an inertia about the centre; empty for a real body.
-
-    Symbols are taken as they are.
+    """Faults of a mass and an inertia about the centre that no body can have; empty if it can.
 
     A body is real when its mass and its second moments about the centre (the eigenvalues of the
     pseudo-inertia at the centre) are not negative: the inertia is then positive semidefinite and
-    its principal moments satisfy the triangle inequality. Rounding of the eigenvalues is granted.
+    its principal moments satisfy the triangle inequality. Rounding of the eigenvalues is allowed
+    for; symbols are not judged.
     """
     mass, I = known(np.asarray(m)), known(np.asarray(I_com))
-    faults = []
+    faults: list[str] = []
     if mass is not None and mass < 0:
         faults.append(f"its mass {float(mass):.6g} kg is negative")
     if I is None:
@@ -127,9 +128,46 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
 
 
 def check_physical(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
-    """The body, checked; InertiaError names condition and amount where no real one is like it."""
+    """The body; raise InertiaError, with condition and amount, if no real body is like it."""
     body = check_body(m, com, I_com, name)
     faults = physical_faults(body[0], body[2])
     if faults:
         raise InertiaError(f"{name} is not a physical body: {'; '.join(faults)}.")
     return body
+
+
+def box(m: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Array:
+    """Inertia of a solid box with edges x, y, z about its centre, kg m^2."""
+    return _diagonal(m * (y * y + z * z) / 12, m * (x * x + z * z) / 12, m * (x * x + y * y) / 12)
+
+
+def cylinder(m: Scalar, radius: Scalar, length: Scalar) -> Array:
+    """Inertia of a solid cylinder along z about its centre."""
+    across = m * (3 * radius * radius + length * length) / 12
+    return _diagonal(across, across, m * radius * radius / 2)
+
+
+def ellipsoid(m: Scalar, a: Scalar, b: Scalar, c: Scalar) -> Array:
+    """Inertia of a solid ellipsoid with semi-axes a, b, c along x, y, z about its centre."""
+    return _diagonal(m * (b * b + c * c) / 5, m * (a * a + c * c) / 5, m * (a * a + b * b) / 5)
+
+
+def sphere(m: Scalar, radius: Scalar) -> Array:
+    """Inertia of a solid sphere about its centre."""
+    return ellipsoid(m, radius, radius, radius)
+
+
+def shell(m: Scalar, radius: Scalar) -> Array:
+    """Inertia of a thin spherical shell about its centre."""
+    moment = 2 * m * radius * radius / 3
+    return _diagonal(moment, moment, moment)
+
+
+def rod(m: Scalar, length: Scalar) -> Array:
+    """Inertia of a thin rod along z about its centre."""
+    moment = m * length * length / 12
+    return _diagonal(moment, moment, 0)
+
+
+def _diagonal(x: Scalar, y: Scalar, z: Scalar) -> Array:
+    return np.array([[x, 0, 0], [0, y, 0], [0, 0, z]])

@@ -5,11 +5,11 @@ about the frame's origin is tr(Sigma) - Sigma.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.so3 import cross
 
@@ -18,7 +18,7 @@ from kinetree.spatial.so3 import cross
 class Moments:
     """Mass m, first moment h = m c (3,), second moment Sigma (3, 3), of scalars of any kind."""
 
-    m: Any
+    m: Scalar
     h: Array
     Sigma: Array
 
@@ -38,7 +38,7 @@ class Moments:
         return l * self.m + cross(w, self.h), I @ w + cross(self.h, l)
 
 
-def moments_of(m: Any, com: Array, I_com: Array) -> Moments:
+def moments_of(m: Scalar, com: Array, I_com: Array) -> Moments:
     """Moments about the origin, from mass, centre of mass and inertia about the centre of mass."""
     return Moments(m, com * m, second_moment(I_com) + np.outer(com, com) * m)
 

@@ -1,14 +1,12 @@
 """Rotations: skew matrices, the exponential and logarithm of SO(3), quaternions, roll-pitch-yaw."""
 
-from typing import Any
-
 import numpy as np
 
-from kinetree.base.arrays import Array, array, is_numeric, known, length
+from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length
 from kinetree.errors import InputError
-from kinetree.scalars import atan2, cos, sin
+from kinetree.scalars import Scalar, atan2, cos, sin
 
-TINY = 1e-100  # the square of a smaller angle is nothing, and its axis may have lost its length
+TINY = 1e-100  # the square of a smaller angle underflows, and its axis may have lost its length
 
 
 def skew(w: Array) -> Array:
@@ -28,7 +26,7 @@ def cross(a: Array, b: Array) -> Array:
     )
 
 
-def rotation(axis: Array, angle: Any) -> Array:
+def rotation(axis: Array, angle: Scalar) -> Array:
     """Rotation by `angle` about a unit axis, exp([axis] angle), Rodrigues' formula.
 
     Written entry by entry so that a rotation about a coordinate axis has exact zeros and ones.
@@ -46,52 +44,52 @@ def rotation(axis: Array, angle: Any) -> Array:
     )
 
 
-def exp_so3(w: Any) -> Array:
+def exp_so3(w: ArrayLike) -> Array:
     """Rotation of the rotation vector w = axis * angle, rad; exact near zero."""
-    w = array(w, (3,), "rotation vector")
-    angle = length(w)
-    return np.eye(3, dtype=int) + skew(w) if is_tiny(angle) else rotation(w / angle, angle)
+    x = array(w, (3,), "rotation vector")
+    angle = length(x)
+    return np.eye(3, dtype=int) + skew(x) if is_tiny(angle) else rotation(x / angle, angle)
 
 
-def is_tiny(angle: Any) -> bool:
-    """True where exp is 1 + [w] to all digits; never for a symbol."""
+def is_tiny(angle: Scalar) -> bool:
+    """Return True if exp is 1 + [w] to all digits; of symbols only for zero."""
     return angle < TINY if isinstance(angle, float) else bool(angle == 0)
 
 
-def log_so3(R: Any) -> Array:
-    """Rotation vector of R, its length in [0, pi]; as exact near 0 and near pi as anywhere."""
+def log_so3(R: ArrayLike) -> Array:
+    """Rotation vector of R, its length in [0, pi]; exact near 0 and near pi too."""
     qw, *qv = quaternion(R)
     v = np.array(qv)
     sine = length(v)
     return v if sine == 0 else v * (2 * atan2(sine, qw) / sine)
 
 
-def quaternion(R: Any) -> Array:
+def quaternion(R: ArrayLike) -> Array:
     """Unit quaternion (w, x, y, z) of R with w >= 0, through the largest of its four entries."""
-    R = check_rotation(R, "R")
-    if known(R) is None:
-        raise InputError(f"R holds symbols: {R.tolist()}; its quaternion needs numbers.")
-    trace = R[0, 0] + R[1, 1] + R[2, 2]
-    squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
+    x = check_rotation(R, "R")
+    if known(x) is None:
+        raise InputError(f"R holds symbols: {x.tolist()}; its quaternion needs numbers.")
+    trace = x[0, 0] + x[1, 1] + x[2, 2]
+    squares = np.array([trace, x[0, 0], x[1, 1], x[2, 2]])
     k = int(np.argmax(squares))
     if k == 0:
-        q = np.array([1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        q = np.array([1 + trace, x[2, 1] - x[1, 2], x[0, 2] - x[2, 0], x[1, 0] - x[0, 1]])
     else:
         i, j, l = k - 1, k % 3, (k + 1) % 3
         part = {
-            i: 1 + R[i, i] - R[j, j] - R[l, l],
-            j: R[j, i] + R[i, j],
-            l: R[l, i] + R[i, l],
+            i: 1 + x[i, i] - x[j, j] - x[l, l],
+            j: x[j, i] + x[i, j],
+            l: x[l, i] + x[i, l],
         }
-        q = np.array([R[l, j] - R[j, l], part[0], part[1], part[2]])
+        q = np.array([x[l, j] - x[j, l], part[0], part[1], part[2]])
     q = q / length(q)
     return -q if q[0] < 0 else q
 
 
-def from_quaternion(q: Any, name: str = "quaternion") -> Array:
-    """Rotation of a unit quaternion (w, x, y, z); one that is not of length 1 is refused."""
-    q = array(q, (4,), name)
-    values = known(q)
+def from_quaternion(q: ArrayLike, name: str = "quaternion") -> Array:
+    """Rotation of a unit quaternion (w, x, y, z); raise InputError for another length."""
+    x = array(q, (4,), name)
+    values = known(x)
     if values is not None:
         found = length(values)
         if abs(found - 1) > 1e-6:
@@ -99,8 +97,8 @@ def from_quaternion(q: Any, name: str = "quaternion") -> Array:
                 f"{name} = {values.tolist()} has length {found:.9g}; expected length 1, "
                 "in the order (w, x, y, z). Divide it by its length if only its direction matters."
             )
-        q = q / found if is_numeric(q) else q
-    return quaternion_rotation(q)
+        x = x / found if is_numeric(x) else x
+    return quaternion_rotation(x)
 
 
 def quaternion_rotation(q: Array) -> Array:
@@ -115,30 +113,30 @@ def quaternion_rotation(q: Array) -> Array:
     )
 
 
-def rpy(roll: Any, pitch: Any, yaw: Any) -> Array:
+def rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Array:
     """Rotation by roll about x, then pitch about y, then yaw about z, all axes fixed."""
     x, y, z = np.eye(3, dtype=int)
     return rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
 
 
-def check_rotation(R: Any, name: str) -> Array:
+def check_rotation(R: ArrayLike, name: str) -> Array:
     """`R` as a rotation matrix: orthonormal to 1e-6 and right-handed.
 
-    Entries typed with seven digits pass and are completed to rounding; anything worse is refused.
+    Entries typed with seven digits pass and are completed to rounding; anything worse is an error.
     """
-    R = array(R, (3, 3), name)
-    values = known(R)
+    x = array(R, (3, 3), name)
+    values = known(x)
     if values is None:
-        return R
-    with np.errstate(over="ignore", invalid="ignore"):  # the numbers may be anything as yet
+        return x
+    with np.errstate(over="ignore", invalid="ignore"):  # the numbers are not checked yet
         error = float(np.abs(values.T @ values - np.eye(3)).max())
         det = float(np.linalg.det(values))
     if not error <= 1e-6 or det < 0:
         raise InputError(
-            f"{name} is no rotation: R^T R differs from 1 by {error:.3g} and "
+            f"{name} is not a rotation: R^T R differs from 1 by {error:.3g} and "
             f"det R = {det:.9g}; expected orthonormal columns and det R = 1."
         )
-    if error < 2e-15 or not is_numeric(R):
-        return R
-    U, _, Vt = np.linalg.svd(R)
+    if error < 2e-15 or not is_numeric(x):
+        return x
+    U, _, Vt = np.linalg.svd(x)
     return U @ Vt

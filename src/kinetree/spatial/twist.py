@@ -1,16 +1,15 @@
 """6-vectors, angular first: ad, screws with pitch, change of order."""
 
-from typing import Any
-
 import numpy as np
 
-from kinetree.base.arrays import Array, array, is_numeric, known, length, scalar, unit
+from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length, scalar, unit
 from kinetree.errors import InputError
+from kinetree.scalars import Scalar
 from kinetree.spatial.so3 import cross, skew
 
 
-def block(a: Any, b: Any, c: Any, d: Any) -> Array:
-    """6x6 matrix of four 3x3 blocks, row by row; a 0 stands for a block of zeros."""
+def block(a: Array | int, b: Array | int, c: Array | int, d: Array | int) -> Array:
+    """6x6 matrix of four 3x3 blocks, row by row; 0 is a block of zeros."""
     zero = np.zeros((3, 3), int)
     a, b, c, d = (zero if isinstance(x, int) else x for x in (a, b, c, d))
     return np.concatenate([np.concatenate([a, b], 1), np.concatenate([c, d], 1)])
@@ -21,56 +20,56 @@ def ad(V: Array) -> Array:
     return block(skew(V[:3]), 0, skew(V[3:]), skew(V[:3]))
 
 
-def screw(point: Any, axis: Any, pitch: Any = 0) -> Array:
+def screw(point: ArrayLike, axis: ArrayLike, pitch: Scalar = 0) -> Array:
     """Screw axis S = (w, -w x point + pitch w) through a point, with its pitch in m/rad.
 
     An infinite pitch is a translation along `axis`.
     """
     w = unit(axis, "axis")
-    if np.ndim(pitch) == 0 and pitch == np.inf:
+    if np.asarray(pitch).ndim == 0 and pitch == np.inf:
         return np.concatenate([np.zeros(3, int), w])
     p = array(point, (3,), "point")
     return np.concatenate([w, cross(p, w) + w * scalar(pitch, "pitch")])
 
 
-def screw_parts(S: Any) -> tuple[Array, Array, Any]:
+def screw_parts(S: ArrayLike) -> tuple[Array, Array, Scalar]:
     """Point, axis and pitch of a screw axis; the point is the one nearest to the origin."""
-    S, theta = unit_screw(array(S, (6,), "screw axis"))
+    A, theta = unit_screw(array(S, (6,), "screw axis"))
     if theta == 0:
         raise InputError("screw axis is zero; expected (w, v) with w or v not zero.")
-    w, v = S[:3], S[3:]
+    w, v = A[:3], A[3:]
     if not np.any(w != 0):
         return np.zeros(3), v, np.inf
     return cross(w, v), w, w @ v
 
 
-def unit_screw(V: Array) -> tuple[Array, Any]:
+def unit_screw(V: Array) -> tuple[Array, Scalar]:
     """Screw axis A and magnitude theta with V = A theta, of any 6-vector; (0, 0) for zero."""
     w, v = V[:3], V[3:]
     theta = length(w) if np.any(w != 0) else length(v)
     return (V, theta) if theta == 0 else (V / theta, theta)
 
 
-def check_screw(S: Any, name: str) -> Array:
+def check_screw(S: ArrayLike, name: str) -> Array:
     """`S` as a screw axis (w, v): |w| = 1, or w = 0 and |v| = 1."""
-    S = array(S, (6,), name)
-    w, v = S[:3], S[3:]
-    if not np.any(S != 0):
+    A = array(S, (6,), name)
+    w, v = A[:3], A[3:]
+    if not np.any(A != 0):
         raise InputError(f"{name} is zero; expected (w, v) with |w| = 1, or w = 0 and |v| = 1.")
     part, size = ("w", w) if np.any(w != 0) else ("v", v)
     values = known(size)
     if values is None:
-        return S
+        return A
     found = length(values)
     if abs(found - 1) > 1e-6:
-        whole = known(S)
+        whole = known(A)
         divided = "" if whole is None else f": {(whole / found).tolist()}"
         raise InputError(
             f"{name} has |{part}| = {found:.9g}; expected |w| = 1, or w = 0 and |v| = 1. Divide "
             f"all six entries by |{part}|{divided}; dividing a part would move the axis or change "
             "its pitch."
         )
-    return S if abs(found - 1) < 4e-16 or not is_numeric(S) else S / found
+    return A if abs(found - 1) < 4e-16 or not is_numeric(A) else A / found
 
 
 def swap_order(V: Array) -> Array:

@@ -164,7 +164,7 @@ def test_the_exponential_of_symbols_is_exact():
     [
         (np.eye(3), ShapeError, r"T must have shape \(4, 4\), found \(3, 3\)"),
         (np.ones((4, 4)), InputError, r"T has last row \[1.0, 1.0, 1.0, 1.0\]; expected"),
-        (np.diag([1, 1, -1, 1]), InputError, "rotation of T is no rotation.*det R = -1"),
+        (np.diag([1, 1, -1, 1]), InputError, "rotation of T is not a rotation.*det R = -1"),
         (np.diag([1, 1, np.nan, 1]), InputError, r"T\[2, 2\] is nan"),
     ],
 )

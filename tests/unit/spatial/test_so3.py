@@ -156,7 +156,7 @@ def test_a_quaternion_that_is_not_of_length_one_is_refused(q, words):
     [
         (2 * np.eye(3), "differs from 1 by 3"),
         (np.diag([1, 1, -1]), "det R = -1"),
-        (np.full((3, 3), 1e200), "is no rotation"),
+        (np.full((3, 3), 1e200), "is not a rotation"),
         (np.array(2 * np.eye(3), object), "differs from 1 by 3"),
         (rotation(np.eye(3, dtype=int)[2], sympy.Symbol("q")), "R holds symbols"),
     ],

@@ -58,7 +58,7 @@ BAD = [
     ({"C": [[0, 0, 0], [0, np.inf, 0]]}, InputError, r"C\[1, 1\] is inf"),
     ({"k": [[0, 0, 1], [0, 0, 0]]}, InputError, r"k\[1\] is zero; expected a direction"),
     ({"k": [[0, 0, 1], [0, 3, 4]]}, InputError, r"k\[1\] = .* has length 5; expected length 1"),
-    ({"R": [np.eye(3), -np.eye(3)]}, InputError, r"R\[1\] is no rotation.*det R = -1"),
+    ({"R": [np.eye(3), -np.eye(3)]}, InputError, r"R\[1\] is not a rotation.*det R = -1"),
     ({"R": np.eye(3)}, ShapeError, r"R must have shape \(2, 3, 3\), found \(3, 3\)"),
     ({"types": ["revolute", "hinge"]}, ModelError, r"types\[1\] is 'hinge'; expected revolute, pr"),
     ({"types": "spherical"}, ModelError, r"types\[0\] is 'spherical'; expected"),

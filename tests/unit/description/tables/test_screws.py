@@ -110,7 +110,7 @@ BAD = [
     ({"M": GOOD["M"][:1]}, ShapeError, "M has 1 poses for 2 joints; expected 2, or 3 with the"),
     (second("M", 2 * np.eye(4)), InputError, r"M\[1\] has last row \[0.0, 0.0, 0.0, 2.0\]"),
     (second("M", np.diag([1, 1, -1, 1])), InputError, r"rotation of M\[1\].*det R = -1"),
-    (second("M", np.diag([1, 1, 1.1, 1])), InputError, r"M\[1\] is no rotation: .* by 0.21"),
+    (second("M", np.diag([1, 1, 1.1, 1])), InputError, r"M\[1\] is not a rotation: .* by 0.21"),
     ({"G": GOOD["G"][:1]}, ShapeError, r"G must have shape \(2, 6, 6\), found \(1, 6, 6\)"),
     (second("G", -GOOD["G"][0]), InertiaError, "link 'link2' is not a physical body: its mass -1"),
     (second("G", GOOD["G"][0] + np.eye(6)[::-1]), InertiaError, r"G\[1\] is not a spatial inertia"),
