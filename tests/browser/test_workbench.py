@@ -79,7 +79,7 @@ def test_a_push_loads_the_joints(page, screenshots):
 def test_a_handle_is_dragged_and_dropped_on_a_link(page):
     """The viewer's own gizmo: its messages, as the mouse makes them, move the point of attack."""
     from kinetree.views.workbench.bench import change
-    from kinetree.views.workbench.wrench import first_push, point_in_space
+    from kinetree.views.workbench.push import first_push, point_in_space
 
     state = page.bench.state
     change(page.bench, push=first_push(state))
@@ -138,7 +138,7 @@ def test_a_simulation_plays_with_its_plots(page, screenshots):
 
 def test_what_a_hand_does_is_recorded(page):
     page.tab("Motion")
-    page.press("Record what I do")
+    page.press("Record slider motion")
     page.page.get_by_role("button", name="Finish recording", exact=True).wait_for()
     page.tab("Joints")
     page.set_slider("panda_joint1", 0.8)
@@ -156,7 +156,7 @@ def test_a_free_base_is_recorded_as_well(page, screenshots):
     """Its attitude is a quaternion, averaged as a rotation."""
     page.put(kt.robots.quadruped())
     page.tab("Motion")
-    page.press("Record what I do")
+    page.press("Record slider motion")
     page.page.get_by_role("button", name="Finish recording", exact=True).wait_for()
     page.tab("Joints")
     base = page.bench.state.robot.model.joint_names[0]
@@ -213,7 +213,7 @@ def test_stepping_through_the_recursion(page, screenshots):
 def test_the_picture_of_the_readme(page, screenshots):
     """Panda on the move with a weight at its hand; docs/pictures/workbench.png is this one."""
     from kinetree.views.workbench.bench import change
-    from kinetree.views.workbench.wrench import first_push
+    from kinetree.views.workbench.push import first_push
 
     q = np.array([0.3, 0.25, 0, -1.9, 0, 2.1, 0.8])
     dq = np.array([0.6, -0.8, 0.4, 1.0, 0.5, -0.3, 0.2])

@@ -7,17 +7,21 @@ import pytest
 from hostile_robot import ATTACKS, hostile_urdf
 
 from kinetree.errors import InputError, KinetreeError
+from kinetree.views.workbench.equations import equations_reading
 from kinetree.views.workbench.files import read_robot_file
-from kinetree.views.workbench.formulas import equations_reading
-from kinetree.views.workbench.hand import hand_ellipsoids, hand_reading
-from kinetree.views.workbench.limits import UPLOAD_BYTES
-from kinetree.views.workbench.mass_matrix import mass_reading
+from kinetree.views.workbench.guard import UPLOAD_BYTES
 from kinetree.views.workbench.motions import simulated
-from kinetree.views.workbench.plot_panel import plots_reading
+from kinetree.views.workbench.plots import plots_reading
+from kinetree.views.workbench.readings import (
+    hand_ellipsoids,
+    hand_reading,
+    mass_reading,
+    torque_reading,
+    torques,
+)
 from kinetree.views.workbench.recursion import explained, step_reading, steps
 from kinetree.views.workbench.robot_panel import robot_reading
 from kinetree.views.workbench.state import at_rest
-from kinetree.views.workbench.torques import torque_reading, torques
 
 DANGEROUS = {"script", "img", "iframe", "object", "embed", "link", "a", "form", "input", "base"}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from security_door import closing_code, frame
 
-from kinetree.views.workbench.limits import MESSAGE_BYTES, MESSAGES_PER_SECOND, UPLOAD_BYTES
+from kinetree.views.workbench.guard import MESSAGE_BYTES, MESSAGES_PER_SECOND, UPLOAD_BYTES
 
 POLICY_VIOLATION, TOO_BIG = 1008, 1009
 

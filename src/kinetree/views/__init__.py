@@ -1,10 +1,10 @@
-"""Views: results for the eye. Nothing but the command line imports them."""
+"""Views: robots, motions and identifications as HTML pages and in the workbench."""
 
 from kinetree.views.arrows import Arrow, recursion_arrows
-from kinetree.views.identification_page import identification_page
-from kinetree.views.report_page import report_page
+from kinetree.views.page.identification import identification_page
+from kinetree.views.page.report import report_page
+from kinetree.views.page.session import session_page
 from kinetree.views.scene import scene
-from kinetree.views.session_page import session_page
 from kinetree.views.shapes import Scene, Shape, TriangleMesh
 
 __all__ = [

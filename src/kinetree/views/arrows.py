@@ -1,4 +1,4 @@
-"""Arrows: twists, accelerations and wrenches of the recursion, link by link, seen from {s}."""
+"""Arrows for the twists, accelerations and wrenches of the recursion, link by link, in {s}."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ HALVES: dict[str, tuple[tuple[str, str, Colour], tuple[str, str, Colour]]] = {
 class Arrow:
     """A vector at the origin of link `link`, both in {s}; `value` has the unit of its quantity.
 
-    tip - start is the value, drawn so that the longest of its kind has the length asked for.
+    tip - start is the value, scaled so that the longest arrow of its kind has the chosen length.
     """
 
     quantity: str
@@ -37,13 +37,13 @@ class Arrow:
 def recursion_arrows(
     recursion: Recursion, quantity: str, length: float, links: range | None = None
 ) -> tuple[Arrow, ...]:
-    """Two arrows a link, the angular and the linear half of V, dV or F.
+    """Two arrows per link: the angular and the linear half of V, dV or F.
 
     Args:
-        recursion: what `robot.newton_euler` returns, with numbers.
+        recursion: result of `robot.newton_euler` for numbers.
         quantity: "V", "dV" or "F"; dV is drawn as alpha and the acceleration of the origin.
-        length: of the longest arrow of each half, m.
-        links: all when None.
+        length: length of the longest arrow of each half, m.
+        links: links that get arrows; None means all.
     """
     if quantity not in HALVES:
         raise InputError(f"quantity is {quantity!r}; expected {', '.join(HALVES)}.")

@@ -1,22 +1,35 @@
-"""Bodies drawn from joints: what a robot looks like when all that is known are its axes."""
+"""Shapes made from the model alone: bodies between joints, joints, inertia ellipsoids, frames.
+
+A robot without visuals, such as one from a table of screws, is drawn with these.
+"""
 
 from collections.abc import Iterator
 from math import isfinite
 
 import numpy as np
 
+from kinetree.algorithms import forward_kinematics
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Model
+from kinetree.scalars import Scalar
+from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.se3 import pose
-from kinetree.views.shapes import BASE, BODY, JOINT, Shape
+from kinetree.views.shapes import AXES, BASE, BODY, INERTIA, JOINT, Shape
 
 THICK, THIN = 0.032, 0.008  # radius of the thickest and of the thinnest link, in extents
 SLENDER = 0.16  # radius of a link over its length
+SMALLEST = 0.006  # semi-axis in extents: point masses, thin rods and flat plates stay visible
+
+
+def link_poses(model: Model, q: Array) -> dict[int, Array]:
+    """T_si of every link at q, and of WORLD, as floats."""
+    T = np.asarray(forward_kinematics(model, q), float)
+    return {WORLD: np.eye(4), **dict(enumerate(T))}
 
 
 def joint_point(model: Model, i: int) -> Array:
-    """The point of joint i's axis nearest to the origin of {i}, in {i}: w x v of A = (w, v)."""
+    """Point of joint i's axis nearest to the origin of {i}, in {i}: w x v of A = (w, v)."""
     screw = model.joints[i].screw
     if screw is None:
         return np.zeros(3)
@@ -25,9 +38,10 @@ def joint_point(model: Model, i: int) -> Array:
 
 
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
-    """Where link i begins and where its children and its tool hang on, in {i}; else its mass.
+    """Start of link i, and the points where its children and its tool are attached, in {i}.
 
-    WORLD begins at the origin of {s}. A child on a free joint hangs on nothing.
+    A last link without a tool ends at its centre of mass. WORLD starts at the origin of {s}.
+    Children on free and planar joints are not attached to a point.
     """
     start = np.zeros(3) if i == WORLD else joint_point(model, i)
     kids = [c for c in model.children[i] if model.joints[c].type not in (FREE, PLANAR)]
@@ -43,7 +57,7 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
 
 
 def segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
-    """Link, start and end of every stretch of body, in the link's frame."""
+    """Link, start and end of every straight piece of body, in the link's frame."""
     for i in (WORLD, *model.links):
         start, ends = link_points(model, i)
         for end in ends:
@@ -52,14 +66,14 @@ def segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
 
 
 def girth(model: Model, extent: float) -> float:
-    """Radius of the thickest link: slender as most links are, so that dense joints stay apart."""
+    """Radius of the thickest link: a share of the usual link length, so that joints stay apart."""
     lengths = [float(np.linalg.norm(end - start)) for _, start, end in segments(model)]
     usual = float(np.percentile(lengths, 70)) if lengths else extent
     return float(np.clip(SLENDER * usual, THIN * extent, THICK * extent))
 
 
 def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """Capsules from every joint to the joints that hang on its link."""
+    """Capsules from every joint to the joints of the link's children."""
     thick = girth(model, extent)
     for i, start, end in segments(model):
         length = float(np.linalg.norm(end - start))
@@ -69,7 +83,7 @@ def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
 
 
 def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """A cylinder along a hinge or screw, a block and its rail for a slide, a ball for a ball."""
+    """Cylinders for revolute and helical joints, boxes on rails for prismatic, balls for others."""
     radius = girth(model, extent)
     for i in model.links:
         joint = model.joints[i]
@@ -91,7 +105,7 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
 
 
 def rail(model: Model, i: int, axis: Array, extent: float, radius: float) -> Shape:
-    """The way of a slide, fixed in the parent: between its limits, or a stretch of it."""
+    """Rail of a prismatic joint, fixed in the parent, between its limits or of one extent."""
     M = np.asarray(model.M_pi[i], float)
     low, high = travel(model, i)
     low = low if isfinite(low) else -extent / 2
@@ -103,7 +117,7 @@ def rail(model: Model, i: int, axis: Array, extent: float, radius: float) -> Sha
 
 
 def travel(model: Model, i: int) -> tuple[float, float]:
-    """How far joint i goes, rad or m; one that follows another goes where that one lets it."""
+    """Range of joint i, rad or m; for a mimic joint also limited by the joint that it follows."""
     joint = model.joints[i]
     low, high = float(joint.limits.lower), float(joint.limits.upper)
     if joint.follows is None:
@@ -115,9 +129,42 @@ def travel(model: Model, i: int) -> tuple[float, float]:
 
 
 def along(start: Array, end: Array, middle: float = 0.5) -> Array:
-    """Pose with z from `start` to `end`, its origin that share of the way along."""
+    """Pose with z from `start` to `end` and its origin at start + middle * (end - start)."""
     z = (end - start) / np.linalg.norm(end - start)
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(helper, z)
     x /= np.linalg.norm(x)
     return pose(np.column_stack([x, np.cross(z, x), z]), start + middle * (end - start))
+
+
+def equivalent_ellipsoid(m: Scalar, com: Array, I_com: Array) -> tuple[Array, Array]:
+    """Pose and semi-axes (3,) of the uniform ellipsoid with this mass and inertia.
+
+    Its second moments about the centre are m a_k^2 / 5 along axis k, so a_k = sqrt(5 sigma_k / m)
+    of the eigenvalues sigma_k of tr(I)/2 - I. An impossible inertia gives an axis of length zero.
+    """
+    sigma, R = np.linalg.eigh(second_moment(np.asarray(I_com, float)))
+    if np.linalg.det(R) < 0:
+        R[:, 0] = -R[:, 0]
+    axes = np.sqrt(5 * np.maximum(sigma, 0) / float(m))
+    return pose(R, np.asarray(com, float)), axes
+
+
+def inertia_shapes(model: Model, extent: float) -> Iterator[Shape]:
+    """The uniform ellipsoid of the same mass and inertia, for the base and every link with mass."""
+    bodies = [(WORLD, model.base_name, *model.base)]
+    parts = zip(model.link_names, model.m, model.com, model.I_com, strict=True)
+    bodies += [(i, *body) for i, body in enumerate(parts)]
+    for i, name, m, com, I_com in bodies:
+        if float(m) > 0:
+            T, axes = equivalent_ellipsoid(m, com, I_com)
+            a, b, c = np.maximum(axes, SMALLEST * extent).tolist()
+            yield Shape("ellipsoid", "inertia", i, T, (a, b, c), INERTIA, name)
+
+
+def frame_shapes(model: Model, extent: float) -> Iterator[Shape]:
+    """The space frame {s} and the tool frame."""
+    tool, size = model.frame(), (0.12 * extent,)
+    yield Shape("frame", "frame", WORLD, np.eye(4), size, AXES[2], "{s}")
+    T_if = np.asarray(tool.T_if, float)
+    yield Shape("frame", "frame", tool.link, T_if, size, AXES[2], model.tool)

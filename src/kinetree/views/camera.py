@@ -1,13 +1,13 @@
-"""Camera: where to look at a robot from, so that it is seen whole and upright."""
+"""Camera: the point of view that shows a robot whole and upright, and a still picture from it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms import forward_kinematics
 from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
+from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
 
 OPENING = 0.6  # angle of view, rad
@@ -15,7 +15,7 @@ OPENING = 0.6  # angle of view, rad
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """The eye stands at target + distance * eye and sees `up` upward; all in {s}, m.
+    """A camera at target + distance * eye that looks at `target`, with `up` upward; in {s}, m.
 
     floor: height along `up` of the lowest point of the robot.
     """
@@ -28,20 +28,14 @@ class Camera:
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up and backward of the picture in {s}, (3, 3)."""
+        """Rotation from {s} to the camera, (3, 3): rows are right, up and backward in {s}."""
         right = np.cross(self.up, self.eye)
         right /= np.linalg.norm(right)
         return np.array([right, np.cross(self.eye, right), self.eye])
 
 
-def link_poses(model: Model, q: Array) -> dict[int, Array]:
-    """T_si of all links as floats, and of WORLD."""
-    T = np.asarray(forward_kinematics(model, q), float)
-    return {WORLD: np.eye(4), **dict(enumerate(T))}
-
-
 def camera(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Camera:
-    """The camera that sees a robot at all positions q, (k, nq), of which `groups` are drawn."""
+    """The camera that shows the parts of some groups at all positions q, (k, nq)."""
     points = [np.zeros((1, 3))]
     drawn = [part for part in parts.parts if part.group in groups]
     for poses in (link_poses(model, row) for row in q):
@@ -59,14 +53,14 @@ def camera(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Cam
 
 
 def upward(model: Model) -> Array:
-    """Against gravity; z where there is none."""
+    """Unit vector against gravity; z if there is no gravity."""
     g = np.asarray(model.gravity, float)[3:]
     size = np.linalg.norm(g)
     return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
 
 
 def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
-    """From the front, a little from the side and above; along the axes of a planar robot."""
+    """Unit vector to the camera: front, side and above; for a planar robot along its joint axes."""
     axes = [
         poses[i][:3, :3] @ np.asarray(model.joints[i].screw, float)[:3]
         for i in model.links
@@ -76,7 +70,7 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
     parallel = turning and all(abs(abs(a @ turning[0]) - 1) < 1e-6 for a in turning)
     if parallel and abs(turning[0] @ up) < 0.1:
         side = np.cross(up, turning[0])
-        sign = 1 if side.sum() >= 0 else -1  # x or y to the right, as in a book
+        sign = 1 if side.sum() >= 0 else -1  # x or y points to the right
         eye = sign * turning[0] + 0.2 * sign * side + 0.25 * up
     else:
         helper = np.eye(3)[int(np.argmin(np.abs(up)))]
@@ -84,3 +78,53 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
         front /= np.linalg.norm(front)
         eye = front + 0.7 * np.cross(up, front) + 0.45 * up
     return eye / np.linalg.norm(eye)
+
+
+WIDTH, HEIGHT = 720, 470
+
+
+def picture(
+    parts: Parts, poses: dict[int, Array], camera: Camera, groups: tuple[str, ...], label: str
+) -> str:
+    """A still picture as SVG, for print and for readers without scripts.
+
+    Triangles are painted from far to near. label: escaped text for screen readers.
+    """
+    scale = HEIGHT / 2 / np.tan(OPENING / 2)
+    triangles: list[tuple[float, str]] = []
+    for part in parts.parts:
+        if part.group not in groups:
+            continue
+        mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
+        corners = (mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles]
+        triangles += _visible(corners, part.colour, camera, scale)
+    triangles.sort(key=lambda x: -x[0])
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" '
+        'stroke-width="0.6" stroke-linejoin="round">'
+        f"{''.join(text for _, text in triangles)}</svg>"
+    )
+
+
+def _visible(
+    corners: Array, colour: tuple[int, int, int], camera: Camera, scale: float
+) -> list[tuple[float, str]]:
+    """Depth and markup of the triangles (m, 3, 3) that face the camera, lit from there."""
+    seen = (corners - camera.target) @ camera.axes.T
+    depth = camera.distance - seen[..., 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = WIDTH / 2 + scale * seen[..., 0] / depth
+        y = HEIGHT / 2 - scale * seen[..., 1] / depth
+        normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+    to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)
+    facing = np.einsum("ij,ij->i", normals, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
+    drawn = (depth.min(axis=1) > 0) & (facing > 0)
+    found = []
+    for k in np.flatnonzero(drawn):
+        light = 0.38 + 0.62 * min(float(facing[k]), 1.0)
+        rgb = "#" + "".join(f"{int(c * light):02x}" for c in colour)
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[k], y[k], strict=True))
+        mark = f'<polygon points="{points}" fill="{rgb}" stroke="{rgb}"/>'
+        found.append((float(depth[k].mean()), mark))
+    return found

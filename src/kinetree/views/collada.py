@@ -1,6 +1,8 @@
-"""Collada (.dae) -> triangles, with the hardened XML reader, where its scene puts them."""
+"""Collada (.dae) files -> triangles, placed as in the file's scene; XML is read with limits."""
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import matmul
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from kinetree.spatial.so3 import rotation
 
 BOUNDS = Bounds(depth=60, elements=200_000, value=32 * 2**20)
 MAX_INSTANCES, MAX_TRIANGLES = 10_000, 4_000_000
-# where +y, +z of the file point in a frame whose z is up
+# rotation from the file's axes to a frame with z up, by the file's up axis
 UP = {
     "X_UP": np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]),
     "Y_UP": np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
@@ -24,7 +26,7 @@ def read_collada(data: bytes, name: str) -> tuple[Array, Array]:
     """Corners and triangles of all geometries in the file's scene, in metres, z up."""
     root = parse_xml(data.decode("utf-8", "replace"), name, BOUNDS)
     if root.tag != "COLLADA":
-        raise ParseError(f"{name} is no Collada file: its root is <{root.tag[:40]}>")
+        raise ParseError(f"{name} is not a Collada file: its root is <{root.tag[:40]}>")
     geometries = {
         g.attributes.get("id", ""): geometry(g)
         for library in root.all("library_geometries")
@@ -59,7 +61,7 @@ def asset(root: Element) -> tuple[float, str]:
 
 
 def placed(root: Element) -> Iterator[tuple[Array, str]]:
-    """Pose and address of every geometry that the scene shows; shared nodes are followed."""
+    """Pose and address of every geometry in the first scene; shared nodes are followed."""
     library = {
         node.attributes["id"]: node
         for part in root.all("library_nodes")
@@ -70,11 +72,11 @@ def placed(root: Element) -> Iterator[tuple[Array, str]]:
     pending = [(node, np.eye(4), 0) for s in scenes[:1] for node in s.all("node")]
     steps = 0
     while pending:
-        node, T, depth = pending.pop()
+        node, T_parent, depth = pending.pop()
         steps += 1
         if steps > MAX_INSTANCES or depth > BOUNDS.depth:
-            raise ParseError("its scene has too many nodes, or nodes that hold each other")
-        T = T @ node_pose(node)
+            raise ParseError("its scene has too many nodes, or nodes that contain each other")
+        T = T_parent @ node_pose(node)
         for child in node.children:
             if child.tag == "instance_geometry":
                 yield T, child.attributes.get("url", "")
@@ -88,18 +90,18 @@ def placed(root: Element) -> Iterator[tuple[Array, str]]:
 
 def node_pose(node: Element) -> Array:
     """Product of the matrices, translations, rotations and scales of a node, in their order."""
-    T = np.eye(4)
+    factors = [np.eye(4)]
     for child in node.children:
         if child.tag == "matrix":
-            T = T @ values(child, float).reshape(4, 4)
+            factors.append(values(child, float).reshape(4, 4))
         elif child.tag == "translate":
-            T = T @ pose(np.eye(3), values(child, float))
+            factors.append(pose(np.eye(3), values(child, float)))
         elif child.tag == "rotate":
             *axis, degrees = values(child, float)
-            T = T @ pose(rotation(np.array(axis), np.radians(degrees)), np.zeros(3))
+            factors.append(pose(rotation(np.array(axis), np.radians(degrees)), np.zeros(3)))
         elif child.tag == "scale":
-            T = T @ pose(np.diag(values(child, float)), np.zeros(3))
-    return T
+            factors.append(pose(np.diag(values(child, float)), np.zeros(3)))
+    return reduce(matmul, factors)
 
 
 def geometry(element: Element) -> tuple[Array, Array]:
@@ -119,7 +121,7 @@ def geometry(element: Element) -> tuple[Array, Array]:
 
 
 def sources(mesh: Element) -> dict[str, Array]:
-    """Arrays of positions by id, also by the id of the <vertices> that name them."""
+    """Arrays of positions by id, and by the id of the <vertices> that refer to them."""
     found = {
         source.attributes.get("id", ""): values(array, float)
         for source in mesh.all("source")
@@ -134,7 +136,10 @@ def sources(mesh: Element) -> dict[str, Array]:
 
 
 def primitive(part: Element, positions: dict[str, Array]) -> tuple[Array, Array]:
-    """Corners and triangles of one <triangles>, <polylist> or <polygons>; faces become fans."""
+    """Corners and triangles of one <triangles>, <polylist> or <polygons>.
+
+    A face of more than three corners becomes a fan of triangles about its first corner.
+    """
     inputs = part.all("input")
     stride = 1 + max(int(entry.attributes.get("offset", "0")) for entry in inputs)
     corner = next(entry for entry in inputs if entry.attributes.get("semantic") == "VERTEX")

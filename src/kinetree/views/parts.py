@@ -1,4 +1,7 @@
-"""Parts: every shape as meshes that are stretched and placed, which is all a drawer must know."""
+"""Parts: every shape as triangle meshes that are stretched and placed, for pages to draw.
+
+Large meshes are made coarser: corners that fall into one cell of a grid become one.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,15 +12,16 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
-from kinetree.views.simplify import simplify
 
 ROUND = 20  # corners of a circle
-FEWEST = 60  # triangles that are left to every mesh
+FEWEST = 60  # triangles that every mesh keeps
+TRIALS = 9  # bisections of the logarithm of the cell size
+FINEST = 1e-4  # cell size over mesh size; then three cell numbers fit into one 64-bit integer
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A mesh by its name, stretched and placed by A (4, 4) in the frame of link `link`."""
+    """A mesh by its name, scaled and placed by the affine map A (4, 4) in the frame of a link."""
 
     mesh: str
     link: int
@@ -28,14 +32,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The meshes, by name, and what is drawn with them."""
+    """Meshes by name, and the parts that use them."""
 
     meshes: dict[str, TriangleMesh]
     parts: tuple[Part, ...]
 
 
 def parts_of(shapes: tuple[Shape, ...], triangles: int = 40_000) -> Parts:
-    """The parts of shapes; meshes of files share `triangles` and are coarsened to fit."""
+    """Parts of shapes; meshes from files are made coarser to have `triangles` in total."""
     files = {id(s.mesh): s.mesh for s in shapes if s.mesh is not None}
     names = {key: f"file{k}" for k, key in enumerate(files)}
     meshes = {names[key]: mesh for key, mesh in files.items()}
@@ -46,7 +50,7 @@ def parts_of(shapes: tuple[Shape, ...], triangles: int = 40_000) -> Parts:
 
 
 def coarser(meshes: dict[str, TriangleMesh], triangles: int) -> dict[str, TriangleMesh]:
-    """Meshes of files with so many triangles together, each its share; unit meshes as they are."""
+    """Meshes from files reduced to `triangles` in total, each in proportion; others unchanged."""
     files = {name: mesh for name, mesh in meshes.items() if name not in UNITS}
     total = sum(len(mesh.triangles) for mesh in files.values())
     return meshes | {
@@ -78,7 +82,7 @@ def _pieces(shape: Shape, names: dict[int, str]) -> Iterator[tuple[str, Array, C
                 yield "sphere", stretch(radius, radius, radius, z), colour
     elif shape.kind == "frame":
         for k, axis in enumerate(AXES):
-            turn = np.roll(np.eye(3), 2 - k, axis=1)  # z of the cylinder becomes axis k
+            turn = np.roll(np.eye(3), 2 - k, axis=1)  # takes z of the cylinder to axis k
             yield "cylinder", pose(turn, np.zeros(3)) @ _rod(size[0]), axis
 
 
@@ -87,7 +91,7 @@ def _rod(length: float) -> Array:
 
 
 def stretch(x: float, y: float, z: float, along: float = 0.0) -> Array:
-    """Affine map that stretches the axes and moves along z."""
+    """Affine map that scales x, y, z and then moves by `along` in z."""
     return pose(np.diag([x, y, z]), np.array([0, 0, along]))
 
 
@@ -133,3 +137,45 @@ def unit_box() -> TriangleMesh:
 
 
 UNITS = {"sphere": unit_sphere, "cylinder": unit_cylinder, "box": unit_box}
+
+
+def simplify(mesh: TriangleMesh, most: int) -> TriangleMesh:
+    """A mesh of about `most` triangles or fewer; the same mesh if it has no more than that.
+
+    The corners in each cell of a grid are replaced by their mean, and triangles with two corners in
+    one cell disappear. The cell size is found by bisection: larger cells leave fewer triangles.
+    """
+    if len(mesh.triangles) <= most:
+        return mesh
+    box = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) or 1.0
+    fine, coarse = FINEST * box, box / 2
+    for _ in range(TRIALS):
+        cell = (fine * coarse) ** 0.5
+        if len(kept(mesh, cells_of(mesh, cell)[0])) > most:
+            fine = cell
+        else:
+            coarse = cell
+    return clustered(mesh, coarse)
+
+
+def cells_of(mesh: TriangleMesh, cell: float) -> tuple[Array, Array]:
+    """Cell number of every corner, and the number of corners in each cell."""
+    x, y, z = np.floor((mesh.vertices - mesh.vertices.min(axis=0)) / cell).astype(np.int64).T
+    key = (x << 42) | (y << 21) | z
+    _, index, count = np.unique(key, return_inverse=True, return_counts=True)
+    return index, count
+
+
+def clustered(mesh: TriangleMesh, cell: float) -> TriangleMesh:
+    """The mesh with the corners of every cell merged; repeated triangles are dropped."""
+    index, count = cells_of(mesh, cell)
+    columns = [np.bincount(index, mesh.vertices[:, k]) / count for k in range(3)]
+    triangles = kept(mesh, index)
+    _, first = np.unique(np.sort(triangles, axis=1), axis=0, return_index=True)
+    return TriangleMesh(np.column_stack(columns), triangles[np.sort(first)])
+
+
+def kept(mesh: TriangleMesh, index: Array) -> Array:
+    """Triangles whose corners lie in three different cells, as cell numbers."""
+    a, b, c = index[mesh.triangles].T
+    return np.column_stack([a, b, c])[(a != b) & (b != c) & (c != a)]

@@ -1,4 +1,4 @@
-"""Where a robot stands when nobody says otherwise, and how far each coordinate may be moved."""
+"""The position in which a robot is shown at first, and the sliders that move it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from kinetree.model import Model
 
 @dataclass(frozen=True)
 class Handle:
-    """Something to pull at: entry `coord` of q; low, high and start in rad or m.
+    """A slider for entry `coord` of q; low, high and start in rad or m.
 
-    Where `turn` is given, an angle (0 roll, 1 pitch, 2 yaw) of the quaternion that begins there.
+    turn: None, or which angle (0 roll, 1 pitch, 2 yaw) of the quaternion that begins at `coord`.
     """
 
     label: str
@@ -30,18 +30,21 @@ class Handle:
 
 
 def rest_position(model: Model) -> Array:
-    """Every joint at zero, or midway between its limits where zero lies outside them, (nq,)."""
-    q = np.asarray(neutral(model), float)
+    """q, (nq,), with every joint at zero, or midway between its limits if zero is outside them.
+
+    A joint with one limit that excludes zero stands at that limit.
+    """
+    q = np.array(neutral(model), float)
     for joint in model.joints:
-        if joint.follows is None and joint.type in SCREW_TYPES:
-            low, high = joint.limits.lower, joint.limits.upper
-            if not low <= q[joint.coords[0]] <= high:
-                q[joint.coords[0]] = np.clip((low + high) / 2, low, high)
+        low, high = joint.limits.lower, joint.limits.upper
+        if joint.follows is None and joint.type in SCREW_TYPES and not low <= 0 <= high:
+            middle = (low + high) / 2
+            q[joint.coords[0]] = middle if isfinite(middle) else max(low, min(high, 0))
     return q
 
 
 def handles(model: Model, extent: float) -> Iterator[Handle]:
-    """One handle a degree of freedom, in the order of q, between the joint's limits."""
+    """One slider per degree of freedom, in the order of q, between the joint's limits."""
     q = rest_position(model)
     for i in model.links:
         joint = model.joints[i]
@@ -65,7 +68,7 @@ def handles(model: Model, extent: float) -> Iterator[Handle]:
 
 
 def _range(low: float, high: float, usual: float) -> tuple[float, float]:
-    """The limits, or a usual stretch where one is missing."""
+    """The limits; a missing limit is replaced so that the range is at least `usual` wide."""
     if isfinite(low) and isfinite(high):
         return low, high
     if isfinite(low):

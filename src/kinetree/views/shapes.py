@@ -1,4 +1,4 @@
-"""Shape, Scene: what of a robot is drawn, as plain records; drawing them is someone else's work."""
+"""Shape and Scene: what is drawn of a robot, as plain records for pages and the workbench."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from kinetree.base.arrays import Array
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
-# Colours that stand apart from each other for every kind of sight, on white and on black.
+# Chosen to be told apart with any kind of colour vision, on white and on black.
 BODY: Colour = (124, 139, 161)
 JOINT: Colour = (230, 126, 34)
 BASE: Colour = (92, 101, 115)
@@ -26,15 +26,15 @@ class TriangleMesh:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One thing to draw: it stands at T in the frame of link `link` (WORLD: in {s}), for ever.
+    """One thing to draw, fixed at pose T in the frame of link `link` (WORLD: in {s}).
 
-    kind and size: in metres, all about the origin of T:
+    kind and size: in metres, centred at the origin of T:
         sphere (radius,); ellipsoid (three semi-axes); box (three edges);
         cylinder (radius, length) along z; capsule (radius, length without its round ends) along z;
-        frame (length of its axes,); mesh (), its corners are in `mesh`.
+        frame (length of its axes,); mesh (), whose corners are in `mesh`.
     group: "body" and "joint" are made from the joints, "visual" comes from the robot's file,
-        "inertia" is the ellipsoid of a link's mass, "frame" the space and tool frames.
-    label: plain text from the robot's file. Escape it before it meets any markup.
+        "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames.
+    label: plain text from the robot's file. Escape it before it is put into markup.
     """
 
     kind: str
@@ -49,20 +49,20 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """The shapes of a robot; `extent` (m) is about the size of the robot and sizes everything."""
+    """The shapes of a robot; `extent`, m, is the size of the robot, which scales what is drawn."""
 
     name: str
     extent: float
     shapes: tuple[Shape, ...]
-    remarks: tuple[str, ...] = ()  # what of the file could not be drawn, and why
+    remarks: tuple[str, ...] = ()  # visuals of the file that could not be drawn, and why
 
     def of(self, *groups: str) -> tuple[Shape, ...]:
-        """The shapes of some groups."""
+        """Shapes of the given groups."""
         return tuple(shape for shape in self.shapes if shape.group in groups)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Groups to draw at first: the file's own look where it is complete, else the bodies."""
+        """Groups that are drawn at first: the file's visuals if complete, else the bodies too."""
         has_visuals = any(shape.group == "visual" for shape in self.shapes)
         if has_visuals and not self.remarks:
             return ("visual", "frame")

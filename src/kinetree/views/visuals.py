@@ -1,26 +1,57 @@
-"""Visuals: the look that a robot's file gives its links, read anew from the file.
+"""Visuals: the shapes, meshes and colours that a URDF or MJCF file gives its links.
 
-Dynamics do not need it, so no model keeps it. What cannot be drawn is left out with a remark.
+Dynamics do not need them, so the model does not keep them and the file is read again. A visual that
+cannot be drawn is left out with a remark.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kinetree.description.source import path_text
-from kinetree.errors import InputError
+from kinetree.base.arrays import Array
+from kinetree.description.findings import Findings
+from kinetree.description.mjcf.links import meshes
+from kinetree.description.mjcf.read import compile_file
+from kinetree.description.source import decode, path_text, read_bytes
+from kinetree.description.urdf.parts import Part, origin_pose
+from kinetree.description.xacro import expand_xacro
+from kinetree.description.xml import Element, parse_xml, show
+from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
-from kinetree.views.mesh_paths import MeshFolder
-from kinetree.views.shapes import Shape, TriangleMesh
-from kinetree.views.visual import Visual
-from kinetree.views.visuals_mjcf import mjcf_visuals
-from kinetree.views.visuals_urdf import urdf_visuals
+from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import from_quaternion
+from kinetree.views.meshes import MeshFolder
+from kinetree.views.shapes import BODY, Colour, Shape, TriangleMesh
 
 MAX_VISUALS = 5000
+# shapes of URDF: their attributes in the order of Shape.size, and how many numbers each has
+SIZES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+COLLISION_GROUP = 3  # MuJoCo's viewer hides geoms of groups 3 and up, usually collision shapes
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """One visual of a file: a shape in the frame of link `link`; kind and size as in Shape.
+
+    path: of a mesh, as written in the file; `size` is then the scale along x, y, z.
+    """
+
+    link: str
+    kind: str
+    T: Array
+    size: tuple[float, ...]
+    colour: Colour = BODY
+    path: str = ""
+    mesh: TriangleMesh | None = None
 
 
 def read_visuals(
@@ -33,28 +64,28 @@ def read_visuals(
 
     Args:
         source: the file.
-        folder: the only folder that meshes are read from; the folder of the file when None.
+        folder: the only folder that meshes are read from; None means the folder of the file.
         folders: folders with the packages of a xacro file.
         arguments: arguments of a xacro file.
     """
     file = Path(path_text(source))
     chosen = file.parent if folder is None else Path(path_text(folder))
     if not chosen.is_dir():
-        raise InputError(f"folder is {str(chosen)!r}, which is no folder; meshes lie in one.")
+        raise InputError(f"folder is {str(chosen)!r}; expected an existing folder with meshes.")
     is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
     found = list(
         mjcf_visuals(file, chosen) if is_mjcf else urdf_visuals(file, chosen, folders, arguments)
     )
     meshes = MeshFolder(file.parent, chosen)
     visuals: list[Visual] = []
-    remarks: dict[str, None] = {}  # each once, in order
+    remarks: dict[str, None] = {}  # an ordered set
     for visual in found[:MAX_VISUALS]:
         try:
             visuals.append(_with_mesh(visual, meshes))
         except InputError as error:
             remarks[f"mesh {visual.path[:200]!r} {error}"] = None
     if len(found) > MAX_VISUALS:
-        remarks[f"the file has {len(found)} visuals; drawn are the first {MAX_VISUALS}"] = None
+        remarks[f"the file has {len(found)} visuals; the first {MAX_VISUALS} are drawn"] = None
     return tuple(visuals), tuple(remarks)
 
 
@@ -62,20 +93,124 @@ def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
     if visual.kind != "mesh":
         return visual
     mesh, scale = meshes.load(visual.path), np.array(visual.size)
-    if np.any(scale != 1):  # a mirrored mesh would be inside out
+    if np.any(scale != 1):
+        # a mirror image turns triangles inside out; reversing their corners turns them back
         triangles = mesh.triangles if scale.prod() > 0 else mesh.triangles[:, ::-1]
         mesh = TriangleMesh(mesh.vertices * scale, triangles)
     return replace(visual, mesh=mesh)
 
 
 def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
-    """Visuals as shapes of the model's links; links merged by fixed joints are frames there."""
+    """Visuals as shapes of the model's links; a link merged at a fixed joint is a frame there."""
     for visual in visuals:
         frame = model.frames.get(visual.link)
-        if frame is None:  # the link was cut away from the model
+        if frame is None:  # the link was removed from the model
             continue
         T = np.asarray(frame.T_if, float) @ visual.T
         size = () if visual.kind == "mesh" else visual.size
         yield Shape(
             visual.kind, "visual", frame.link, T, size, visual.colour, visual.link, visual.mesh
         )
+
+
+def urdf_visuals(
+    file: Path,
+    folder: Path,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, Any] | None = None,
+) -> Iterator[Visual]:
+    """Visuals of all links of a URDF; a visual that cannot be read is left out.
+
+    For xacro files: `folders`, or else `folder`, with its packages, and its `arguments`.
+    """
+    if file.suffix.lower() == ".xacro":
+        root = expand_xacro(file, folders or (folder,), arguments).root
+    else:
+        root = parse_xml(decode(read_bytes(file), file.name), file.name)
+    colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
+    for link in root.all("link"):
+        name = link.attributes.get("name", "")
+        for element in link.all("visual"):
+            try:
+                yield from _visual(element, name, colours)
+            except ParseError:
+                continue
+
+
+def _visual(element: Element, link: str, colours: dict[str, Colour | None]) -> Iterator[Visual]:
+    visual = Part(element, f"visual of link {show(link)}", Findings())
+    T = np.asarray(origin_pose(next(iter(visual.all("origin")), None)), float)
+    colour = _material_colour(element, colours)
+    for child in (s for geometry in element.all("geometry") for s in geometry.children):
+        shape = Part(child, visual.owner, visual.findings)
+        if child.tag == "mesh":
+            scale = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
+            yield Visual(link, "mesh", T, scale, colour, child.attributes.get("filename", ""))
+        elif child.tag in SIZES:
+            numbers = [shape.numbers(name, count) for name, count in SIZES[child.tag].items()]
+            # the sign of a negative size is dropped
+            size = tuple(abs(x) for found in numbers for x in found)
+            yield Visual(link, child.tag, T, size, colour)
+
+
+def _material_colour(element: Element, colours: dict[str, Colour | None]) -> Colour:
+    """Colour of a visual's own material, or of the robot's material of that name."""
+    for material in element.all("material"):
+        found = _rgba(material) or colours.get(material.attributes.get("name", ""))
+        if found is not None:
+            return found
+    return BODY
+
+
+def _rgba(material: Element) -> Colour | None:
+    for colour in material.all("color"):
+        try:
+            r, g, b, _ = Part(colour, "material", Findings()).numbers("rgba", 4)
+        except ParseError:
+            continue
+        return _colour(r, g, b)
+    return None
+
+
+def mjcf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
+    """Visuals of an MJCF file: primitives and meshes of its geoms, except planes and height fields.
+
+    Files that it includes are also looked for in `folder`.
+    """
+    _, meshed = compile_file(file, (folder,))
+    model, types = meshed.compiled.model, meshed.compiled.mujoco.mjtGeom
+    bodies = meshed.compiled.body_names
+    for g in range(model.ngeom):
+        drawn = primitive(model, g, types)
+        if drawn is None or int(model.geom_group[g]) >= COLLISION_GROUP:
+            continue
+        kind, size = drawn
+        T = pose(from_quaternion(model.geom_quat[g]), np.array(model.geom_pos[g]))
+        link = bodies[int(model.geom_bodyid[g])]
+        yield Visual(link, kind, T, size, _geom_colour(model, g))
+    shown = [mesh for mesh in meshes(meshed) if mesh.kind == "visual"]
+    for mesh in shown or meshes(meshed):
+        yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, path=mesh.path)
+
+
+def primitive(model: Any, g: int, types: Any) -> tuple[str, tuple[float, ...]] | None:
+    """Kind and size of geom g as in Shape, from MuJoCo's half lengths; None for other kinds."""
+    a, b, c = (float(x) for x in model.geom_size[g])
+    return {
+        int(types.mjGEOM_SPHERE): ("sphere", (a,)),
+        int(types.mjGEOM_CAPSULE): ("capsule", (a, 2 * b)),
+        int(types.mjGEOM_ELLIPSOID): ("ellipsoid", (a, b, c)),
+        int(types.mjGEOM_CYLINDER): ("cylinder", (a, 2 * b)),
+        int(types.mjGEOM_BOX): ("box", (2 * a, 2 * b, 2 * c)),
+    }.get(int(model.geom_type[g]))
+
+
+def _geom_colour(model: Any, g: int) -> Colour:
+    material = int(model.geom_matid[g])
+    rgba = model.geom_rgba[g] if material < 0 else model.mat_rgba[material]
+    return _colour(*map(float, rgba[:3]))
+
+
+def _colour(*rgb: float) -> Colour:
+    r, g, b = (int(255 * min(max(x, 0.0), 1.0)) for x in rgb)
+    return r, g, b

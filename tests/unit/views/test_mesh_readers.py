@@ -7,7 +7,7 @@ import pytest
 
 from kinetree.errors import ParseError
 from kinetree.views.collada import read_collada
-from kinetree.views.mesh_readers import READERS, read_mesh, read_obj, read_stl
+from kinetree.views.meshes import READERS, read_mesh, read_obj, read_stl
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], float)
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -97,14 +97,14 @@ def test_collada_units_axes_and_nodes():
 @pytest.mark.parametrize(
     ("reader", "data", "message"),
     [
-        (read_stl, b"", "no STL file"),
-        (read_stl, binary_stl()[:-7], "no STL file"),
+        (read_stl, b"", "not an STL file"),
+        (read_stl, binary_stl()[:-7], "not an STL file"),
         (read_stl, b"solid empty\nendsolid", "no triangles"),
         (read_stl, binary_stl().replace(b"\0\0\x80?", b"\0\0\x80\x7f"), "not finite"),
-        (read_obj, b"v 0 0 0\nf 1 2 9\n", "corners that are not there"),
+        (read_obj, b"v 0 0 0\nf 1 2 9\n", "a corner that does not exist"),
         (read_obj, b"v 0 zero 0\n", "cannot be read as a mesh"),
-        (read_obj, b"v 1e9 0 0\nv 0 0 0\nv 0 1 0\nf 1 2 3\n", "further than"),
-        (read_collada, b"<robot/>", "no Collada file"),
+        (read_obj, b"v 1e9 0 0\nv 0 0 0\nv 0 1 0\nf 1 2 3\n", "more than 10000 m"),
+        (read_collada, b"<robot/>", "not a Collada file"),
         (read_collada, b"<COLLADA/>", "no geometry"),
         (read_collada, b"<!DOCTYPE x [<!ENTITY a 'b'>]><COLLADA/>", "document type"),
         (read_collada, collada().replace(b"#v", b"#nowhere"), "cannot be read as a mesh"),
@@ -123,7 +123,7 @@ def test_nodes_that_hold_each_other_end():
         b"<library_visual_scenes>",
     )
     loop = loop.replace(b"<instance_geometry", b'<instance_node url="#a"/><instance_geometry')
-    with pytest.raises(ParseError, match="nodes that hold each other"):
+    with pytest.raises(ParseError, match="nodes that contain each other"):
         read_mesh(read_collada, loop, "loop")
 
 

@@ -6,10 +6,9 @@ import pytest
 import kinetree as kt
 from kinetree.model import WORLD
 from kinetree.views.camera import OPENING, camera, link_poses
-from kinetree.views.parts import UNITS, parts_of
+from kinetree.views.parts import UNITS, parts_of, simplify
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Shape, TriangleMesh
-from kinetree.views.simplify import simplify
 
 GREY = (128, 128, 128)
 

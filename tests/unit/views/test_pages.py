@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.base.tables import page_number
 from kinetree.errors import InputError, ShapeError
 from kinetree.views import report_page, session_page
-from kinetree.views.page.document import document, json_text, number, table
-from kinetree.views.page.line_plot import line_plot
-from kinetree.views.page.svg import ticks
+from kinetree.views.page.document import document, json_text, scroll_table
+from kinetree.views.page.svg import line_plot, ticks
 
 NAMES = (
     "<script>alert(1)</script>",
@@ -151,8 +151,8 @@ def test_documents_hold_their_own_hashes():
 
 
 def test_tables_escape_and_numbers_are_short():
-    assert "<td>&lt;b&gt;</td>" in table("", ("a",), [("<b>",)])
-    assert [number(x) for x in (-0.5, np.inf, -np.inf, np.nan, 1234567)] == [
+    assert "<td>&lt;b&gt;</td>" in scroll_table(("a",), [("<b>",)])
+    assert [page_number(x) for x in (-0.5, np.inf, -np.inf, np.nan, 1234567)] == [
         "−0.5", "∞", "−∞", "–", "1.235e+06",
     ]  # fmt: skip
 
@@ -215,7 +215,7 @@ def test_long_motions_are_thinned_and_keep_their_ends():
     page = session_page(robot, motion)
     kept = page_data(page)["motion"]["t"]
     assert len(kept) == 1500 and kept[0] == 0 and kept[-1] == 10
-    assert "1500 of them here" in page
+    assert "1500 of them on this page" in page
 
 
 def test_forces_are_computed_where_a_motion_has_none():
@@ -229,7 +229,7 @@ def test_forces_are_computed_where_a_motion_has_none():
 def test_motions_of_another_robot_and_batches_are_refused():
     robot = kt.robots.planar_2r()
     motion = kt.robots.double_pendulum().simulate([0.1, 0.1], duration=0.1)
-    with pytest.raises(InputError, match="Give the robot that moved"):
+    with pytest.raises(InputError, match="Give the robot of the trajectory"):
         session_page(robot, motion)
     q = np.zeros((3, 4, 2))
     batch = kt.simulate.Trajectory(t=[0, 1, 2], q=q, dq=q, ddq=q, model=robot.model)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.views.envelopes import envelopes
+from kinetree.views.page.forces import envelopes
 from kinetree.views.rest import handles, rest_position
 
 ROBOTS = sorted(kt.robots.__all__)

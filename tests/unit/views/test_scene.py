@@ -11,8 +11,7 @@ from kinetree.algorithms import forward_kinematics, neutral, pose
 from kinetree.errors import InputError
 from kinetree.model import WORLD
 from kinetree.model.samples import random_model
-from kinetree.views.bodies import along, joint_point, link_points
-from kinetree.views.inertias import equivalent_ellipsoid
+from kinetree.views.bodies import along, equivalent_ellipsoid, joint_point, link_points
 from kinetree.views.scene import scene
 
 ROBOTS = sorted(kt.robots.__all__)
@@ -133,7 +132,7 @@ def test_symbols_are_refused_with_the_way_out():
     m = sympy.Symbol("m")
     builder = kt.Builder("symbolic").link("base").link("bob", m, (0, 0, -1))
     builder.joint("hinge", "revolute", "base", "bob")
-    with pytest.raises(InputError, match="holds symbols; a robot is drawn with numbers"):
+    with pytest.raises(InputError, match="holds symbols; only a robot of numbers can be drawn"):
         scene(builder.build())
     with pytest.raises(InputError, match="expected a Robot or a Model"):
         scene("panda")

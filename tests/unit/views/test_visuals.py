@@ -10,7 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.model import WORLD
-from kinetree.views.mesh_paths import MeshFolder
+from kinetree.views.meshes import MeshFolder
 from kinetree.views.scene import scene
 from kinetree.views.visuals import read_visuals
 
@@ -154,23 +154,23 @@ def test_links_inside_the_folder_are_followed(package):
 
 
 def test_a_zero_in_a_path_is_refused(package):
-    with pytest.raises(InputError, match="zero character"):
+    with pytest.raises(InputError, match="null character"):
         MeshFolder(package, package).load("a\0b.obj")
 
 
 def test_large_and_strange_files_are_left_out_with_a_remark(package, monkeypatch):
-    from kinetree.views import mesh_paths
+    from kinetree.views import meshes as mesh_paths
 
     monkeypatch.setattr(mesh_paths, "MAX_MESH", 20)
     robot = robot_with(package, "../meshes/m.obj")
     assert "larger than 20 bytes" in scene(robot, folder=package).remarks[0]
     (package / "pkg/meshes/m.glb").write_bytes(b"glTF")
     robot = robot_with(package, "../meshes/m.glb")
-    assert "read are .stl, .obj, .dae" in scene(robot, folder=package).remarks[0]
+    assert "expected .stl, .obj, .dae" in scene(robot, folder=package).remarks[0]
 
 
 def test_all_meshes_together_are_bounded(package, monkeypatch):
-    from kinetree.views import mesh_paths
+    from kinetree.views import meshes as mesh_paths
 
     monkeypatch.setattr(mesh_paths, "MAX_TOTAL", len(MESH) + 10)
     shutil.copy(package / "pkg/meshes/m.obj", package / "pkg/meshes/n.obj")
@@ -224,7 +224,7 @@ def test_a_file_that_is_gone_leaves_the_bodies_and_a_remark(package):
     assert found.of("visual") == () and "cannot be read any more" in found.remarks[0]
     with pytest.raises(InputError, match="there is no file"):
         scene(robot, robot.report.source)
-    with pytest.raises(InputError, match="which is no folder"):
+    with pytest.raises(InputError, match="expected an existing folder"):
         scene(robot, folder=package / "nowhere")
 
 

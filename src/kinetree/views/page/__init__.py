@@ -1,1 +1,1 @@
-"""Pages: one HTML file with all it needs inside, safe to open and to send on."""
+"""Pages: self-contained HTML files that are safe to open and to send."""

@@ -1,4 +1,4 @@
-"""The workbench: a robot in the browser, with everything about its dynamics beside it."""
+"""The workbench: a robot in the browser with its motion, forces, equations and recursion."""
 
 from kinetree.views.workbench.view import view
 

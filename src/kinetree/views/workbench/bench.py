@@ -1,11 +1,16 @@
-"""Bench: the running workbench. It holds the state; panels show it and ask for changes."""
+"""Bench: the running workbench. It has the state; panels show the state and request changes.
+
+The viewer runs callbacks in many threads, in any order, some time after the user's action. Changes
+of the state go through `update`, which loses none of them; buttons and menus use `in_turn`, which
+keeps their order.
+"""
 
 import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
@@ -14,24 +19,42 @@ from kinetree.views.shapes import Scene
 from kinetree.views.workbench.guard import Guard
 from kinetree.views.workbench.state import State
 
+if TYPE_CHECKING:
+    from viser import ClientHandle, GuiHtmlHandle, GuiTabHandle, ViserServer
+
 Refresh = Callable[[State], None]
+
+
+class Event(Protocol):
+    """Argument of a callback: the page that caused it, None for the server, and the element."""
+
+    @property
+    def client(self) -> "ClientHandle | None":
+        """The page in whose browser the user acted."""
+        ...
+
+    @property
+    def target(self) -> Any:
+        """The element that was changed, of the viewer's type."""
+        ...
 
 
 @dataclass
 class Bench:
-    """A server, the state that it shows, and what is to be done when the state changes.
+    """A server, the state that it shows, and the functions that are called when the state changes.
 
-    scene: the shapes of the robot. folder: private, for files that were uploaded. meshes: the only
-    folder that meshes of the robot's own file are read from; that of the file when None. notes:
-    remarks about its file. trajectory: the motion that was simulated, read or recorded last.
-    plots: the place of its curves. tabs: whose content belongs to this robot. refreshers,
-    watchers: told of every new state and trajectory. closers: end what runs by itself. opened: the
-    number of the robot that is shown.
-    Callbacks run in many threads: opening, showing, changing are held in that order, while a
-    robot is put on the bench, while panels are drawn, and for the moment of a new state.
+    scene: shapes of the robot. folder: private, for uploaded files. meshes: the only folder that
+    meshes of the robot's own file are read from; None means the folder of the file. notes: remarks
+    on its file. trajectory: the motion that was simulated, read or recorded last. plots: the
+    element with its curves. tabs: those whose content belongs to this robot. refreshers, watchers:
+    called with every new state and trajectory. closers: called to end the robot's threads.
+    opened: number of the robot that is shown.
+
+    Locks are taken in the order opening (while another robot is opened), showing (while panels are
+    drawn), changing (while the state is replaced).
     """
 
-    server: Any
+    server: "ViserServer"
     guard: Guard
     state: State
     scene: Scene
@@ -39,8 +62,8 @@ class Bench:
     meshes: Path | None = None
     notes: list[str] = field(default_factory=list)
     trajectory: Trajectory | None = None
-    plots: Any = None
-    tabs: dict[str, Any] = field(default_factory=dict)
+    plots: "GuiHtmlHandle | None" = None
+    tabs: "dict[str, GuiTabHandle]" = field(default_factory=dict)
     refreshers: list[Refresh] = field(default_factory=list)
     watchers: list[Callable[[Trajectory], None]] = field(default_factory=list)
     closers: list[Callable[[], None]] = field(default_factory=list)
@@ -51,20 +74,20 @@ class Bench:
     showing: threading.RLock = field(default_factory=threading.RLock)
 
     def node(self, name: str) -> str:
-        """The name of a node of this robot; pages keep the pose of one whose name returns."""
+        """Scene name of a node, unique to this robot: pages keep the pose of a reused name."""
         return f"/{self.opened}/{name}"
 
 
 def change(bench: Bench, **changes: Any) -> None:
-    """Take new values into the state and show it."""
+    """Set fields of the state and show it."""
     update(bench, lambda state: state.replace(**changes))
 
 
 def update(bench: Bench, function: Callable[[State], State]) -> None:
-    """Make a new state of the present one and show it.
+    """Replace the state by `function(state)` and show it.
 
-    Nothing is lost between reading and writing, though callbacks run in many threads. Where
-    changes come faster than screens, only the latest is shown.
+    The lock keeps changes from other threads from being lost. If changes arrive faster than they
+    can be drawn, only the latest is shown.
     """
     with bench.changing:
         bench.state = function(bench.state)
@@ -76,7 +99,7 @@ def update(bench: Bench, function: Callable[[State], State]) -> None:
 
 
 def show(bench: Bench) -> None:
-    """Bring every panel up to date, in one go for the eye, and all with the same state."""
+    """Update all panels together, with the same state."""
     with bench.showing, bench.server.atomic():
         state = bench.state
         for refresh in bench.refreshers:
@@ -84,10 +107,7 @@ def show(bench: Bench) -> None:
 
 
 def take(bench: Bench, robot: Robot, trajectory: Trajectory) -> bool:
-    """A new motion of a robot: the panels that play and plot it are told.
-
-    False where another robot has taken its place meanwhile.
-    """
+    """Set the motion of a robot and call the watchers; False if another robot was opened since."""
     with bench.showing:
         if bench.state.robot is not robot:
             return False
@@ -97,45 +117,48 @@ def take(bench: Bench, robot: Robot, trajectory: Trajectory) -> bool:
         return True
 
 
-def by_hand(function: Callable[..., None]) -> Callable[[Any], None]:
-    """A callback that acts on what people do, and not on what a panel sets by itself.
+def by_hand(function: Callable[[Event], None]) -> Callable[[Event], None]:
+    """A callback for actions of users; changes that the workbench makes itself are ignored.
 
-    Errors that teach are shown to the person who caused them; the viewer shows them as text.
+    A KinetreeError is shown, as plain text, on the page of the user who caused it.
     """
 
-    def callback(event: Any) -> None:
+    def callback(event: Event) -> None:
         if event.client is None:
             return
         try:
             function(event)
         except KinetreeError as error:
-            tell(event.client, "That did not work", str(error))
+            notify(event.client, "That did not work", str(error))
         except RuntimeError:
-            if not removed(event.target):  # else its robot went meanwhile, and the panel with it
+            if not removed(event.target):  # removed: another robot was opened since
                 raise
 
     return callback
 
 
-def removed(element: Any) -> bool:
-    """Whether an element is no longer on the page; the viewer refuses to change such a one."""
+def removed(element: object) -> bool:
+    """Return True if an element is no longer on the page; the viewer then refuses to change it."""
     return bool(getattr(getattr(element, "_impl", None), "removed", False))
 
 
-def in_turn(register: Callable[[Any], Any], function: Callable[[Any], None]) -> None:
-    """Call `function(value)` for everything that people do to an element, in their order.
+def in_turn(
+    register: Callable[[Callable[[Event], Any]], object], function: Callable[[Any], None]
+) -> None:
+    """Call `function(value)` for every action of a user on an element, in the order of the actions.
 
-    register: `on_click` or `on_update` of the element. Its value is noted at once, in the viewer's
-    own thread: callbacks wait for theirs, and the element may stand at another value by then.
+    register: `on_click` or `on_update` of the element. The value is noted at once by a coroutine in
+    the viewer's own thread. The callback itself waits for a free thread, and by then the element
+    may have another value.
     """
     values: queue.SimpleQueue[Any] = queue.SimpleQueue()
     turn = threading.Lock()
 
-    async def note(event: Any) -> None:
+    async def note(event: Event) -> None:
         if event.client is not None:
             values.put(event.target.value)
 
-    def act(_: Any) -> None:
+    def act(_: Event) -> None:
         with turn:
             function(values.get_nowait())
 
@@ -143,6 +166,8 @@ def in_turn(register: Callable[[Any], Any], function: Callable[[Any], None]) -> 
     register(by_hand(act))
 
 
-def tell(client: Any, title: str, text: str, colour: str = "red") -> None:
-    """A note in a corner of the page."""
+def notify(
+    client: "ClientHandle", title: str, text: str, colour: Literal["red", "yellow"] = "red"
+) -> None:
+    """Show a message in a corner of a page."""
     client.add_notification(title, text[:600], color=colour, auto_close_seconds=12.0)

@@ -1,4 +1,4 @@
-"""The viewer's page, and what the browser is told that this page may do."""
+"""The viewer's page, and the headers that limit what it may do in the browser."""
 
 import base64
 import gzip
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kinetree.base.extras import need
 
-log = logging.getLogger("kinetree.views.workbench")
+log = logging.getLogger(__name__)
 SCRIPT = re.compile(rb"<script([^>]*)>(.*?)</script>", re.DOTALL)
 PACKED = re.compile(rb'data-(p|ss|cs)="([^"]*)"')
 # printable characters that stand for themselves inside an attribute, as the viewer packs its code
@@ -19,14 +19,14 @@ ALPHABET = bytes(c for c in range(0x21, 0x7F) if c not in b"\"&<>'`")
 
 @dataclass(frozen=True)
 class Page:
-    """The page's bytes, compressed, and hashes of the scripts that it may run."""
+    """The page, compressed, and hashes of the scripts that it may run."""
 
     body: bytes
     scripts: tuple[str, ...]
 
 
 def read_page() -> Page:
-    """The page of the installed viewer: one file that holds all of its code."""
+    """The page of the installed viewer, a single file with all of its code."""
     viser = need("viser", "view", "The workbench")
     html = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_bytes()
     html = html.replace(b"<title>Viser</title>", b"<title>kinetree workbench</title>")
@@ -34,10 +34,10 @@ def read_page() -> Page:
 
 
 def script_hashes(html: bytes) -> tuple[str, ...]:
-    """Hashes of the scripts of the page and of the one that its loader unpacks and runs.
+    """Hashes of the scripts of the page and of the script that its loader unpacks and runs.
 
-    A viewer that is packed in another way than the one known here gets to run all inline scripts:
-    text of robot files is escaped in any case, the policy is a second wall.
+    If the viewer is packed in an unknown way, all inline scripts are allowed: text of robot files
+    is escaped in any case, and the policy is only a second line of defence.
     """
     loader = [(dict(PACKED.findall(tag)), text) for tag, text in SCRIPT.findall(html)]
     try:
@@ -49,14 +49,14 @@ def script_hashes(html: bytes) -> tuple[str, ...]:
 
 
 def unpacked(text: bytes, styles: int, code: int) -> bytes:
-    """The code in the loader's attribute: base 88, then Zstandard; styles come first."""
+    """Code in the loader's attribute: base 88, then Zstandard; the styles come first."""
     zstandard = need("zstandard", "view", "The workbench")
     data = zstandard.ZstdDecompressor().decompress(base_88(text), max_output_size=styles + code)
     return data[styles : styles + code]
 
 
 def base_88(text: bytes) -> bytes:
-    """Bytes of a text in which five characters are four bytes, the last group shorter."""
+    """Decode base 88: five characters are four bytes, the last group is shorter."""
     digit = {c: k for k, c in enumerate(ALPHABET)}
     out = bytearray()
     for start in range(0, len(text), 5):
@@ -69,12 +69,12 @@ def base_88(text: bytes) -> bytes:
 
 
 def digest(script: bytes) -> str:
-    """How a policy names a script."""
+    """Name of a script in a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
 
 
 def headers(page: Page, port: int) -> dict[str, str]:
-    """Headers of the page: nothing from elsewhere, no script but its own, in nobody's frame."""
+    """Headers of the page: only its own scripts and connections, and not inside a foreign frame."""
     own = " ".join(f"ws://{host}:{port}" for host in ("127.0.0.1", "localhost"))
     policy = {
         "default-src": "'none'",

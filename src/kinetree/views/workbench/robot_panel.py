@@ -1,22 +1,26 @@
-"""Choosing a robot: a built-in one, or a file; and what of it is drawn."""
+"""The choice of a robot, built-in or from a file, and the tab Robot with its facts and groups."""
 
 from collections.abc import Callable
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING
 
 from kinetree import robots
+from kinetree.base.tables import html_table, steady_number
 from kinetree.robot import Robot
-from kinetree.views.mesh_paths import MISSING
+from kinetree.views.meshes import MISSING
 from kinetree.views.shapes import GROUPS, Scene
-from kinetree.views.workbench.bench import Bench, by_hand, change, in_turn
+from kinetree.views.workbench.bench import Bench, Event, by_hand, change, in_turn
 from kinetree.views.workbench.files import read_robot_file
-from kinetree.views.workbench.style import reading
-from kinetree.views.workbench.text import escape, number, table
+from kinetree.views.workbench.text import reading
+
+if TYPE_CHECKING:
+    from viser import SceneNodeHandle
 
 BUILT_IN = tuple(robots.__all__)
 CHOOSE = "built-in ..."
 BLUE = (46, 110, 170)
 MOST_NOTES = 6
-LONGEST_NAME = 28  # characters beside the name of the program
+LONGEST_NAME = 28  # characters that fit beside the name of the program
 LABELS = {
     "body": "links",
     "joint": "joints",
@@ -28,7 +32,10 @@ Open = Callable[[Robot, Scene | None, list[str]], None]
 
 
 def add_robot_choice(bench: Bench, open_robot: Open) -> None:
-    """Above all tabs, and there for good: `open_robot` puts another robot on the bench."""
+    """Add the choice of a robot and the settings of the page above all tabs, once for all robots.
+
+    open_robot: called with another robot, its scene and its notes.
+    """
     gui = bench.server.gui
     choice = gui.add_dropdown("Robot", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
     upload = gui.add_upload_button("Open a robot (URDF or MJCF)", mime_type=".urdf,.xml,.mjcf")
@@ -39,13 +46,13 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
         if name in BUILT_IN:
             open_robot(getattr(robots, name)(), None, [])
 
-    def open_file(event: Any) -> None:
+    def open_file(event: Event) -> None:
         file = event.target.value
         open_robot(*read_robot_file(file.name, file.content, bench.folder))
         choice.value = CHOOSE
 
     def turn(wanted: bool) -> None:
-        with bench.opening:  # no other robot comes between
+        with bench.opening:  # no other robot is opened in between
             change(bench, degrees=wanted)
             open_robot(bench.state.robot, bench.scene, bench.notes)
 
@@ -56,14 +63,14 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
 
 
 def set_theme(bench: Bench, *, dark: bool) -> None:
-    """The look of the page."""
+    """Set the colours of the page."""
     bench.server.gui.configure_theme(
         dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BLUE
     )
 
 
-def add_robot_facts(bench: Bench, nodes: dict[str, list[Any]]) -> None:
-    """The tab of the robot: what it is, and what of it is drawn; its name above all tabs."""
+def add_robot_facts(bench: Bench, nodes: "dict[str, list[SceneNodeHandle]]") -> None:
+    """Add the facts of the robot and a switch per group of shapes, and show its name on top."""
     bench.server.gui.set_panel_label(f"kinetree · {shortened(bench.state.robot.name)}")
     bench.server.gui.add_html(robot_reading(bench.state.robot, bench.notes))
     for group in GROUPS:
@@ -72,13 +79,13 @@ def add_robot_facts(bench: Bench, nodes: dict[str, list[Any]]) -> None:
 
 
 def shortened(name: str) -> str:
-    """A name of a file on one line; the viewer shows it as text."""
+    """A name on one line, cut to LONGEST_NAME; the viewer shows it as plain text."""
     name = " ".join(name.split())
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:
-    """A box that shows or hides some nodes."""
+def add_switch(bench: Bench, label: str, nodes: "list[SceneNodeHandle]") -> None:
+    """Add a checkbox that shows or hides nodes."""
     box = bench.server.gui.add_checkbox(label, bool(nodes[0].visible))
 
     def switch(wanted: bool) -> None:
@@ -89,29 +96,31 @@ def add_switch(bench: Bench, label: str, nodes: list[Any]) -> None:
 
 
 def grouped(notes: list[str]) -> list[str]:
-    """The remarks, those about meshes that are not there as one, with the way out."""
+    """The remarks, with those on missing meshes as a single one that names the remedy."""
     missing = [note for note in notes if note.startswith("mesh ") and MISSING in note]
     if len(missing) < 2:
         return notes
+    first = missing[0].removeprefix("mesh ").partition(f" {MISSING}")[0]
     return [
         *(note for note in notes if note not in missing),
-        f"{len(missing)} meshes are not there, or not inside the chosen folder, the first is "
-        f"{missing[0].removeprefix('mesh ').partition(' is not')[0]}. Bodies are drawn in their "
-        "place; kinetree view FILE --folder says where meshes lie.",
+        f"{len(missing)} meshes do not exist, or are outside the chosen folder; the first is "
+        f"{first}. Simple bodies replace them. Choose the folder of the meshes with: kinetree "
+        "view FILE --folder FOLDER",
     ]
 
 
 def robot_reading(robot: Robot, notes: list[str]) -> str:
-    """Name, size and mass of the robot, and what its reader had to say."""
+    """Name, size and mass of the robot, and the remarks of its reader."""
     model = robot.model
     rows = [
         ["joints", str(len(model.joints))],
         ["degrees of freedom", str(model.n)],
-        ["mass, kg", number(sum(float(m) for m in model.m))],
-        ["tool", escape(model.tool)],
+        ["mass, kg", steady_number(sum(float(m) for m in model.m))],
+        ["tool", model.tool],
     ]
     notes = grouped(notes)
     remarks = "".join(f"<p>⚠ {escape(note[:400])}</p>" for note in notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
         remarks += f"<p>and {len(notes) - MOST_NOTES} more</p>"
-    return reading(f"<h4>{escape(robot.name)}</h4>{table(['', ''], rows)}{remarks}")
+    facts = html_table(("", ""), rows, css="kt-table")
+    return reading(f"<h4>{escape(robot.name)}</h4>{facts}{remarks}")

@@ -1,79 +1,74 @@
-"""The robot in the viewer: one node a link, its shapes hung on it, moved by the link's pose."""
+"""The robot in the viewer: one node per link, which moves with the link and carries its shapes."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial.so3 import quaternion
-from kinetree.views.shapes import Scene, Shape
+from kinetree.views.shapes import Shape
 from kinetree.views.workbench.bench import Bench
 from kinetree.views.workbench.state import State, link_poses
+
+if TYPE_CHECKING:
+    from viser import FrameHandle, SceneNodeHandle, ViserServer
 
 ROUND = 20  # sides of a round body
 OPACITY = {"inertia": 0.35}
 
 
-def add_robot(bench: Bench) -> dict[str, list[Any]]:
-    """Draw the robot; returns the nodes of each group, to show or hide."""
+def add_robot(bench: Bench) -> "dict[str, list[SceneNodeHandle]]":
+    """Draw the robot and the ground; return the nodes of each group of shapes."""
     scene, server = bench.scene, bench.server
     links = {i: add_link(bench, i) for i in (WORLD, *bench.state.robot.model.links)}
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[SceneNodeHandle]] = {}
     for k, shape in enumerate(scene.shapes):
-        name = f"{links[shape.link].name}/{k}"
-        node = add_shape(server, name, shape, scene)
+        node = add_shape(server, f"{links[shape.link].name}/{k}", shape)
         node.visible = shape.group in scene.shown
         groups.setdefault(shape.group, []).append(node)
-    size = ground_size(scene)
+    size = 4 * scene.extent
     server.scene.add_grid(
         bench.node("ground"), width=size, height=size, cell_size=size / 20, section_size=size / 4,
         cell_color=(225, 228, 232), section_color=(190, 196, 204),
     )  # fmt: skip
-    bench.refreshers.append(mover(links))
-    return groups
-
-
-def ground_size(scene: Scene) -> float:
-    """The edge of the ground, m."""
-    return 4 * scene.extent
-
-
-def add_link(bench: Bench, i: int) -> Any:
-    """The node of a link. Its name is its number: names of a file could hold slashes."""
-    name = bench.node(f"robot/{'base' if i == WORLD else i}")
-    return bench.server.scene.add_frame(name, show_axes=False)
-
-
-def mover(links: dict[int, Any]) -> Callable[[State], None]:
-    """Moves the nodes of the links to their poses."""
 
     def move(state: State) -> None:
         for i, T in enumerate(link_poses(state)):
             place(links[i], T)
 
-    return move
+    bench.refreshers.append(move)
+    return groups
 
 
-def place(node: Any, T: Array) -> None:
-    """Put a node at a pose."""
+def add_link(bench: Bench, i: int) -> "FrameHandle":
+    """Add the node of a link, named by its number: names of a file could contain slashes."""
+    name = bench.node(f"robot/{'base' if i == WORLD else i}")
+    return bench.server.scene.add_frame(name, show_axes=False)
+
+
+def place(node: "SceneNodeHandle", T: Array) -> None:
+    """Move a node to a pose."""
     node.wxyz = tuple(quaternion(T[:3, :3]))
     node.position = tuple(T[:3, 3])
 
 
-def add_shape(server: Any, name: str, shape: Shape, scene: Scene) -> Any:
-    """One shape as a node under its link."""
-    where = {"wxyz": tuple(quaternion(shape.T[:3, :3])), "position": tuple(shape.T[:3, 3])}
+def add_shape(server: "ViserServer", name: str, shape: Shape) -> "SceneNodeHandle":
+    """Add one shape as a node under its link."""
+    where: dict[str, Any] = {
+        "wxyz": tuple(quaternion(shape.T[:3, :3])),
+        "position": tuple(shape.T[:3, 3]),
+    }
     if shape.kind == "frame":
         size = shape.size[0]
         return server.scene.add_frame(name, axes_length=size, axes_radius=0.04 * size, **where)
     if shape.kind == "box":
-        return server.scene.add_box(name, color=shape.colour, dimensions=shape.size, **where)
-    if shape.kind == "ellipsoid" or shape.kind == "sphere":
-        scale = shape.size if len(shape.size) == 3 else shape.size * 3
+        x, y, z = shape.size
+        return server.scene.add_box(name, color=shape.colour, dimensions=(x, y, z), **where)
+    if shape.kind in ("ellipsoid", "sphere"):
+        x, y, z = shape.size if len(shape.size) == 3 else shape.size * 3
         return server.scene.add_icosphere(
-            name, radius=1.0, subdivisions=3, color=shape.colour, scale=scale,
+            name, radius=1.0, subdivisions=3, color=shape.colour, scale=(x, y, z),
             opacity=OPACITY.get(shape.group), **where,
         )  # fmt: skip
     if shape.mesh is not None:
@@ -88,11 +83,11 @@ def add_shape(server: Any, name: str, shape: Shape, scene: Scene) -> Any:
 
 
 def profile(shape: Shape) -> Array:
-    """Radius and height along the outline of a round body, from its lower to its upper end."""
+    """Radius and height, (k, 2), along the outline of a round body, from its lower end upward."""
     radius, length = shape.size
     half = length / 2
     if shape.kind == "cylinder":
-        # corners twice, so that the edge stays sharp
+        # corners are doubled so that shading keeps the edge sharp
         edge = [(radius, -half), (radius, -half), (radius, half), (radius, half)]
         return np.array([(0, -half), *edge, (0, half)])
     angle = np.linspace(-np.pi / 2, 0, 7)
@@ -101,7 +96,7 @@ def profile(shape: Shape) -> Array:
 
 
 def lathe(outline: Array) -> tuple[Array, Array]:
-    """Corners (k, 3) and triangles (m, 3) of a body of revolution about z, seen from outside."""
+    """Corners (k, 3) and outward triangles (m, 3) of a body of revolution about z."""
     turn = 2 * np.pi * np.arange(ROUND) / ROUND
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     rings = [np.column_stack([r * circle, np.full(ROUND, z)]) for r, z in outline]

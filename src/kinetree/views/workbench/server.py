@@ -1,4 +1,4 @@
-"""The viewer's server behind the guard: loopback only, a token, no foreign page, no tunnel."""
+"""The viewer's server behind the guard: on the loopback only, with a token, without a tunnel."""
 
 import contextlib
 import http.client
@@ -9,34 +9,44 @@ import socket
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 from kinetree.base.extras import need
 from kinetree.errors import InputError, KinetreeError, MissingPackageError
-from kinetree.views.workbench.guard import Guard, Refusal, judge
-from kinetree.views.workbench.limits import CONNECTIONS, MESSAGE_BYTES
+from kinetree.views.workbench.guard import (
+    CONNECTIONS,
+    MESSAGE_BYTES,
+    Guard,
+    Permit,
+    Refusal,
+    TooMuch,
+    allows,
+    judge,
+)
 from kinetree.views.workbench.page import Page, headers, read_page
-from kinetree.views.workbench.permit import Permit, TooMuch, allows
 
-log = logging.getLogger("kinetree.views.workbench")
+if TYPE_CHECKING:
+    from viser import ViserServer
+
+log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
 LOOPBACK = "127.0.0.1"
 OLDEST = (1, 1)  # the first viser with panels at the edges of the page
-_starting = threading.Lock()  # the viewer's module is changed while its server starts
+_starting = threading.Lock()  # the viewer's module is patched while its server starts
 
 
-def start_server(port: int = 0) -> tuple[Any, Guard]:
-    """A viser server that only the holder of the token can reach, and what guards it.
+def start_server(port: int = 0) -> "tuple[ViserServer, Guard]":
+    """Start a viser server that answers only requests with the token of the returned guard.
 
     Args:
-        port: to listen on at 127.0.0.1; 0 takes a free one.
+        port: port of 127.0.0.1; 0 means any free port.
     """
     viser = need("viser", "view", "The workbench")
     if tuple(map(int, viser_version().split(".")[:2])) < OLDEST:
         raise MissingPackageError(
             f"The workbench needs viser {'.'.join(map(str, OLDEST))} or newer; installed is "
-            f"{viser_version()}. Renew it with: pip install -U 'kinetree[view]'."
+            f"{viser_version()}. Update it with: pip install -U 'kinetree[view]'."
         )
     listening = listen(port)
     guard = Guard(listening.getsockname()[1])
@@ -53,20 +63,20 @@ def start_server(port: int = 0) -> tuple[Any, Guard]:
 
 
 def viser_version() -> str:
-    """The version of the viewer that is installed."""
+    """Version of the installed viewer."""
     return str(need("viser", "view", "The workbench").__version__)
 
 
-def stop_server(server: Any) -> None:
-    """End the server and its threads; the viewer's farewell is not printed."""
+def stop_server(server: "ViserServer") -> None:
+    """End the server and its threads, without the viewer's message."""
     with quiet():
         server.stop()
 
 
 def listen(port: int) -> socket.socket:
-    """A listening socket on the loopback; a port that is taken is refused with words."""
+    """A listening socket on the loopback; InputError if the port cannot be used."""
     if not 0 <= port < 65536:
-        raise InputError(f"--port is {port}; expected 1 to 65535, or 0 for any that is free.")
+        raise InputError(f"--port is {port}; expected 1 to 65535, or 0 for any free port.")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     # on Windows the same option would let another program take the port over
     option = "SO_REUSEADDR" if os.name == "posix" else "SO_EXCLUSIVEADDRUSE"
@@ -78,15 +88,18 @@ def listen(port: int) -> socket.socket:
         listening.close()
         raise InputError(
             f"Port {port} of {LOOPBACK} cannot be used ({error.strerror or error}). "
-            "Choose another with --port, or leave it out for any that is free."
+            "Choose another with --port, or leave it out to use any free port."
         ) from error
     listening.setblocking(False)
     return listening
 
 
 @contextlib.contextmanager
-def guarded(listening: socket.socket, guard: Guard, page: Page) -> Iterator[None]:
-    """While inside, a viewer's server that starts is ours: it has no such settings of its own."""
+def guarded(listening: socket.socket, guard: Guard, page: Page) -> Generator[None]:
+    """While active, a viewer's server that starts uses our socket, guard and page.
+
+    The viewer has no settings for these, so its reference to the websockets package is replaced.
+    """
     infra = need("viser.infra._infra", "view", "The workbench")
     original = infra.websockets
 
@@ -107,7 +120,7 @@ def guarded(listening: socket.socket, guard: Guard, page: Page) -> Iterator[None
 
 
 def serving(guard: Guard, page: Page) -> dict[str, Any]:
-    """How connections are taken: judged first, then with messages that are judged."""
+    """Options of the websocket server: requests are judged, then every message is checked."""
     http11 = need("websockets.http11", "view", "The workbench")
     structures = need("websockets.datastructures", "view", "The workbench")
 
@@ -132,26 +145,26 @@ def serving(guard: Guard, page: Page) -> dict[str, Any]:
         "create_connection": connection_class(),
         "max_size": MESSAGE_BYTES,
         "compression": None,
-        "close_timeout": 1,  # a page that is gone does not hold up the end
+        "close_timeout": 1,  # s; a closed page does not delay the end
         "server_header": None,
         "logger": log,
     }
 
 
 def connection_class() -> type:
-    """Connections that hand on only the messages that are permitted."""
+    """Class of connections that pass on only permitted messages."""
     server = need("websockets.asyncio.server", "view", "The workbench")
     msgspec = need("msgspec", "view", "The workbench")
 
     class PermittedConnection(server.ServerConnection):  # type: ignore[misc, name-defined]
-        """A connection with a permit of its own."""
+        """A connection with its own permit."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             self.permit = Permit()
 
         async def recv(self, decode: bool | None = None) -> Any:
-            """The next message that passes; one that is too much ends the connection."""
+            """Return the next permitted message; a message that is too much ends the connection."""
             while True:
                 raw = await super().recv(decode)
                 try:
@@ -168,8 +181,8 @@ def connection_class() -> type:
     return PermittedConnection
 
 
-def forget_tunnel(server: Any) -> None:
-    """Take away the viewer's way to a public address: its handlers, and what they would call."""
+def forget_tunnel(server: "ViserServer") -> None:
+    """Remove the viewer's tunnel to a public address: its handlers, and the method they call."""
     messages = need("viser._messages", "view", "The workbench")
     for kind in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
         server._websock_server._incoming_handlers.pop(kind, None)
@@ -181,7 +194,7 @@ def forget_tunnel(server: Any) -> None:
 
 
 def check_guard(guard: Guard) -> None:
-    """Knock without the token and under a foreign name; a server that answers is stopped."""
+    """Send a request without the token and one with a foreign Host; raise if either is answered."""
     for path, host in (("/", f"{LOOPBACK}:{guard.port}"), (f"/{guard.token}/", "example.org")):
         knock = http.client.HTTPConnection(LOOPBACK, guard.port, timeout=10)
         try:
@@ -197,7 +210,7 @@ def check_guard(guard: Guard) -> None:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what the viewer prints by itself off the screen."""
+def quiet() -> Generator[None]:
+    """Suppress what the viewer prints."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield

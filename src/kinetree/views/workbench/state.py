@@ -1,20 +1,20 @@
-"""State: what the workbench shows, as one frozen record, and what follows from it at once."""
+"""State: what the workbench shows, as one frozen record, and the wrench of the push in it."""
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.robot import Robot
+from kinetree.views.rest import rest_position
 
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """What the world does to one link: a force at a point, and a moment.
+    """An external force at a point of one link, and a moment.
 
-    point: in {i}, m. force, N, and moment, N m: in {s}, as an arrow on the screen has them.
+    point: in {i}, m. force, N, and moment, N m: in {s}, the frame of the arrow on the screen.
     """
 
     link: int
@@ -25,7 +25,7 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A robot in motion: q (nq,), dq and ddq (n,), what pushes it, and the unit of angles."""
+    """A robot in motion: q (nq,), dq and ddq (n,), the push on it, and the unit of angles."""
 
     robot: Robot
     q: Array
@@ -40,20 +40,9 @@ class State:
 
 
 def at_rest(robot: Robot, *, degrees: bool = False) -> State:
-    """A robot that stands still at home."""
-    return State(robot, home(robot), np.zeros(robot.n), np.zeros(robot.n), degrees=degrees)
-
-
-def home(robot: Robot) -> Array:
-    """Every joint at zero, or half-way between its limits where zero lies beyond them."""
-    q = np.array(robot.neutral(), float)
-    for joint in robot.model.joints:
-        low, high = joint.limits.lower, joint.limits.upper
-        if joint.follows is None and joint.screw is not None and not low <= 0 <= high:
-            q[joint.coords[0]] = (
-                (low + high) / 2 if isfinite(low + high) else max(low, min(high, 0))
-            )
-    return q
+    """A robot that stands still in its position of rest."""
+    q, zero = rest_position(robot.model), np.zeros(robot.n)
+    return State(robot, q, zero, zero.copy(), degrees=degrees)
 
 
 def link_poses(state: State) -> Array:

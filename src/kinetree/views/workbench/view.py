@@ -1,9 +1,10 @@
-"""view: open the workbench, with all its panels, on a robot."""
+"""view: open the workbench with all its panels on a robot."""
 
 import shutil
 import tempfile
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,35 +13,37 @@ from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
 from kinetree.views.workbench.bench import Bench, show
 from kinetree.views.workbench.guard import address
-from kinetree.views.workbench.joint_panel import add_joints
-from kinetree.views.workbench.motion_panel import add_motion
-from kinetree.views.workbench.reading_panel import add_reading_tabs, add_readings
-from kinetree.views.workbench.recursion_panel import add_recursion
+from kinetree.views.workbench.joints import add_joints
+from kinetree.views.workbench.motion import add_motion
+from kinetree.views.workbench.push import add_push
+from kinetree.views.workbench.readings import add_reading_tabs, add_readings, torques
+from kinetree.views.workbench.recursion import add_recursion
 from kinetree.views.workbench.robot_panel import add_robot_choice, add_robot_facts, set_theme
 from kinetree.views.workbench.scene_nodes import add_robot
 from kinetree.views.workbench.server import start_server, stop_server
 from kinetree.views.workbench.state import at_rest, link_poses
-from kinetree.views.workbench.torques import torques
-from kinetree.views.workbench.wrench_panel import add_wrench
+
+if TYPE_CHECKING:
+    from viser import MeshHandle
 
 WIDTH = 360  # pixels of the controls
 TABS = ("Joints", "Motion", "Push", "Recursion", "Robot")
-SOLID = ("body", "joint", "visual")  # what arrows would be hidden in
+SOLID = ("body", "joint", "visual")  # groups that would hide arrows inside them
 
 
 class Workbench:
-    """A running workbench; `with view(robot) as bench` ends it, and so does `stop`."""
+    """A running workbench; it ends with `stop`, or at the end of `with view(robot) as bench`."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
 
     @property
     def address(self) -> str:
-        """What to open in a browser; the token in it is the key."""
+        """The address to open in a browser; the token in it gives access."""
         return address(self.bench.guard)
 
     def stop(self) -> None:
-        """End the server, its threads, and what was uploaded."""
+        """End the server and its threads, and remove uploaded files."""
         close(self.bench)
         stop_server(self.bench.server)
         shutil.rmtree(self.bench.folder, ignore_errors=True)
@@ -62,14 +65,14 @@ def view(
     browser: bool = True,
     degrees: bool = False,
 ) -> Workbench:
-    """The workbench in the browser, on this machine alone.
+    """Open the workbench in the browser; it can be reached from this machine only.
 
     Args:
-        robot: Panda when None.
-        drawn: its shapes, where they are known already, as from `read_robot`.
+        robot: the robot; None means the Panda.
+        drawn: its shapes, if they are known already, as from `read_robot`.
         notes: remarks to show with it.
-        meshes: the only folder that meshes are read from; that of the robot's file when None.
-        port: of 127.0.0.1; 0 takes a free one.
+        meshes: the only folder that meshes are read from; None means that of the robot's file.
+        port: port of 127.0.0.1; 0 means any free port.
         browser: whether to open the page.
         degrees: show angles in degrees.
     """
@@ -96,12 +99,12 @@ def view(
 
 
 def build(bench: Bench) -> None:
-    """What stays, whatever the robot is: the look of the page and the choice of a robot."""
+    """Add the parts of the page that stay when another robot is opened, then the panels."""
     gui = bench.server.gui
     set_theme(bench, dark=False)
     gui.main_panel.dock_right()
     gui.main_panel.set_width(WIDTH)
-    # software that draws without a graphics card is four times as fast without shadows
+    # without a graphics card, drawing is four times as fast without shadows
     bench.server.scene.configure_default_lights(cast_shadow=False)
     add_robot_choice(bench, lambda *new: open_robot(bench, *new))
     tabs = gui.add_tab_group()
@@ -111,7 +114,7 @@ def build(bench: Bench) -> None:
 
 
 def add_panels(bench: Bench) -> None:
-    """The content of all tabs, and the scene, for the robot of the bench."""
+    """Add the scene and the content of all tabs for the robot of the bench."""
     nodes = add_robot(bench)
     add_readings(bench)
     with bench.tabs["Joints"]:
@@ -119,18 +122,19 @@ def add_panels(bench: Bench) -> None:
     with bench.tabs["Motion"]:
         add_motion(bench)
     with bench.tabs["Push"]:
-        add_wrench(bench)
+        add_push(bench)
     with bench.tabs["Recursion"]:
-        add_recursion(bench, [x for group in SOLID for x in nodes.get(group, [])])
+        solid = [x for group in SOLID for x in nodes.get(group, [])]
+        add_recursion(bench, cast("list[MeshHandle]", solid))  # or boxes and spheres
     with bench.tabs["Robot"]:
         add_robot_facts(bench, nodes)
     show(bench)
 
 
 def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]) -> None:
-    """Put another robot on the bench; the same one again keeps its state.
+    """Replace the robot of the bench; the same robot keeps its state.
 
-    What can fail is done first, so that a robot that cannot be shown leaves the old one in place.
+    All steps that can fail come first, so a robot that cannot be shown leaves the old one in place.
     """
     with bench.opening:
         same = robot is bench.state.robot
@@ -149,7 +153,7 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
 
 
 def clear(bench: Bench) -> None:
-    """Take what belongs to a robot off the page and out of the scene."""
+    """Remove everything that belongs to the robot from the page and the scene."""
     for element in [x for tab in bench.tabs.values() for x in tab._children.values()]:
         element.remove()
     bench.refreshers.clear()
@@ -159,14 +163,14 @@ def clear(bench: Bench) -> None:
 
 
 def close(bench: Bench) -> None:
-    """End what runs by itself."""
+    """End the threads of the robot."""
     for closer in bench.closers:
         closer()
     bench.closers.clear()
 
 
 def look_at(bench: Bench) -> None:
-    """Look at the whole robot from the front: now, and whenever a page is opened."""
+    """Point the cameras, of open pages and of pages to come, at the whole robot from the front."""
     tool = np.asarray(bench.state.robot.pose(bench.state.q), float)
     points = np.array([*link_poses(bench.state)[:, :3, 3], tool[:3, 3], np.zeros(3)])
     middle = (points.min(0) + points.max(0)) / 2

@@ -8,7 +8,7 @@ import sympy
 
 import kinetree as kt
 from kinetree.views.workbench.motions import simulated
-from kinetree.views.workbench.torques import torques
+from kinetree.views.workbench.readings import torques
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
 from kinetree.views.workbench.bench import by_hand, change, take

@@ -6,9 +6,17 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
-from kinetree.views.workbench.guard import Guard, address, judge
-from kinetree.views.workbench.limits import MESSAGES_PER_SECOND, UPLOAD_BYTES, UPLOADS_AT_ONCE
-from kinetree.views.workbench.permit import Permit, TooMuch, allows
+from kinetree.views.workbench.guard import (
+    MESSAGES_PER_SECOND,
+    UPLOAD_BYTES,
+    UPLOADS_AT_ONCE,
+    Guard,
+    Permit,
+    TooMuch,
+    address,
+    allows,
+    judge,
+)
 
 GUARD = Guard(8000, "secret")
 OWN = ["127.0.0.1:8000"]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.views.workbench.handles import (
+from kinetree.views.workbench.joints import (
     acceleration_sliders,
     position_sliders,
     positions,
     rate_sliders,
     slider_values,
+    step,
 )
-from kinetree.views.workbench.joint_panel import step
 
 
 def mixed():

@@ -2,7 +2,7 @@
 
 import threading
 
-from kinetree.views.workbench.player import Player
+from kinetree.views.workbench.motion import Player
 
 
 def test_it_plays_to_the_end_and_says_so():

@@ -6,18 +6,25 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.base.tables import steady_number
 from kinetree.explain.torque import dof_units
-from kinetree.views.workbench.formulas import equations_reading
-from kinetree.views.workbench.hand import drawn, hand_ellipsoids, hand_reading
-from kinetree.views.workbench.mass_matrix import mass_reading, mass_unit
+from kinetree.views.rest import rest_position
+from kinetree.views.workbench.equations import equations_reading
 from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
-from kinetree.views.workbench.plot_panel import plots_reading
+from kinetree.views.workbench.plots import plots_reading
+from kinetree.views.workbench.push import dropped_on, first_push, moved_point, point_in_space
+from kinetree.views.workbench.readings import (
+    drawn,
+    hand_ellipsoids,
+    hand_reading,
+    mass_reading,
+    mass_unit,
+    torque_reading,
+    torques,
+)
 from kinetree.views.workbench.recursion import explained, step_arrows, step_reading, steps
 from kinetree.views.workbench.robot_panel import robot_reading
-from kinetree.views.workbench.state import Push, at_rest, external_wrenches, home
-from kinetree.views.workbench.text import number
-from kinetree.views.workbench.torques import torque_reading, torques
-from kinetree.views.workbench.wrench import dropped_on, first_push, moved_point, point_in_space
+from kinetree.views.workbench.state import Push, at_rest, external_wrenches
 
 EPS = np.finfo(float).eps
 ROBOTS = {
@@ -181,7 +188,7 @@ def test_motions_end_as_they_say(motion):
     if motion.startswith("fall"):
         assert moved > 0.5 and not trajectory.tau.any()
     elif motion.startswith("go home"):
-        np.testing.assert_allclose(trajectory.q[-1], home(robot), atol=1e-5)
+        np.testing.assert_allclose(trajectory.q[-1], rest_position(robot.model), atol=1e-5)
     else:
         assert moved < 1e-9
 
@@ -236,7 +243,7 @@ def test_small_robots_show_closed_forms_and_all_the_recursion():
 
 def test_meshes_that_are_not_there_are_one_remark_and_no_remark_is_dropped_in_silence():
     robot = ROBOTS["planar_2r"]
-    missing = [f"mesh 'm{k}.stl' is not there, or not inside the chosen folder" for k in range(9)]
+    missing = [f"mesh 'm{k}.stl' does not exist, or is outside the chosen folder" for k in range(9)]
     text = robot_reading(robot, ["a warning", *missing])
     assert text.count("⚠") == 2 and "9 meshes" in text and "m0.stl" in text and "--folder" in text
     assert robot_reading(robot, missing[:1]).count("m0.stl") == 1
@@ -247,7 +254,7 @@ def test_home_is_within_the_limits():
     for robot in ROBOTS.values():
         for joint in robot.model.joints:
             if joint.screw is not None and joint.follows is None:
-                q = home(robot)[joint.coords[0]]
+                q = rest_position(robot.model)[joint.coords[0]]
                 assert joint.limits.lower <= q <= joint.limits.upper
 
 
@@ -260,7 +267,7 @@ def test_home_is_within_the_limits():
     ],
 )  # fmt: skip
 def test_numbers_are_short(x, text):
-    assert number(x) == text
+    assert steady_number(x) == text
 
 
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])

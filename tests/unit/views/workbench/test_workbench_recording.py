@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import difference
 from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.views.workbench.recording import recorded
-from kinetree.views.workbench.state import home
+from kinetree.views.rest import rest_position
+from kinetree.views.workbench.motions import recorded
 
 PLANAR = kt.robots.planar_2r()
 WALKER = kt.robots.quadruped()
@@ -48,7 +48,7 @@ def turned(q, angle, position=(0, 0, 0)):
 
 def test_a_base_is_recorded_as_a_rotation():
     """From one attitude to another the average turns about their common axis alone."""
-    q = home(WALKER)
+    q = rest_position(WALKER.model)
     first, then = turned(q, 0.2), turned(q, 1.4, (0.3, 0, 0))
     trajectory = recorded(WALKER, [(5.0, first), (6.0, then), (7.0, then)])
     np.testing.assert_allclose(np.linalg.norm(trajectory.q[:, :4], axis=1), 1, rtol=1e-15)
@@ -70,7 +70,7 @@ def test_rates_of_a_recording_lead_from_sample_to_sample(name):
     strange = kt.Robot(random_model(3, 6, types=ALL_TYPES, mimic=True))
     robot = strange if name == "strange" else getattr(kt.robots, name)()
     rng = np.random.default_rng(1)
-    kept = [(0.0, home(robot))]
+    kept = [(0.0, rest_position(robot.model))]
     for k in range(4):
         step = rng.normal(size=robot.n) * 0.2
         kept.append((0.3 * (k + 1), robot.integrate(kept[-1][1], step)))
@@ -86,7 +86,7 @@ def test_rates_of_a_recording_lead_from_sample_to_sample(name):
 
 
 def test_a_quaternion_and_its_opposite_are_the_same_attitude():
-    q = home(WALKER)
+    q = rest_position(WALKER.model)
     first, then = turned(q, -0.3), turned(q, 0.5)
     opposite = then.copy()
     opposite[:4] *= -1
@@ -97,7 +97,7 @@ def test_a_quaternion_and_its_opposite_are_the_same_attitude():
 
 
 def test_attitudes_without_an_average_are_refused():
-    q = home(WALKER)
+    q = rest_position(WALKER.model)
     third = 2 * np.pi / 3  # three equal ways around: their average is nowhere
     kept = [(0.03 * k, turned(q, third * k)) for k in range(40)]
     with pytest.raises(kt.KinetreeError, match="more slowly"):

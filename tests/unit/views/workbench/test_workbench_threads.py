@@ -13,12 +13,12 @@ import pytest
 import kinetree as kt
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
-from kinetree.views.workbench import motion_panel
+from kinetree.views.workbench import motion as motion_panel
 from kinetree.views.workbench.bench import by_hand, change, in_turn, show, take
+from kinetree.views.workbench.motion import NAME, Player
 from kinetree.views.workbench.motions import simulated
-from kinetree.views.workbench.player import NAME, Player
+from kinetree.views.workbench.push import dropped_on, first_push, point_in_space
 from kinetree.views.workbench.view import open_robot, view
-from kinetree.views.workbench.wrench import dropped_on, first_push, point_in_space
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""session_page: a motion on one self-contained HTML page, with the robot and plots that play."""
+"""session_page: a motion of a robot on one self-contained HTML page, with a player and plots."""
 
 import os
 from html import escape
@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, page_number
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.motion.dynamics import check_single
 from kinetree.robot import Robot
-from kinetree.simulate.trajectory import Trajectory
-from kinetree.views.page.document import document, number
-from kinetree.views.page.line_plot import line_plot
+from kinetree.samples.inputs import check_single
+from kinetree.trajectory import Trajectory
+from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
+from kinetree.views.page.svg import line_plot
 from kinetree.views.scene import numeric_model
 from kinetree.views.shapes import Scene
 
 SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
-MOST_SAMPLES = 1500  # kept in the page; longer motions are thinned out
-MOST_SEEN = 24  # positions that the camera is chosen for
+MOST_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
+MOST_SEEN = 24  # positions that are used to choose the camera
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
 TITLES = {"q": "positions", "dq": "rates", "tau": "joint forces"}
 
@@ -36,16 +36,16 @@ def session_page(
     folder: str | os.PathLike[str] | None = None,
     drawn: Scene | None = None,
 ) -> str:
-    """The page of a motion: the robot drawn, a time slider, play and pause, plots that follow.
+    """The page of a motion: the robot drawn, a player with a time slider, and plots with a cursor.
 
-    The page holds all it needs; it can be mailed and opened without a network.
+    The page is self-contained: it can be mailed and opened without a network.
 
     Args:
         robot: the robot or its model, of numbers.
-        trajectory: one motion of it; joint forces are computed where it has none.
-        notes: plain text to show under the title.
-        source, folder: as of `report_page`.
-        drawn: the robot's scene, where it is known already; source and folder are then not used.
+        trajectory: one motion of it; joint forces are computed if it has none.
+        notes: plain text below the title.
+        source, folder: as in `report_page`.
+        drawn: the robot's scene, if it is known already; source and folder are then not used.
     """
     model = numeric_model(robot)
     robot = Robot(model) if isinstance(robot, Model) else robot
@@ -54,7 +54,7 @@ def session_page(
     if trajectory.coordinate_names != names:
         raise InputError(
             f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
-            f"has {', '.join(names)}. Give the robot that moved."
+            f"has {', '.join(names)}. Give the robot of the trajectory."
         )
     keep = thinned(len(trajectory))
     seen = keep[:: max(1, len(keep) // MOST_SEEN)]
@@ -81,14 +81,14 @@ def session_page(
 
 
 def thinned(count: int) -> Array:
-    """Indices of the samples that are kept: all, or evenly spread with both ends."""
+    """Indices of the samples that are kept: all, or MOST_SAMPLES evenly spread with both ends."""
     if count <= MOST_SAMPLES:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, MOST_SAMPLES).round().astype(int))
 
 
 def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:
-    """Columns over time by quantity: q of one-number coordinates, dq and tau."""
+    """q, dq and tau over time."""
     q, dq, ddq = (np.asarray(x, float)[keep] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
     if trajectory.tau is None:
         tau = robot.inverse_dynamics(q, dq, ddq)
@@ -98,14 +98,14 @@ def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Ar
 
 
 def summary(trajectory: Trajectory, keep: Array) -> str:
-    """How long, how many samples, and how many of them are here."""
+    """Duration and number of samples, and how many of them the page has."""
     count = len(trajectory)
-    shown = "" if len(keep) == count else f", {len(keep)} of them here"
-    return f"{number(trajectory.duration)} s, {counted(count, 'sample')}{shown}"
+    shown = "" if len(keep) == count else f", {len(keep)} of them on this page"
+    return f"{page_number(trajectory.duration)} s, {counted(count, 'sample')}{shown}"
 
 
 def player(t: Array) -> str:
-    """Play, the time slider, the clock and the speed."""
+    """The play button, the time slider, the clock and the speed."""
     speeds = "".join(
         f'<option value="{x}"{" selected" if x == 1 else ""}>× {x}</option>' for x in SPEEDS
     )
@@ -118,7 +118,7 @@ def player(t: Array) -> str:
 
 
 def values_table(robot: Robot) -> str:
-    """A row a degree of freedom; the script fills in the numbers of the time."""
+    """One row per degree of freedom; the script fills in the numbers at the present time."""
     rows = []
     for k, name in enumerate(robot.model.dof_names):
         coord = _coordinate(robot, k)
@@ -138,7 +138,7 @@ def values_table(robot: Robot) -> str:
 
 
 def _coordinate(robot: Robot, dof: int) -> int | None:
-    """The entry of q that a degree of freedom moves; None where it is part of a quaternion."""
+    """The entry of q that a degree of freedom moves; None if it belongs to a quaternion."""
     for joint in robot.model.joints:
         if joint.follows is None and dof in joint.dofs:
             k = joint.dofs.index(dof)
@@ -162,7 +162,7 @@ def plots(robot: Robot, trajectory: Trajectory, t: Array, tracks: dict[str, Arra
 
 
 def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:
-    """What session.js plays."""
+    """Data of session.js."""
     quaternions = [
         joint.coords[0] for joint in stage.model.joints if joint.type in (SPHERICAL, FREE)
     ]
@@ -177,5 +177,5 @@ def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, A
 
 
 def _short(row: Array, digits: int) -> list[float]:
-    """Numbers with few digits, so that the page stays small."""
+    """Numbers with few digits, which keeps the page small."""
     return [float(f"{x:.{digits}g}") for x in row]

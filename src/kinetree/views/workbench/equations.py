@@ -1,13 +1,13 @@
-"""The equations, rendered: closed forms of small robots, the recursion for all."""
+"""Equations as MathML: closed forms of small robots, and the recursion for all."""
 
-from typing import Any
+from html import escape
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
-from kinetree.views.workbench.style import reading
-from kinetree.views.workbench.text import escape
+from kinetree.symbols.robot import symbolic
+from kinetree.views.workbench.text import reading
 
-MOST_JOINTS = 3  # closed forms of more joints are no longer read by anyone
+MOST_JOINTS = 3  # closed forms of robots with more joints are too long to read
 
 
 def math(body: str) -> str:
@@ -16,7 +16,7 @@ def math(body: str) -> str:
 
 
 def sub(letter: str, index: str) -> str:
-    """A letter with an index of one or more letters."""
+    """A letter with an index; an index of one or two letters is set letter by letter."""
     low = "".join(f"<mi>{x}</mi>" for x in index) if len(index) < 3 else f"<mi>{index}</mi>"
     return f"<msub><mi>{letter}</mi><mrow>{low}</mrow></msub>"
 
@@ -57,7 +57,7 @@ STEPS = {
 
 
 def equations_reading(robot: Robot) -> str:
-    """What fits the robot: M, C and g in closed form, and the recursion below."""
+    """M, C and g in closed form for a small robot, and the recursion below."""
     recursion = (
         "<h4>The recursion (any robot)</h4><p>Outward, parents p before children:</p>"
         f"{STEPS['V']}{STEPS['dV']}<p>Inward, children c before parents:</p>{STEPS['F']}"
@@ -68,16 +68,14 @@ def equations_reading(robot: Robot) -> str:
 
 
 def closed_forms(robot: Robot) -> str:
-    """M(q), C(q, dq) and g(q) as MathML, or why they are not shown."""
+    """M(q), C(q, dq) and g(q) as MathML, or a sentence with the reason if they are not shown."""
     if robot.n > MOST_JOINTS:
         return (
             f"<p>Closed forms are shown for up to {MOST_JOINTS} joints; "
             f"{escape(robot.name)} has {robot.n}. <code>kt.symbolic(robot)</code> has them all.</p>"
         )
     try:
-        from kinetree.symbols import symbolic
-
-        forms: Any = symbolic(robot)
+        forms = symbolic(robot)
         parts = {"M(θ)": forms.M, "C(θ, θ̇)": forms.C, "g(θ)": forms.g}
         return "".join(f"<h4>{name}</h4>{form.mathml(digits=4)}" for name, form in parts.items())
     except KinetreeError as error:

@@ -1,4 +1,4 @@
-"""identification_page: what a recording told about a robot, on one self-contained HTML page."""
+"""identification_page: the result of an identification on one self-contained HTML page."""
 
 from collections.abc import Iterator
 from html import escape
@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify import Identification
-from kinetree.identify.report import (
+from kinetree.identify.identification import (
     ALL,
     BASE,
     ROBOT,
@@ -18,24 +18,24 @@ from kinetree.identify.report import (
     unidentifiable,
     unknown_rows,
 )
-from kinetree.motion.bounds import bounds_of
-from kinetree.views.page.document import document, table
-from kinetree.views.page.line_plot import line_plot
-from kinetree.views.page.svg import clip, path, rect, svg, text
+from kinetree.model.bounds import bounds_of
+from kinetree.views.page.document import document, scroll_table
+from kinetree.views.page.svg import clip, line_plot, path, rect, svg, text
 
-MOST_SAMPLES = 600  # of a curve; what is thinned out shows nowhere at the width of a page
-WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the intervals
-AT_ONCE = 20  # rows of one picture: pages break between pictures
+MOST_SAMPLES = 600  # of a curve; more cannot be told apart at the width of a page
+WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
+FORCES = "On held-out motion, root mean squares, N m or N."
+AT_ONCE = 20  # rows of one picture; printed pages break between pictures
 
 
 def identification_page(found: Identification) -> str:
-    """The page of an identification: notes, forces, parameters with errors, what is open.
+    """The page of an identification: notes, forces, parameters with errors, what is unidentifiable.
 
-    The page holds all it needs; it can be mailed, printed and opened without a network.
+    The page is self-contained: it can be mailed, printed and opened without a network.
     """
     if not isinstance(found, Identification):
         raise InputError(
-            f"found is a {type(found).__name__}; expected what kinetree.identify.identify gives."
+            f"found is a {type(found).__name__}; expected a result of kinetree.identify.identify."
         )
     notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
     opened = "".join(f"<li>{escape(line)}</li>" for line in unidentifiable(found))
@@ -46,11 +46,11 @@ def identification_page(found: Identification) -> str:
         f'<p class="lead">{escape(overview(found))}</p></header>',
         f'<section><h2>Notes</h2><ul class="findings">{notes}</ul></section>' * bool(notes),
         "<section><h2>Joint forces</h2>"
-        f"{table('On held-out motion, root mean squares, N m or N.', *force_rows(found))}"
+        f"{scroll_table(*force_rows(found), caption=FORCES)}"
         f'<p class="soft">Joint by joint:</p><div class="plots">{_curves(found)}</div></section>',
         f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
-        f"{intervals(found)}{table('', *combinations)}</section>",
-        f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{table('', *unknown)}</section>",
+        f"{intervals(found)}{scroll_table(*combinations)}</section>",
+        f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
         "<section><h2>Not identifiable</h2>"
         + (f'<ul class="findings">{opened}</ul>' if opened else f"<p>{ALL}</p>")
         + "</section>",
@@ -77,9 +77,9 @@ def _curves(found: Identification) -> str:
 
 
 def intervals(found: Identification) -> str:
-    """Base parameters: 95% intervals as bars, what was described as a tick, zero as a line.
+    """Base parameters: 95% intervals as bars, the described value as a tick, zero as a line.
 
-    Every row has a scale of its own: the largest of its interval and the description.
+    Every row has a scale of its own: the larger of its interval and the described value.
     """
     described = found.base.K @ found.sought.values(found.prior.model)
     names = [found.sought.names[at] for at in found.base.kept]
@@ -88,7 +88,7 @@ def intervals(found: Identification) -> str:
         svg("bars", WIDTH, ROW * len(some) + 8, "intervals of base parameters", _rows(some))
         for some in (rows[k : k + AT_ONCE] for k in range(0, len(rows), AT_ONCE))
     ]
-    words = "Bars are 95% intervals, ticks what the description says, each row on its own scale."
+    words = "Bars: 95% intervals. Ticks: values of the description. Each row has its own scale."
     figures = [f"<figure>{picture}</figure>" for picture in pictures]
     return f'<p class="soft">{words}</p><div class="scroll">{"".join(figures)}</div>'
 
