@@ -122,17 +122,17 @@ def _descend(
     (Levenberg-Marquardt).
     """
     damping = 1e-3
-    V = moved.error(T, q)
-    distance = float(np.linalg.norm(V))
+    error = moved.error(T, q)
+    distance = float(np.linalg.norm(error))
     for _ in range(iterations):
         if distance <= tolerance or damping > 1e12:
             break
         J = moved.jacobian(q)
-        q_new = _step(moved.model, q, J, V, damping * min(1.0, distance * distance))
-        V_new = moved.error(T, q_new)
-        nearer = float(np.linalg.norm(V_new))
+        q_new = _step(moved.model, q, J, error, damping * min(1.0, distance * distance))
+        error_new = moved.error(T, q_new)
+        nearer = float(np.linalg.norm(error_new))
         if nearer < distance * (1 - LEAST_GAIN):
-            q, V, distance, damping = q_new, V_new, nearer, max(damping / 4, 1e-12)
+            q, error, distance, damping = q_new, error_new, nearer, max(damping / 4, 1e-12)
         else:
             damping = damping * 8
     return q, distance

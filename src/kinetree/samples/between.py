@@ -352,7 +352,8 @@ def _quintics(samples: Interpolant, k: Array) -> tuple[Number, ...]:
 
 def _range(c: Sequence[Number], h: Array) -> tuple[Array, Array]:
     """The least and the largest second derivative of quintics from 0 to h."""
-    a, b, d, e = 2 * c[2], 6 * c[3] * h, 12 * c[4] * h**2, 20 * c[5] * h**3
+    terms = 2 * c[2], 6 * c[3] * h, 12 * c[4] * h**2, 20 * c[5] * h**3
+    a, b, d, e = (np.asarray(term) for term in terms)
     with np.errstate(divide="ignore", invalid="ignore"):  # zeros of b + 2 d x + 3 e x^2
         root = np.sqrt(d * d - 3 * e * b)
         half = -(d + np.where(d >= 0, root, -root))

@@ -33,8 +33,8 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     tau is interpolated linearly. Quaternions and planar positions turn and move at a constant rate
     from sample to sample, with linear dq and ddq.
     """
-    if np.ndim(t) == 0:
-        t = trajectory.t[0] + sample_times(trajectory.duration, t)
+    if np.asarray(t).ndim == 0:
+        t = trajectory.t[0] + sample_times(trajectory.duration, np.asarray(t).item())
     t = array(t, (None,), "t").astype(float)
     first, last = trajectory.t[0], trajectory.t[-1]
     slack = 1e-12 * max(abs(first), abs(last))

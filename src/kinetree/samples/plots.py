@@ -221,8 +221,8 @@ def _draw_limits(
             if abs(value) > NEAR * reach:
                 hidden = True
                 continue
-            own = np.flatnonzero(limits == value)
-            _draw_limit(axis, float(value), [colours[k] for k in own], len(limits))
+            own = [colours[k] for k in np.flatnonzero(limits == value).tolist()]
+            _draw_limit(axis, float(value), own, len(limits))
     if hidden:
         axis.text(
             0.995, 0.04, "further limits are out of view", transform=axis.transAxes,

@@ -70,10 +70,10 @@ class Record:
         _set(self, "meta", MappingProxyType(dict(self.meta)))
         _set(self, "t", _times(self.t))
         _set(self, "q", _column(self, "q", self.q, self.coordinate_names))
-        for name in ("dq", "ddq", "tau"):
-            value = getattr(self, name)
-            if value is not None or name != "tau":
-                _set(self, name, _column(self, name, value, self.dof_names))
+        _set(self, "dq", _column(self, "dq", self.dq, self.dof_names))
+        _set(self, "ddq", _column(self, "ddq", self.ddq, self.dof_names))
+        if self.tau is not None:
+            _set(self, "tau", _column(self, "tau", self.tau, self.dof_names))
         if self.pieces is not None:
             _check_pieces(self.pieces, self)
 

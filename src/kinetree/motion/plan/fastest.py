@@ -126,12 +126,12 @@ def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array) ->
     both = (slice(None, -1), slice(1, None))
     A, B, g = (np.stack([x[side] for side in both]) for x in (knots.A, knots.B, knots.gravity))
     slope, bend = (np.stack([x[side] for side in both]) for x in (knots.slope, knots.bend))
-    B, C = B + friction.slope, g + friction.rest
+    force, turn = (A, B + friction.slope, g + friction.rest), (slope, bend, 0 * g)
     parts = [
-        *_both_ends(knots, A, B, C, limits.effort, up),
-        *_both_ends(knots, -A, -B, -C, limits.effort, down),
-        *_both_ends(knots, slope, bend, 0 * C, limits.acceleration, bent_up),
-        *_both_ends(knots, -slope, -bend, 0 * C, limits.acceleration, bent_down),
+        *_both_ends(knots, force, 1, limits.effort, up),
+        *_both_ends(knots, force, -1, limits.effort, down),
+        *_both_ends(knots, turn, 1, limits.acceleration, bent_up),
+        *_both_ends(knots, turn, -1, limits.acceleration, bent_down),
     ]
     a, b, c = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,15 +143,15 @@ def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array) ->
 
 
 def _both_ends(
-    knots: Knots, A: Array, B: Array, C: Array, limit: Array, reserve: Array
+    knots: Knots, parts: tuple[Array, Array, Array], sign: int, limit: Array, reserve: Array
 ) -> list[tuple[Array, Array, Array]]:
-    """Rows A u + B x + C <= limit - reserve at the left end, and with x + 2 u length at the right.
+    """Rows sign (A u + B x + C) <= limit - reserve, at the left and at the right end.
 
-    A, B and C are (2, N, n). Rows are divided by their limit, so that strong and weak joints have
-    entries of the same size.
+    parts: A, B and C, (2, N, n). At the right end, x is x + 2 u length. Rows are divided by their
+    limit, so that strong and weak joints have entries of the same size.
     """
     own = np.isfinite(limit)
-    A, B, C = (x[:, :, own] / limit[own] for x in (A, B, C))
+    A, B, C = (sign * x[:, :, own] / limit[own] for x in parts)
     room = 1 - reserve[:, own] / limit[own]
     length = 2 * knots.lengths[:, None]
     return [(A[0], B[0], room - C[0]), (A[1] + length * B[1], B[1], room - C[1])]

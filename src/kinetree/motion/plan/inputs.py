@@ -17,7 +17,7 @@ from kinetree.trajectory import Trajectory
 
 def joint_vector(value: ArrayLike, n: int, name: str, names: Sequence[str] = ()) -> Array:
     """`value` as (n,) finite floats; one number is repeated for all joints."""
-    if np.ndim(value) == 0:
+    if np.asarray(value).ndim == 0:
         value = np.full(n, array(value, (), name), float)
     x = array(value, (None,), name)
     if len(x) != n:
@@ -31,7 +31,7 @@ def ends(q0: ArrayLike, q1: ArrayLike, robot: Model | HasModel | None) -> tuple[
     names: Sequence[str] = ()
     if robot is not None:
         names = check_screws(robot, "an interpolation of q").joint_names
-    n = len(names) or np.size(q0)
+    n = len(names) or np.asarray(q0).size
     return joint_vector(q0, n, "q0", names), joint_vector(q1, n, "q1", names)
 
 

@@ -226,7 +226,7 @@ def _waypoints(
         raise ShapeError(
             f"points has {counted(len(points), 'row')}; expected at least 2 waypoints."
         )
-    if np.ndim(times) == 0:
+    if np.asarray(times).ndim == 0:
         distance = np.linalg.norm(np.diff(points, axis=0), axis=1)
         knots = np.concatenate([[0], np.cumsum(distance)])
         if not knots[-1] > 0:

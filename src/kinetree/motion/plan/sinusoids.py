@@ -30,7 +30,7 @@ def sinusoid(
     Frequencies in Hz, phases in rad. The motion does not begin at rest. dt: largest step between
     samples, s. robot: gives the names of the joints; joint_names: names without a robot.
     """
-    n = max(np.size(x) for x in (center, amplitude, frequency, phase))
+    n = max(np.asarray(x).size for x in (center, amplitude, frequency, phase))
     if robot is not None:
         n = check_screws(robot, "a sinusoid").n
     c, A, f, p = (

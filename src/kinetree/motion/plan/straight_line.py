@@ -69,16 +69,16 @@ class Follower:
     def correct(self, q: Array, s: float) -> tuple[Array, float]:
         """The position after Newton steps onto the line, and the distance that is left."""
         T = self.line.pose(s)
-        V = self.moved.error(T, q)
+        error = self.moved.error(T, q)
         for _ in range(10):
-            if np.linalg.norm(V) < 1e-14:
+            if np.linalg.norm(error) < 1e-14:
                 break
-            moved = q + self._inverse(q) @ V
-            rest = self.moved.error(T, moved)
-            if np.linalg.norm(rest) >= np.linalg.norm(V):
+            q_new = q + self._inverse(q) @ error
+            error_new = self.moved.error(T, q_new)
+            if np.linalg.norm(error_new) >= np.linalg.norm(error):
                 break
-            q, V = moved, rest
-        return q, float(np.linalg.norm(V))
+            q, error = q_new, error_new
+        return q, float(np.linalg.norm(error))
 
     def singular(self, q: Array) -> float:
         """The least singular value of J among the first `rank`."""
@@ -149,7 +149,7 @@ def straight_line(
 
 def _line(moved: MovedFrame, q0: Array, goal: ArrayLike) -> Line:
     T_0 = moved.pose(q0)
-    if moved.part == POSITION and np.shape(goal) == (3,):
+    if moved.part == POSITION and np.asarray(goal).shape == (3,):
         goal = pose(T_0[:3, :3], np.asarray(goal, float))
     T_1 = check_pose(goal, "goal")
     w = np.zeros(3) if moved.part == POSITION else log_so3(T_0[:3, :3].T @ T_1[:3, :3])
