@@ -8,12 +8,13 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo view test lint docs bench fuzz attack mutants clean
+.PHONY: help demo view test check lint docs bench fuzz attack mutants clean
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
 	@echo "make view   open a robot in the browser"
 	@echo "make test   run all tests"
+	@echo "make check  ruff, pyright, unit tests and laws on few robots, in under 90 s"
 	@echo "make lint   ruff and pyright"
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
@@ -55,9 +56,19 @@ test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
 
+# few cases of the quick tests, while pyright works on the other core
+QUICK := $(addprefix tests/unit/,base spatial description model algorithms compiler kernels controllers \
+  explain motion test_layout.py test_loading.py test_public_names.py test_robot.py) tests/laws tests/golden
+check: export OPENBLAS_NUM_THREADS ?= 1
+check: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright & types=$$!; $(BIN)/python -m pytest -n 2 --few $(QUICK) && wait $$types
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell src docs tools benchmarks examples README.md CONTRIBUTING.md CHANGELOG.md
 	$(BIN)/pyright
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

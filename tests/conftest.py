@@ -1,10 +1,35 @@
 """Settings of all tests: the same examples on every run, and no clock."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import settings
 
 settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
+
+CASES, EXAMPLES = 2, 5  # of every test with --few
+
+
+def pytest_addoption(parser):
+    parser.addoption("--few", action="store_true", help="few cases of each test, for make check")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With --few, keep the first cases of parametrised tests and draw few examples."""
+    if not config.getoption("--few"):
+        return
+    seen, kept, dropped = Counter(), [], []
+    for item in items:
+        test = item.path, getattr(item, "originalname", item.name)
+        seen[test] += 1
+        (kept if seen[test] <= CASES else dropped).append(item)
+        if hasattr(item.obj, "hypothesis") and seen[test] == 1:
+            own = item.obj._hypothesis_internal_use_settings
+            few = settings(own, max_examples=min(EXAMPLES, own.max_examples))
+            item.obj._hypothesis_internal_use_settings = few
+    config.hook.pytest_deselected(items=dropped)
+    items[:] = kept
 
 
 @pytest.fixture(scope="session", autouse=True)

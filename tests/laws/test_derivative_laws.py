@@ -26,8 +26,8 @@ from robot_states import any_robot, random_state, relative, screw_robot, size
 pytest.importorskip("mpmath")
 
 ACCURACY = 1e-12
-TREES = range(200)
-WHOLE = range(0, 200, 10)  # of these every column is compared, of the others one direction
+TREES = range(80)
+WHOLE = range(0, 80, 10)  # of these every column is compared, of the others one direction
 
 
 def robot_and_state(seed):
