@@ -30,7 +30,7 @@ from benchmarks.gpu_cases import (
 )
 from benchmarks.gpu_record import Row, about, copy_bandwidth, markdown, measured
 from benchmarks.machine import commit
-from kinetree.backends.cuda import CudaKernel
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.cuda.rollout import CudaRollout
 
 STATES = 2**23

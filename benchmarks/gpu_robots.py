@@ -26,7 +26,7 @@ from benchmarks.gpu_cases import (
     states,
     write,
 )
-from kinetree.backends.cuda import CudaKernel
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.errors import KinetreeError
 

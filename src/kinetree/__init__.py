@@ -7,6 +7,7 @@ from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
+from kinetree.tensors import packages as _packages  # noqa: F401  (registers torch, JAX, CuPy)
 
 if typing.TYPE_CHECKING:
     from kinetree import (
@@ -22,11 +23,11 @@ if typing.TYPE_CHECKING:
         testing,
         views,
     )
-    from kinetree.backends.derivative import derivative
+    from kinetree.backends.call.threads import threads
     from kinetree.backends.kernel import Kernel
-    from kinetree.backends.threads import threads
+    from kinetree.kernels.derivative import derivative
     from kinetree.loading import load
-    from kinetree.symbols.front import symbolic
+    from kinetree.symbols.robot import symbolic
     from kinetree.write.code import export
 
 __version__ = "0.1.0"
@@ -64,11 +65,11 @@ __all__ = [
 # where the names live that are imported when first used, so that `import kinetree` stays quick
 _LATER = {
     "Kernel": "kinetree.backends.kernel",
-    "derivative": "kinetree.backends.derivative",
+    "derivative": "kinetree.kernels.derivative",
     "export": "kinetree.write.code",
     "load": "kinetree.loading",
-    "symbolic": "kinetree.symbols.front",
-    "threads": "kinetree.backends.threads",
+    "symbolic": "kinetree.symbols.robot",
+    "threads": "kinetree.backends.call.threads",
 }
 
 

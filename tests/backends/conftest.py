@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
-from kinetree.backends import engine
 from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import engine
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace

@@ -1,6 +1,6 @@
 """Kernels that take threads for any batch, so that tests need no large ones."""
 
-from kinetree.backends import vectorcall
+from kinetree.backends.call import vectorcall
 from kinetree.backends.kernel import Kernel
 
 

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.backends import vectorcall
+from kinetree.backends.call import vectorcall
 from kinetree.backends.kernel import Kernel
 from kinetree.errors import ShapeError
 

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.backends import cache, cache_folder, engine
-from kinetree.backends.fingerprint import code_key
+from kinetree.backends.cache import entries as cache
+from kinetree.backends.cache import folder as cache_folder
 from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import host_target
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.programs import code_key
+from kinetree.backends.llvm.target import host_target
 from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.compiler.store import digest
 
 
 def entries(folder: Path) -> list[Path]:
@@ -32,16 +35,16 @@ def test_second_kernel_is_loaded_not_compiled(folder, compiled, arm_graph, state
 def test_every_ingredient_changes_the_key(arm_graph, monkeypatch, scale):
     target = host_target()
     keys = {
-        code_key(arm_graph, target, "float64"),
-        code_key(arm_graph, target, "float32"),
-        code_key(arm_graph, target.with_lanes(1), "float64"),
-        code_key(scale(0.0), target, "float64"),
-        code_key(scale(-0.0), target, "float64"),
-        code_key(scale(np.nextafter(0.5, 1)), target, "float64"),
-        code_key(scale(0.5), target, "float64"),
+        code_key([digest(arm_graph), "float64"], target),
+        code_key([digest(arm_graph), "float32"], target),
+        code_key([digest(arm_graph), "float64"], target.with_lanes(1)),
+        code_key([digest(scale(0.0)), "float64"], target),
+        code_key([digest(scale(-0.0)), "float64"], target),
+        code_key([digest(scale(np.nextafter(0.5, 1))), "float64"], target),
+        code_key([digest(scale(0.5)), "float64"], target),
     }
     monkeypatch.setattr(engine, "versions", lambda: "another LLVM")
-    keys.add(code_key(arm_graph, target, "float64"))
+    keys.add(code_key([digest(arm_graph), "float64"], target))
     assert len(keys) == 8
 
 
@@ -52,7 +55,7 @@ def test_shapes_and_results_are_part_of_the_key():
         Graph(nodes, (Port("a", ()), Port("b", (1,))), (Port("y", ()),), ((0,),)),
         Graph(nodes, (Port("a", ()), Port("b", (1,))), (Port("y", ()),), ((1,),)),
     ]
-    assert len({code_key(graph, host_target(), "float64") for graph in graphs}) == 3
+    assert len({code_key([digest(graph), "float64"], host_target()) for graph in graphs}) == 3
 
 
 def test_parts_of_a_key_cannot_run_together():

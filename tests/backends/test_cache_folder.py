@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kinetree.backends import cache, cache_folder
+from kinetree.backends.cache import entries as cache
+from kinetree.backends.cache import folder as cache_folder
 from kinetree.backends.kernel import Kernel
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
@@ -38,7 +39,7 @@ def test_what_others_may_write_is_not_loaded(folder, caplog):
     (path,) = entries(folder)
     path.chmod(0o620)
     assert cache.load(key) is None
-    assert "may be written by others" in caplog.text
+    assert "may be written by other users" in caplog.text
     path.chmod(0o600)
     assert cache.load(key) == b"code"
     folder.chmod(0o777)

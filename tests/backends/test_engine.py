@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.backends import arrays_abi, engine, vectorcall
+from kinetree.backends.call import c_api as arrays_abi
+from kinetree.backends.call import vectorcall
 from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import host_target
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.target import host_target
 from kinetree.errors import CompileError
 
 EMPTY = "define void @nothing() {\n  ret void\n}\n"

@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.backends import engine
-from kinetree.backends.gufunc import Loop, _kept, make_gufunc
+from kinetree.backends.call.gufunc import InnerLoop, _kept, make_gufunc
 from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import host_target
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.target import host_target
 
 # a loop that writes 1 if the GIL is held while it runs: `data` carries PyGILState_Check
 GIL_PROBE = """
@@ -197,7 +197,7 @@ def test_long_loops_release_the_gil():
         engine.assemble(GIL_PROBE.replace("ADDRESS", str(check)), target), target, ["probe_states"]
     )
     probe = make_gufunc(
-        [Loop("float64", code.address("probe_states"), code)], 1, 1, "()->()", "probe", ""
+        [InnerLoop("float64", code.address("probe_states"), code)], 1, 1, "()->()", "probe", ""
     )
     assert probe(np.zeros(1))[0] == 1  # too short to be worth it
     assert probe(np.zeros(10_000))[0] == 0

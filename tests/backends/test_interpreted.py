@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-from kinetree.backends import engine, interpreted
+from kinetree.backends import interpreted
 from kinetree.backends.interpreted import SlowKernelWarning
 from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import engine
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import CompileError, ShapeError
 

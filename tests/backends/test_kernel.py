@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.backends.explain import ArgumentError
+from kinetree.backends.call.diagnose import ArgumentError
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret

@@ -7,10 +7,11 @@ import pytest
 from eager_kernels import eager
 
 from kinetree import scalars
-from kinetree.backends import engine, interpreted
+from kinetree.backends import interpreted
+from kinetree.backends.call.threads import threads
 from kinetree.backends.kernel import Kernel
-from kinetree.backends.quiet import FLAGS, emit_quiet
-from kinetree.backends.threads import threads
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.programs import FLAGS, emit_quiet
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace

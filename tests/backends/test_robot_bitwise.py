@@ -5,7 +5,7 @@ import pytest
 
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
-from kinetree.backends import dispatch
+from kinetree.backends.call import dispatch
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model.samples import ALL_TYPES, random_model

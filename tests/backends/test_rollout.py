@@ -5,7 +5,8 @@ import pytest
 
 from kinetree import scalars, threads
 from kinetree.backends import rollout as module
-from kinetree.backends.rollout import Rollout, cut
+from kinetree.backends.call.threads import cut
+from kinetree.backends.rollout import Rollout
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run

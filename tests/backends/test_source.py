@@ -3,8 +3,10 @@
 import pytest
 
 import kinetree as kt
-from kinetree.backends import fingerprint, source
-from kinetree.backends.source import source_hash
+from kinetree.backends.cache import entries as source
+from kinetree.backends.cache.entries import source_hash
+from kinetree.backends.llvm.programs import EMITTER
+from kinetree.kernels.stored import SOURCES
 
 
 @pytest.fixture
@@ -56,8 +58,17 @@ def test_kernels_and_their_cache_work_without_source(package, tmp_path, monkeypa
     robot = kt.robots.planar_2r()
     g = robot.gravity_forces([0.3, 0.7])
     assert (tmp_path / "cache").is_dir() and len(list((tmp_path / "cache").iterdir())) == 2
-    assert list(kt.Robot(robot.model).gravity_forces([0.3, 0.7])) == list(g)
+    assert list(robot.compile("gravity_forces")([0.3, 0.7])) == list(g)
 
 
-def test_the_places_are_there():
-    assert "without" not in source_hash(*fingerprint.EMITTER)
+def test_modules_of_subfolders_count(package):
+    before = fresh("stage")
+    (package / "stage" / "room").mkdir()
+    assert fresh("stage") == before
+    (package / "stage" / "room" / "three.py").write_bytes(b"w = 4\n")
+    assert fresh("stage") != before
+
+
+@pytest.mark.parametrize("places", [EMITTER, SOURCES])
+def test_the_places_are_there(places):
+    assert "without" not in source_hash(*places)

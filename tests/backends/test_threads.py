@@ -6,10 +6,9 @@ import eager_kernels
 import numpy as np
 import pytest
 
-from kinetree.backends import threads as module
+from kinetree.backends.call import threads as module
+from kinetree.backends.call.threads import cut, thread_count, threads
 from kinetree.backends.kernel import Kernel
-from kinetree.backends.split import cut
-from kinetree.backends.threads import thread_count, threads
 from kinetree.errors import InputError
 
 

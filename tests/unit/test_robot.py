@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.backends.explain import ArgumentError
+from kinetree.backends.call.diagnose import ArgumentError
 from kinetree.errors import NameLookupError, ShapeError
 from kinetree.kernels import compile as compile_module
 from kinetree.kernels.quantities import QUANTITIES

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends.gufunc import Loop
+from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import warn
@@ -56,7 +56,7 @@ class _Memory:
         }
 
 
-def interpreted_loop(graph: Graph, dtype: str) -> Loop:
+def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
     """An inner loop over states that interprets `graph` in numbers of type `dtype`."""
     kind = np.dtype(dtype)
     ports = [*graph.inputs, *graph.outputs]
@@ -77,4 +77,4 @@ def interpreted_loop(graph: Graph, dtype: str) -> Loop:
     entry = _INNER_LOOP(run)
     address = ctypes.cast(entry, ctypes.c_void_p).value
     assert address is not None
-    return Loop(dtype, address, entry)
+    return InnerLoop(dtype, address, entry)

@@ -11,10 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinetree.backends import engine, interpreted, vectorcall
-from kinetree.backends.dispatch import Dispatch, core_signature
-from kinetree.backends.overload import Overload
-from kinetree.backends.programs import Programs
+from kinetree.backends import interpreted
+from kinetree.backends.call import vectorcall
+from kinetree.backends.call.dispatch import Dispatch, Overload, core_signature
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.programs import Programs
 from kinetree.compiler.graph import Graph
 from kinetree.errors import CompileError, GraphError, InputError
 
@@ -175,7 +176,7 @@ def direct_kernel() -> type[Kernel]:
 
         _direct = True
 
-    return vectorcall.hand_down(DirectKernel)
+    return vectorcall.inherit_vectorcall(DirectKernel)
 
 
 def has_llvm() -> bool:

@@ -81,6 +81,11 @@ class Run:
     amount: Array
     offset: int = 0
 
+    @property
+    def empty(self) -> bool:
+        """True where there is no rollout or no evaluation."""
+        return len(self.state) == 0 or len(self.h) == 0
+
 
 def interpret_run(
     stepping: Stepping, run: Run, rate: Callable[..., Sequence[Array]] | None = None

@@ -77,6 +77,11 @@ class StoredGraph(Graph):
         return StoredGraph, (self.__dict__["_data"],)
 
 
+def digest(graph: Graph) -> str:
+    """Return a hash of everything in a graph, the same in every process."""
+    return graph.digest if isinstance(graph, StoredGraph) else StoredGraph(encode(graph)).digest
+
+
 def _ports(rows: Sequence[Sequence[object]]) -> tuple[Port, ...]:
     return tuple(Port(str(n), tuple(s), tuple(d)) for n, s, d in rows)  # type: ignore[arg-type]
 

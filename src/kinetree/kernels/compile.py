@@ -24,7 +24,7 @@ from kinetree.model import Model
 from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
-    from kinetree.backends.cuda import CudaKernel
+    from kinetree.backends.cuda.kernel import CudaKernel
 
 FEW = 8  # degrees of freedom up to which a graph may be the shorter one when differentiated
 
@@ -137,7 +137,7 @@ def compile_kernel(
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
     """Return the class of kernels for a target."""
     if target == "cuda":
-        from kinetree.backends.cuda import CudaKernel
+        from kinetree.backends.cuda.kernel import CudaKernel
 
         return CudaKernel
     if target != "cpu":

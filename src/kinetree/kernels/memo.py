@@ -8,12 +8,12 @@ The compiler is imported at the first request, not with this module: `import kin
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Generic, Literal, TYPE_CHECKING, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from kinetree.model import HasModel, Model
 
 if TYPE_CHECKING:
-    from kinetree.backends.cuda import CudaKernel
+    from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
 
 Form = TypeVar("Form")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends import cache, cache_folder
-from kinetree.backends.source import source_hash
+from kinetree.backends.cache import entries as cache
+from kinetree.backends.cache import folder as cache_folder
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import StoredGraph, encode
 from kinetree.errors import KinetreeError
@@ -23,7 +23,6 @@ SOURCES = (
     "model",
     "formulations",
     "algorithms",
-    "algorithms/derivatives",
     "compiler",
     "base",
     "kernels",
@@ -79,7 +78,7 @@ def model_hash(model: Model) -> str:
 
 def tracer_text() -> str:
     """A hash over the source of everything that turns a model into a graph."""
-    return source_hash(*SOURCES)
+    return cache.source_hash(*SOURCES)
 
 
 def _feed(digest: Any, data: bytes) -> None:

@@ -1,6 +1,6 @@
-"""Arrays of CuPy, PyTorch and JAX: taken as they are, given back as the same kind, with gradients.
+"""Arrays of CuPy, PyTorch and JAX: taken as they are, returned as the same kind, with gradients.
 
-`backends.foreign` brings calls with such arrays here. A module for each package says how its arrays
-are read and made and what its transformations ask for; the kernels and their derivatives are those
-of every other call.
+`packages.py` registers the functions that take calls with such arrays. A module for each package
+reads and makes its arrays and implements its transformations; the kernels and their derivatives are
+those of every other call.
 """

@@ -1,22 +1,20 @@
-"""Arrays of CuPy: the same quantities, computed by CUDA kernels on the GPU where the arrays lie."""
+"""Arrays of CuPy: the same quantities, computed by CUDA kernels on the GPU of the arrays."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.backends.dispatch import Dispatch
-from kinetree.tensors.arguments import check_call
-from kinetree.tensors.operation import operation_of
+from kinetree.backends.call.dispatch import Dispatch
+from kinetree.backends.call.foreign import Arguments, Options
+from kinetree.tensors.operation import check_call, operation_of
+
+CupyArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
 
 
-def taker() -> Any:
-    """See `kinetree.backends.foreign`."""
-    return call
-
-
-def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """Evaluate a kernel on arrays of CuPy, on its current stream."""
     operation = operation_of(dispatch)
     check_call(operation, arrays, options)
@@ -24,18 +22,20 @@ def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -
 
 
 def view(
-    cp: Any,
+    cp: ModuleType,
     address: int,
     shape: tuple[int, ...],
     dtype: str,
     device: int,
     strides: tuple[int, ...] | None = None,
-    owner: Any = None,
-) -> Any:
-    """Memory of others as an array of CuPy, without a copy; `owner` lives as long as the array.
+    owner: object = None,
+) -> CupyArray:
+    """Return memory of another package as an array of CuPy, without a copy.
+
+    `owner` is kept alive for as long as the array.
 
     DLPack would do the same at several times the cost, with checks that matter only where the two
-    sides work on different streams.
+    packages work on different streams.
     """
     kind = np.dtype(dtype)
     if strides is None:
@@ -47,23 +47,23 @@ def view(
 
 
 class Borrowed:
-    """A stream of others, by the protocol in which libraries of CUDA hand them to each other."""
+    """A stream of another package, in the protocol by which CUDA libraries share streams."""
 
     def __init__(self, address: int) -> None:
         self.address = address
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self.address  # of the protocol's version 0
+        return 0, self.address  # 0: version of the protocol
 
 
-# Streams of others as CuPy's, by address and device. They are never dropped: CuPy 14.0 would then
-# destroy the stream itself. Libraries keep few streams, and an address serves whoever has it.
+# Streams of other packages as CuPy's, by address and device. They are never dropped: CuPy 14.0
+# would then destroy the stream itself. Packages have few streams.
 STREAMS: dict[tuple[int, int], Any] = {}
 
 
 @contextmanager
-def on_stream(cp: Any, address: int, device: int) -> Iterator[None]:
-    """Work of CuPy goes to a stream of others on a device; it stays theirs."""
+def on_stream(cp: ModuleType, address: int, device: int) -> Generator[None]:
+    """Send CuPy's work to a stream of another package on a device."""
     with cp.cuda.Device(device):
         stream = STREAMS.get((address, device))
         if stream is None:
@@ -72,8 +72,8 @@ def on_stream(cp: Any, address: int, device: int) -> Iterator[None]:
             yield
 
 
-def borrowed(cp: Any, address: int, device: int) -> Any:
-    """A stream of others as CuPy's, of the current device."""
-    if hasattr(cp.cuda.Stream, "from_external"):  # CuPy 14, which warns of the older way
+def borrowed(cp: ModuleType, address: int, device: int) -> Any:
+    """Return a stream of another package as CuPy's, on the current device."""
+    if hasattr(cp.cuda.Stream, "from_external"):  # CuPy 14, which deprecates the older way
         return cp.cuda.Stream.from_external(Borrowed(address))
     return cp.cuda.ExternalStream(address, device)

@@ -2,22 +2,29 @@
 
 For results y = f(x): `jvp` computes dy = (d f/d x) v from x and v in one forward pass, `vjp`
 computes (d f/d x)^T w from x and w in one reverse pass. Both are operations themselves, so second
-and higher derivatives come from the same two rules. Coordinates are differentiated as they stand in
+and higher derivatives come from the same two rules. Coordinates are differentiated as they are in
 the arrays, one number at a time: a quaternion has four slopes.
+
+The checks of arguments that all packages share are here too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from kinetree.backends.cuda import CudaKernel
-from kinetree.backends.dispatch import Dispatch
+import numpy as np
+
+from kinetree.backends.call.diagnose import ArgumentError, explain, usage
+from kinetree.backends.call.dispatch import Dispatch
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
 from kinetree.base.extras import need
 from kinetree.compiler.derivatives import jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.store import StoredGraph, encode
+from kinetree.compiler.store import digest
+from kinetree.errors import InputError
 from kinetree.kernels.stored import kept_graph
 
 Wrt = tuple[int, ...]  # numbers of inputs, in rising order
@@ -36,7 +43,7 @@ class Operation:
         self.graph, self.name, self.primal, self.wrt = graph, name, primal, wrt
         self._derived: dict[tuple[str, Wrt], Operation] = {}
         self._dispatches: dict[str, Dispatch] = {}
-        self.kept: dict[Any, Any] = {}  # what a package keeps for this operation
+        self.kept: dict[str, Callable[..., Any]] = {}  # forms that a package keeps, by name
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -51,27 +58,27 @@ class Operation:
     @cached_property
     def digest(self) -> str:
         """A hash of the graph: equal for equal operations, in every process."""
-        return stored(self.graph).digest
+        return digest(self.graph)
 
     def dispatch(self, dtype: str) -> Dispatch:
-        """The CPU's kernel for numbers of one type, which alone is compiled for it."""
+        """Return the CPU's kernel for numbers of one type; only this type is compiled."""
         if dtype not in self._dispatches:
             made = Kernel(self.graph, self.name, dtypes=(dtype,))._dispatch
             self._dispatches.setdefault(dtype, made)
         return self._dispatches[dtype]
 
-    def call(self, *arrays: Any, **options: Any) -> Any:
+    def call(self, *arrays: Array, **options: object) -> Any:
         """Evaluate on NumPy arrays of one type."""
         return self.dispatch(arrays[0].dtype.name).call(*arrays, **options)
 
     @cached_property
     def cuda(self) -> CudaKernel:
-        """The same on a GPU, for arrays of CuPy."""
+        """The kernel on a GPU, for arrays of CuPy."""
         need("cupy", "cuda", f"{self.name} on a GPU")
         return CudaKernel(self.graph, self.name)
 
     def __repr__(self) -> str:
-        return self.name  # in programs that JAX prints
+        return self.name  # shown in programs that JAX prints
 
     def jvp(self, wrt: Wrt) -> "Operation":
         """(*inputs, a tangent for each input of wrt) -> a tangent for each output."""
@@ -82,7 +89,7 @@ class Operation:
         return self._derive("vjp", wrt, vjp)
 
     def _derive(self, kind: str, wrt: Wrt, rule: Callable[..., Graph]) -> "Operation":
-        """Two threads may both make it: the first one is kept."""
+        """Make the operation of a derivative. Two threads may both make it; the first is kept."""
         key = (kind, wrt)
         if key not in self._derived:
             names = [self.inputs[k].name for k in wrt]
@@ -95,14 +102,90 @@ class Operation:
 
 
 def operation_of(dispatch: Dispatch) -> Operation:
-    """The operation of a kernel, made when its first tensor arrives."""
-    if dispatch.operation is None:
+    """Return the operation of a kernel, made when its first tensor arrives."""
+    if not isinstance(dispatch.operation, Operation):
         made = Operation(dispatch.graph, dispatch.name)
         made._dispatches |= dict.fromkeys(dispatch.dtypes, dispatch)
         dispatch.operation = made
     return dispatch.operation
 
 
-def stored(graph: Graph) -> StoredGraph:
-    """The graph with a digest."""
-    return graph if isinstance(graph, StoredGraph) else StoredGraph(encode(graph))
+FLOATS = ("float32", "float64")
+NUMBERS = (int, float, list, tuple)  # values of Python itself, which take on any type
+
+
+def check_call(
+    operation: Operation, arrays: Sequence[object], options: Mapping[str, object]
+) -> None:
+    """Raise an error for shapes that do not fit and options that only NumPy has."""
+    graph, name = operation.graph, operation.name
+    unknown = ", ".join(options.keys() - {"out"})
+    if unknown or len(arrays) != len(graph.inputs):
+        what = f"the option {unknown}" if unknown else f"{len(arrays)} arrays"
+        raise ArgumentError(
+            f"{usage(name, graph)} was given {what}; with arrays that are not NumPy's it takes "
+            f"{len(graph.inputs)} arrays and, where results can be written, out=."
+        )
+    problem = explain(name, graph, arrays, options)
+    if problem is not None:
+        raise problem
+
+
+def number_type(operation: Operation, found: Mapping[str, str]) -> str:
+    """Return the type to compute in, from the type of each array by its argument's name.
+
+    Floating arrays decide, and must agree: a float32 among float64 is mostly an oversight, which
+    would double the memory of everything after it. Integers alone follow NumPy's rules.
+    """
+    floats = {name: kind for name, kind in found.items() if kind in FLOATS}
+    if len(set(floats.values())) > 1:
+        listed = ", ".join(f"{name} is {kind}" for name, kind in floats.items())
+        raise InputError(
+            f"the arguments of {operation.name} have different types: {listed}. "
+            "Convert them to one type; kinetree converts nothing silently."
+        )
+    for name, kind in found.items():
+        if kind not in FLOATS and np.dtype(_known(kind)).kind not in "biu":
+            raise InputError(
+                f"{name} of {operation.name} is {kind}; kernels compute in float32 and float64. "
+                "Convert it to one of them."
+            )
+    if floats:
+        return next(iter(floats.values()))
+    small = all(np.can_cast(_known(kind), np.float32) for kind in found.values())
+    return "float32" if small and found else "float64"
+
+
+def _known(kind: str) -> str:
+    """Return a type that NumPy knows; "O" for bfloat16 and the like."""
+    try:
+        return np.dtype(kind).name
+    except TypeError:
+        return "O"
+
+
+def check_real(operation: Operation, name: str, x: object) -> None:
+    """Raise InputError for text, complex numbers and ragged lists."""
+    try:
+        kind = np.asarray(x).dtype.kind
+    except ValueError:
+        kind = "O"
+    if kind not in "biuf":
+        written = repr(x)
+        short = written if len(written) <= 80 else f"{written[:77]}..."
+        raise InputError(f"{name} of {operation.name} is {short}; expected real numbers.")
+
+
+def holds(x: object, kind: type) -> bool:
+    """Return True if a list, or a list in it, has arrays of this type."""
+    return any(holds(y, kind) for y in x) if isinstance(x, list | tuple) else isinstance(x, kind)
+
+
+def refuse_kind(operation: Operation, name: str, array: object, package: str, remedy: str) -> None:
+    """Raise InputError for an array of another package among those of this one."""
+    home = type(array).__module__.partition(".")[0]
+    kind = type(array).__name__ if home == "builtins" else f"{home}.{type(array).__name__}"
+    raise InputError(
+        f"{name} of {operation.name} is a {kind} among arrays of {package}; expected arrays of "
+        f"one package. Convert it, e.g. with {remedy}."
+    )

@@ -1,35 +1,54 @@
-"""Tensors of PyTorch, on the CPU and on CUDA devices, with gradients of any order."""
+"""Tensors of PyTorch, on the CPU and on CUDA devices, with gradients of any order.
 
-from typing import Any
+All kernels are one autograd function whose derivatives are kernels again. Backward and forward mode
+call the function with the operation of the derivative; torch records that like any other step, so
+derivatives can be differentiated. Memory is not copied: NumPy and CuPy see that of the tensors.
+"""
 
-from kinetree.backends.dispatch import Dispatch
+import functools
+import inspect
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kinetree.backends.call.dispatch import Dispatch
+from kinetree.backends.call.foreign import Arguments, ForeignCall, Options
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
+from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
-from kinetree.tensors.arguments import (
+from kinetree.tensors.cupy import CupyArray, on_stream, view
+from kinetree.tensors.operation import (
     NUMBERS,
+    Operation,
     check_call,
+    check_real,
     holds,
     number_type,
-    real,
+    operation_of,
     refuse_kind,
 )
-from kinetree.tensors.operation import Operation, operation_of
-from kinetree.tensors.torch_rules import compute, dtype_name, function, torch
 
 DEVICES = ("cpu", "cuda")
 
+Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
+Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
-def taker() -> Any:
-    """See `kinetree.backends.foreign`; torch.compile leaves the call out of its graphs."""
+
+def make_call() -> ForeignCall:
+    """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
     compiler = torch().compiler
     apart = compiler.disable(call)
 
-    def take(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def either(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
         return (apart if compiler.is_compiling() else call)(dispatch, arrays, options)
 
-    return take
+    return either
 
 
-def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """Evaluate a kernel on tensors."""
     operation = operation_of(dispatch)
     tensors = prepared(operation, arrays, options)
@@ -38,18 +57,18 @@ def call(dispatch: Dispatch, arrays: tuple[Any, ...], options: dict[str, Any]) -
     return function().apply(operation, *tensors)
 
 
-def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[Tensor]:
     """Tensors of one type on one device; plain numbers become tensors of that kind."""
-    given: dict[str, Any] = {}
+    given: dict[str, Tensor] = {}
     for port, x in zip(operation.inputs, arrays, strict=False):
         if isinstance(x, torch().Tensor):
             given[port.name] = x
         elif not isinstance(x, NUMBERS):
             refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
-        elif holds(x, torch().Tensor):  # whose gradients would be lost on the way
+        elif holds(x, torch().Tensor):  # its gradients would be lost in the conversion
             refuse_kind(operation, port.name, x, "torch", f"torch.stack({port.name})")
         else:
-            real(operation, port.name, x)
+            check_real(operation, port.name, x)
     check_call(operation, arrays, options)
     device = one_device(operation, given)
     kinds = {name: dtype_name(x) for name, x in given.items()}
@@ -57,7 +76,7 @@ def prepared(operation: Operation, arrays: tuple[Any, ...], options: dict[str, A
     return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
 
 
-def one_device(operation: Operation, given: dict[str, Any]) -> Any:
+def one_device(operation: Operation, given: dict[str, Tensor]) -> Any:
     """The device of all tensors."""
     devices = {name: x.device for name, x in given.items()}
     if len(set(devices.values())) > 1:
@@ -75,8 +94,8 @@ def one_device(operation: Operation, given: dict[str, Any]) -> Any:
     return next(iter(devices.values()))
 
 
-def write(operation: Operation, tensors: list[Any], out: Any) -> Any:
-    """Results into tensors of the caller, which no gradient can follow."""
+def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
+    """Write the results into tensors of the caller; gradients cannot pass through them."""
     outs = out if isinstance(out, tuple) else (out,)
     if len(outs) != len(operation.outputs):
         names = ", ".join(port.name for port in operation.outputs)
@@ -90,7 +109,137 @@ def write(operation: Operation, tensors: list[Any], out: Any) -> Any:
     if torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs)):
         raise InputError(
             f"out= was given to {operation.name} with tensors that require a gradient; gradients "
-            "do not pass through out=. Leave it away, or work under torch.no_grad()."
+            "do not pass through out=. Leave it out, or work under torch.no_grad()."
         )
     compute(operation, tensors, outs)
     return out
+
+
+@functools.cache
+def torch() -> Any:
+    """PyTorch."""
+    return need("torch", "torch", "tensors of PyTorch")
+
+
+@functools.cache
+def function() -> Any:
+    """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
+    rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
+    forward.__signature__ = inspect.signature(forward)  # torch asks for it on every call
+    members = {rule.__name__: staticmethod(rule) for rule in rules}
+    return type("KinetreeFunction", (torch().autograd.Function,), members)
+
+
+def forward(operation: Operation, *tensors: Tensor) -> Any:
+    """Compute the results, outside of torch's record of gradients."""
+    results = compute(operation, tensors)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Save the arguments, which the derivatives need."""
+    ctx.operation, *tensors = inputs
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+    ctx.set_materialize_grads(False)
+
+
+def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
+    """The vjp of every argument that needs one; None stands for zero."""
+    operation, tensors = ctx.operation, ctx.saved_tensors
+    wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
+    slopes: list[Any] = [None] * (1 + len(tensors))
+    if not wrt or all(w is None for w in cotangents):
+        return tuple(slopes)
+    # zeros of one state serve all states
+    like = tensors[0].new_zeros
+    weights = [
+        like(port.shape) if w is None else w
+        for port, w in zip(operation.outputs, cotangents, strict=True)
+    ]
+    found = function().apply(operation.vjp(wrt), *tensors, *weights)
+    for k, slope in zip(wrt, found if isinstance(found, tuple) else (found,), strict=True):
+        slopes[1 + k] = slope.sum_to_size(
+            tensors[k].shape
+        )  # sum over the states that it was broadcast to
+    return tuple(slopes)
+
+
+def jvp(ctx: Context, *tangents: Tensor) -> Any:
+    """The tangent of every result, for torch's forward mode."""
+    wrt = tuple(k for k, v in enumerate(tangents[1:]) if v is not None)
+    moved = [tangents[1 + k] for k in wrt]
+    return function().apply(ctx.operation.jvp(wrt), *ctx.saved_tensors, *moved)
+
+
+def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Tensor) -> Any:
+    """Make a mapped axis the first of the leading axes, over which every kernel broadcasts."""
+    ports, dims = operation.inputs, in_dims[1:]
+    own = [len(lead(x, p)) - (d is not None) for x, p, d in zip(tensors, ports, dims, strict=True)]
+    aligned = [
+        x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(own) - n))]
+        for x, d, n in zip(tensors, dims, own, strict=True)
+    ]
+    found = function().apply(operation, *aligned)
+    return found, (0,) * len(found) if isinstance(found, tuple) else 0
+
+
+def lead(x: Tensor, port: Port) -> tuple[int, ...]:
+    """The axes of states before those of the port."""
+    return tuple(x.shape[: x.ndim - len(port.shape)])
+
+
+def compute(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None = None
+) -> list[Tensor]:
+    """All results, in new tensors or in those that are given."""
+    return (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
+
+
+def on_cpu(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None
+) -> list[Tensor]:
+    """NumPy's gufunc on the memory of the tensors, by several threads where that pays."""
+    arrays = [as_numpy(x) for x in tensors]
+    if outs is not None:
+        operation.call(*arrays, out=tuple(as_numpy(x) for x in outs))
+        return list(outs)
+    found = operation.call(*arrays)
+    found = found if isinstance(found, tuple) else (found,)
+    return [torch().from_numpy(np.asarray(x)) for x in found]
+
+
+def as_numpy(x: Tensor) -> Array:
+    """The memory of a tensor as an array; no number is copied."""
+    return x.detach().resolve_neg().numpy()
+
+
+def on_cuda(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None
+) -> list[Tensor]:
+    """The CUDA kernel on torch's current stream; results come from torch's own allocator."""
+    cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
+    device = tensors[0].device
+    stream = torch().cuda.current_stream(device).cuda_stream
+    if outs is None:
+        leads = [lead(x, port) for x, port in zip(tensors, operation.inputs, strict=True)]
+        shape = np.broadcast_shapes(*leads)
+        outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
+    with on_stream(cp, stream, device.index):
+        arrays, written = ([as_cupy(cp, x) for x in xs] for xs in (tensors, outs))
+        operation.cuda(*arrays, out=tuple(written))
+    return list(outs)
+
+
+def as_cupy(cp: ModuleType, x: Tensor) -> CupyArray:
+    """The memory of a CUDA tensor as an array of CuPy; no number is copied."""
+    x = x.resolve_neg()
+    if not x.numel():
+        return cp.empty(tuple(x.shape), dtype_name(x))
+    strides = None if x.is_contiguous() else tuple(n * x.element_size() for n in x.stride())
+    return view(cp, x.data_ptr(), tuple(x.shape), dtype_name(x), x.device.index, strides, x)
+
+
+def dtype_name(x: Tensor) -> str:
+    """Return the type of a tensor in NumPy's spelling."""
+    return str(x.dtype).removeprefix("torch.")

@@ -1,22 +1,22 @@
-"""The C structures through which XLA calls functions of others (its "FFI"), as far as we read them.
+"""The C structures of XLA's foreign function interface ("FFI"), as far as they are used here.
 
 XLA calls a handler with one pointer, to a call frame: the buffers of arguments and results, and
-the functions that XLA offers. A handler is also asked, once, for the version of the interface that
-it was written for. The fields below have kept their places since version 0.1 of the interface.
+the functions that XLA offers. XLA also requests, once, the version of the interface that a handler
+was written for. The fields below have the same places since version 0.1 of the interface.
 """
 
 import ctypes
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kinetree.base.extras import need
 from kinetree.errors import CompileError
 
-METADATA = 1  # the extension that asks for the version
-INTERNAL = 13  # XLA's code for an error that is nobody's input
+METADATA = 1  # the extension that requests the version
+INTERNAL = 13  # XLA's code for an internal error
 HEAD = (("struct_size", ctypes.c_size_t), ("extension", ctypes.c_void_p))
 
 
@@ -47,12 +47,12 @@ class Buffers(ctypes.Structure):
         ("items", ctypes.POINTER(ctypes.POINTER(Buffer))),
     )
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Buffer]:
         return (self.items[k].contents for k in range(self.size))
 
 
 class CallFrame(ctypes.Structure):
-    """What a handler is given; attributes follow, which we have none of."""
+    """The argument of a handler; attributes follow, which are not used."""
 
     _fields_ = (
         *HEAD,
@@ -71,13 +71,13 @@ class Version(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    """What a handler says of itself."""
+    """The version and traits that a handler reports."""
 
     _fields_ = (("struct_size", ctypes.c_size_t), ("version", Version), ("traits", ctypes.c_uint32))
 
 
 class MetadataExtension(ctypes.Structure):
-    """The question for it."""
+    """A request for the metadata."""
 
     _fields_ = (
         ("struct_size", ctypes.c_size_t),
@@ -128,7 +128,7 @@ def version() -> tuple[int, int]:
     ]
     if None in found:
         raise CompileError(
-            f"{folder} does not say which version of XLA's foreign functions it has; expected "
+            f"{folder} does not define the version of XLA's foreign function interface; expected "
             "XLA_FFI_API_MAJOR and _MINOR. Please report the version of jaxlib."
         )
     major, minor = (int(x[1]) for x in found)  # type: ignore[index]
@@ -136,7 +136,7 @@ def version() -> tuple[int, int]:
 
 
 def python_handler(run: Callable[[CallFrame], None]) -> Any:
-    """A handler that runs Python, which waits for the interpreter's lock on each call."""
+    """Return a handler that runs Python and waits for the interpreter's lock on each call."""
 
     def handle(frame: Any) -> int | None:
         frame = frame.contents
@@ -152,7 +152,7 @@ def python_handler(run: Callable[[CallFrame], None]) -> Any:
 
 
 def answered(frame: CallFrame) -> bool:
-    """Say which version we were written for, if that is what the call asks."""
+    """Answer a request for the version; return False if the call is another one."""
     if not frame.extension:
         return False
     asked = MetadataExtension.from_address(frame.extension)

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kinetree.backends.cuda import launch as toolkit
 from kinetree.backends.cuda import rollout as rollouts
-from kinetree.backends.cuda import toolkit
 from kinetree.backends.cuda.emit import ITEMSIZE
-from kinetree.backends.cuda.frame import make_frame
-from kinetree.backends.cuda.stepping import NAME, emit_rollout
+from kinetree.backends.cuda.rollout import NAME, emit_rollout, make_frame
 from kinetree.compiler.stepping import Run
 from kinetree.simulate.gpu import inputs as gpu_inputs
 from kinetree.simulate.gpu import rollouts as gpu

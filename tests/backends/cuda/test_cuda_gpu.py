@@ -5,8 +5,9 @@ import pytest
 from cuda_harness import states
 
 import kinetree as kt
-from kinetree.backends import cache
-from kinetree.backends.cuda import CudaKernel, toolkit
+from kinetree.backends.cache import entries as cache
+from kinetree.backends.cuda import launch as toolkit
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError, KinetreeError, ShapeError

@@ -6,7 +6,7 @@ from cuda_harness import compile_for_gpu, run_on_host, states
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.backends.cuda.constants import literal
+from kinetree.backends.cuda.body import literal
 from kinetree.backends.cuda.emit import emit
 from kinetree.backends.cuda.layout import in_place, padded, plan
 from kinetree.backends.kernel import Kernel

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.backends.cuda import toolkit
+from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.simulate import SimulationError, signal
 

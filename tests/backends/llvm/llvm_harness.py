@@ -5,7 +5,8 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.backends.llvm import Target, emit, host_target
+from kinetree.backends.llvm.emit import emit
+from kinetree.backends.llvm.target import Target, host_target
 from kinetree.compiler.graph import Graph, Node, Port
 
 llvm.initialize_native_target()

@@ -3,7 +3,7 @@ import pytest
 from llvm_graphs import chain, every_operation
 from llvm_harness import Builder, Compiled, host, same_bits, verified
 
-from kinetree.backends.llvm import emit
+from kinetree.backends.llvm.emit import emit
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import GraphError, InputError

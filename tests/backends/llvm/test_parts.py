@@ -7,8 +7,9 @@ import pytest
 from llvm_graphs import chain
 from llvm_harness import Compiled, host, same_bits
 
-from kinetree.backends.llvm import emit, parts
+from kinetree.backends.llvm import body as parts
 from kinetree.backends.llvm.body import angle_stages, order
+from kinetree.backends.llvm.emit import emit
 from kinetree.compiler.graph import Graph
 
 

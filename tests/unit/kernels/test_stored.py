@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends import cache
+from kinetree.backends.cache import entries as cache
 from kinetree.description import Friction
 from kinetree.kernels import compile as compile_module
 from kinetree.kernels import stored as traced

@@ -10,14 +10,14 @@ from typing import get_overloads
 import pytest
 
 import kinetree as kt
-from kinetree.backends.cuda import CudaKernel
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
 
 ROBOT = kt.robots.double_pendulum()
 FACTS = """
 from typing import assert_type
 import kinetree as kt
-from kinetree.backends.cuda import CudaKernel
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
 from kinetree.simulate.gpu.rollouts import GpuTrajectory
 from kinetree.trajectory import Trajectory

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from kinetree.backends.explain import ArgumentError
+from kinetree.backends.call.diagnose import ArgumentError
 from kinetree.errors import InputError
-from kinetree.tensors.arguments import check_call, holds, number_type, real, refuse_kind
-from kinetree.tensors.operation import Operation
+from kinetree.tensors.operation import (
+    Operation,
+    check_call,
+    check_real,
+    holds,
+    number_type,
+    refuse_kind,
+)
 from tensor_robots import arm
 
 
@@ -48,20 +54,20 @@ def test_two_floating_types_are_not_mixed(operation):
 
 @pytest.mark.parametrize("x", [1, 1.5, True, [1, 2], (1, 2.5), np.float32(3), np.zeros(2)])
 def test_real_numbers_pass_as_they_are(operation, x):
-    assert real(operation, "q", x) is x
+    check_real(operation, "q", x)
 
 
 @pytest.mark.parametrize("x", ["a", 1j, [1, 1j], [[1], [1, 2]], None, {"a": 1}])
 def test_what_is_not_real_numbers_is_quoted(operation, x):
     with pytest.raises(InputError) as caught:
-        real(operation, "q", x)
+        check_real(operation, "q", x)
     assert str(caught.value).startswith(f"q of inverse_dynamics is {x!r}; expected real numbers")
 
 
 def test_a_long_quotation_is_cut_at_80_characters(operation):
     for length, cut in ((78, False), (79, True)):
         with pytest.raises(InputError) as caught:
-            real(operation, "q", "x" * length)
+            check_real(operation, "q", "x" * length)
         written = repr("x" * length)
         quoted = f"{written[:77]}..." if cut else written
         assert f"is {quoted}; expected" in str(caught.value) and len(quoted) == 80

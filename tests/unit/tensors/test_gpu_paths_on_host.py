@@ -12,15 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kinetree.backends.cuda import CudaKernel
-from kinetree.backends.dispatch import Dispatch
-from kinetree.backends.explain import ArgumentError
-from kinetree.backends.gufunc import Loop
+from kinetree.backends.call.diagnose import ArgumentError
+from kinetree.backends.call.dispatch import Dispatch
+from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.tensors import cupy as adapter
 from kinetree.tensors import operation as operations
-from kinetree.tensors import xla_frame, xla_targets
+from kinetree.tensors import xla_frame
+from kinetree.tensors import xla_handlers as xla_targets
 from kinetree.tensors.operation import Operation, operation_of
-from kinetree.tensors.xla_code import Handler
 from kinetree.tensors.xla_frame import (
     HANDLER,
     Api,
@@ -32,6 +32,7 @@ from kinetree.tensors.xla_frame import (
     MetadataExtension,
     StreamRequest,
 )
+from kinetree.tensors.xla_handlers import Handler
 from tensor_robots import arm, state
 
 CONTEXT, STREAM, DEVICE = 4711, 77, 3
@@ -125,7 +126,6 @@ def test_arrays_of_cupy_are_checked_and_go_to_the_kernel(operation):
     dispatch.operation = operation
     x = state(arm(), arm().inverse_dynamics, (3,))
     expected = arm().inverse_dynamics(*x)
-    assert adapter.taker() is adapter.call
     assert np.array_equal(adapter.call(dispatch, tuple(x), {}), expected)
     out = np.zeros_like(expected)
     adapter.call(dispatch, tuple(x), {"out": (out,)})
@@ -155,7 +155,7 @@ def torch(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tensors_are_computed_on_their_stream_and_device(cp, torch, operation, dtype):
-    from kinetree.tensors import torch_rules
+    from kinetree.tensors import torch as torch_rules
 
     x = [y.astype(dtype) for y in state(arm(), arm().inverse_dynamics, (2, 5))]
     tensors = [torch.as_tensor(y) for y in x]
@@ -167,7 +167,7 @@ def test_tensors_are_computed_on_their_stream_and_device(cp, torch, operation, d
 
 def test_tensors_are_read_and_written_where_they_lie(cp, torch, operation):
     """Broadcast, transposed, conjugated-negative, empty; results into what the caller has."""
-    from kinetree.tensors import torch_rules
+    from kinetree.tensors import torch as torch_rules
 
     q, dq, ddq = (torch.as_tensor(y) for y in state(arm(), arm().inverse_dynamics, (4, 3)))
     q, dq, ddq = q.transpose(0, 1), dq[0, :1], torch._neg_view(ddq[:, 1].unsqueeze(0))
@@ -184,7 +184,7 @@ def test_tensors_are_read_and_written_where_they_lie(cp, torch, operation):
 
 
 def test_a_tensor_that_is_not_contiguous_is_seen_with_its_strides(cp, torch):
-    from kinetree.tensors import torch_rules
+    from kinetree.tensors import torch as torch_rules
 
     x = torch.arange(12, dtype=torch.float64).reshape(3, 4)
     for part in (x, x.T, x[1:, ::2]):
@@ -196,7 +196,7 @@ def test_a_tensor_that_is_not_contiguous_is_seen_with_its_strides(cp, torch):
 
 
 def test_where_the_first_tensor_lies_decides_who_computes(torch, monkeypatch):
-    from kinetree.tensors import torch_rules
+    from kinetree.tensors import torch as torch_rules
 
     monkeypatch.setattr(torch_rules, "on_cuda", lambda *given: ("cuda", *given))
     monkeypatch.setattr(torch_rules, "on_cpu", lambda *given: ("cpu", *given))
@@ -347,7 +347,7 @@ def test_targets_are_registered_once_for_each_type_and_platform(operation, monke
 def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
     """Of a version whose major number is not the zero that is there already."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-    address, _code = Handler(operation.graph, Loop("float64", 0, None), (3, 7), 1000, 0).load()
+    address, _code = Handler(operation.graph, InnerLoop("float64", 0, None), (3, 7), 1000, 0).load()
     metadata = Metadata()
     ctypes.memset(ctypes.byref(metadata), 0x55, ctypes.sizeof(metadata))
     question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA, None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.backends import cache
+from kinetree.backends.cache import entries as cache
 from kinetree.errors import MissingPackageError
 from kinetree.tensors.operation import Operation, operation_of
 from tensor_robots import arm, state

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from kinetree.backends.cuda import toolkit
+from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import InputError, KinetreeError
 from kinetree.tensors.operation import operation_of
 from tensor_robots import FREE, arm, flyer, state

@@ -5,9 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.backends.explain import ArgumentError
+from kinetree.backends.call.diagnose import ArgumentError
 from kinetree.errors import InputError, ShapeError
-from kinetree.tensors import xla_targets
+from kinetree.tensors import xla_handlers as xla_targets
 from tensor_jax import jax, with_x64
 from tensor_robots import NAMES, arm, flyer, state
 

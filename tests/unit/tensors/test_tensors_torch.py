@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.explain import ArgumentError
+from kinetree.backends.call.diagnose import ArgumentError
 from kinetree.errors import InputError, ShapeError
 from kinetree.tensors.operation import operation_of
 from tensor_robots import NAMES, arm, flyer, state

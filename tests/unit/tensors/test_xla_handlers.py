@@ -4,11 +4,11 @@ import ctypes
 
 import pytest
 
-from kinetree.backends.gufunc import Loop
+from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.errors import CompileError
 from kinetree.tensors import xla_frame
-from kinetree.tensors.xla_code import MODES, Handler, strides
 from kinetree.tensors.xla_frame import HANDLER, CallFrame, Metadata, MetadataExtension
+from kinetree.tensors.xla_handlers import MODES, Handler, strides
 from tensor_jax import jax
 from tensor_robots import arm
 
@@ -17,7 +17,7 @@ llvmlite = pytest.importorskip("llvmlite.binding", reason="llvmlite is not insta
 
 def handler(version=(0, 7)):
     graph = arm().inverse_dynamics.graph
-    return Handler(graph, Loop("float64", 0, None), version, 1000, 0)
+    return Handler(graph, InnerLoop("float64", 0, None), version, 1000, 0)
 
 
 def asked(function):

@@ -1,13 +1,16 @@
-"""Straight-line CUDA C++: the nodes of a graph, one statement each.
+"""Straight-line CUDA C++: the nodes of a graph, one statement each, and its constants.
 
 Every operation is rounded as the graph says: the compiler is told to fuse nothing, and the fused
 operations of the graph are spelled out.
 """
 
+import math
+import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from kinetree.backends.cuda.constants import Constants
+import numpy as np
+
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
@@ -29,13 +32,59 @@ OPERATIONS: dict[str, str] = {
 }
 
 
+def literal(value: float, dtype: str) -> str:
+    """Return a constant as text, the same float bit by bit; negative ones in brackets."""
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
+    if not math.isfinite(value):
+        return f"kt_bits(0x{bits(value):016x}ull)"
+    text = repr(value) if dtype == "float64" else f"{np.float32(value)!s}f"
+    if not set(text) & set(".e"):
+        text = text.replace("f", ".0f")
+    return f"({text})" if math.copysign(1, value) < 0 else text
+
+
+def bits(value: float) -> int:
+    """Return the 64 bits of a double."""
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+class Constants:
+    """A table in constant memory, which grows with each new number.
+
+    An instruction on doubles has room for the upper half of a number only. A double with digits in
+    its lower half would be put together by two more instructions at each use; from constant memory
+    it is an operand like any other.
+    """
+
+    def __init__(self, name: str, dtype: str) -> None:
+        self.name, self.dtype = name, dtype
+        self._places: dict[str, int] = {}
+
+    def __call__(self, value: float) -> str:
+        """Return the number as it is written where it is used."""
+        text = literal(value, self.dtype)
+        short = self.dtype == "float32" or not math.isfinite(value) or not bits(value) & 0xFFFFFFFF
+        if short:
+            return text
+        return f"{self.name}[{self._places.setdefault(text, len(self._places))}]"
+
+    def text(self) -> str:
+        """Return the definition of the table, empty where it has no numbers."""
+        if not self._places:
+            return ""
+        numbers = ",\n    ".join(self._places)
+        return f"KT_CONSTANT double {self.name}[] = {{\n    {numbers},\n}};\n"
+
+
 def statements(
     graph: Graph,
     constants: Constants,
     read: Place | None = None,
     write: Place | None = None,
 ) -> Iterator[str]:
-    """The lines that read inputs, compute, and write outputs when they are known.
+    """Iterate over the lines that read inputs, compute, and write outputs when they are known.
 
     A row of inputs is read when first needed, so that it waits in shared memory and not in
     registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
@@ -46,12 +95,12 @@ def statements(
         constants: the table of numbers, which grows.
         read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
     """
-    code = Body(graph, constants, read or "i{}[{}]".format, write or "o{}[{}]".format)
+    code = CudaBody(graph, constants, read or "i{}[{}]".format, write or "o{}[{}]".format)
     for i in range(len(graph.nodes)):
         yield from code.node(i)
 
 
-class Body:
+class CudaBody:
     """Writes a graph node by node."""
 
     def __init__(self, graph: Graph, constants: Constants, read: Place, write: Place) -> None:
@@ -60,13 +109,13 @@ class Body:
         self.groups = angle_groups(graph)
         self.shared = shared_divisors(graph)
         self.known: set[str] = set()  # names that stand in the text already
-        self.places = result_places(graph)
+        self.places = graph.places()
 
     def node(self, i: int) -> Iterator[str]:
         """The lines of a node, and those that store it where it is a result."""
         node, name = self.graph.nodes[i], f"n{i}"
         if node.op == "const":
-            name = self.constants(float(node.value))  # type: ignore[arg-type]
+            name = self.constants(node.number)
         elif node.op == "input":
             yield from self.input(i)
         elif node.op in ("sin", "cos"):
@@ -93,7 +142,7 @@ class Body:
         """The line that reads an input, if it was not read before."""
         if f"n{i}" not in self.known:
             self.known.add(f"n{i}")
-            yield f"const real n{i} = {self.read(*self.graph.nodes[i].value)};"  # type: ignore[misc]
+            yield f"const real n{i} = {self.read(*self.graph.nodes[i].place)};"
 
     def quotient(self, i: int) -> Iterator[str]:
         """The line of a division by a number that divides others too."""
@@ -137,12 +186,3 @@ def angle_groups(graph: Graph) -> dict[int, list[int]]:
         group = given[k : k + GROUP]
         groups |= dict.fromkeys(group, group)
     return groups
-
-
-def result_places(graph: Graph) -> dict[int, list[tuple[int, int]]]:
-    """For each node that is a result: (output, element) of the places it goes to."""
-    places: dict[int, list[tuple[int, int]]] = {}
-    for output, result in enumerate(graph.results):
-        for element, i in enumerate(result):
-            places.setdefault(i, []).append((output, element))
-    return places

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from kinetree.backends.cuda.body import statements
-from kinetree.backends.cuda.constants import Constants
+from kinetree.backends.cuda.body import Constants, statements
 from kinetree.backends.cuda.layout import Layout, Row, plan
 from kinetree.backends.cuda.prelude import prelude
 from kinetree.compiler.graph import Graph

@@ -4,14 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kinetree.backends.call.dispatch import Overload, core_signature
 from kinetree.backends.cuda.arguments import prepare, targets
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
-from kinetree.backends.cuda.launch import Launch, Loaded, load
+from kinetree.backends.cuda.launch import Launch, Loaded, load, require_device
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
-from kinetree.backends.cuda.toolkit import require_device
-from kinetree.backends.dispatch import core_signature
 from kinetree.backends.kernel import check_ports
-from kinetree.backends.overload import Overload
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.schedule import short_lived
 from kinetree.errors import ShapeError

@@ -49,7 +49,7 @@ class Layout:
 def plan(graph: Graph, itemsize: int, budget: int = STATE_BYTES) -> Layout:
     """The places of all rows, with at most `budget` bytes of shared memory for a state."""
     ports = [*graph.inputs, *graph.outputs]
-    read = {node.value[0] for node in graph.nodes if node.op == "input"}  # type: ignore[index]
+    read = {node.place[0] for node in graph.nodes if node.op == "input"}
     shared = {len(graph.inputs) + k: port for k, port in in_place(graph).items()}
     made = set(range(len(graph.inputs), len(ports))) - set(shared)
     staged: dict[int, tuple[int, int]] = {}
@@ -75,7 +75,7 @@ def in_place(graph: Graph) -> dict[int, int]:
     reads: dict[tuple[int, int], int] = {}
     for i, node in enumerate(graph.nodes):
         if node.op == "input":
-            reads[node.value] = i  # type: ignore[index]
+            reads[node.place] = i
     found: dict[int, int] = {}
     for output, result in enumerate(graph.results):
         for port in range(len(graph.inputs)):

@@ -4,13 +4,102 @@ Sines and cosines are taken out and computed together, as early as their angles 
 function of `sincos.py`; the other nodes keep the order of the graph.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Protocol
 
-from kinetree.backends.llvm.parts import IN_MEMORY, Item, kept_slots, needed, split
 from kinetree.backends.llvm.text import SCALARS, number, splat, vector
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
+
+PART = 500  # nodes of a part, at most
+WHOLE = 2000  # nodes up to which vector code, which has more registers, stays in one part
+IN_MEMORY = frozenset({"input", "sin", "cos"})
+
+PARTED = ' noinline "stackrealign"'
+
+Item = int | list[int]  # a node, or a stage of angles
+
+
+@dataclass(frozen=True)
+class Head:
+    """How a function is defined: its pointers with their attributes, linkage and attributes."""
+
+    pointers: Sequence[str]
+    linkage: str = ""
+    attributes: str = ""
+
+
+def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths."""
+    count = 1 if lanes > 1 and len(order) <= WHOLE else -(-len(order) // PART)
+    ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
+    return [order[a:b] for a, b in pairwise(ends)] or [[]]
+
+
+def needed(graph: Graph, item: Item) -> Sequence[int]:
+    """The nodes that an item reads by their names."""
+    if isinstance(item, list):
+        return item
+    node = graph.nodes[item]
+    return () if node.op in IN_MEMORY else node.args
+
+
+def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
+    """A place in memory for each value that a later part needs, and how many places there are.
+
+    A place is used again once the part that last needs it is over.
+    """
+    made: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for k, part in enumerate(parts):
+        for item in part:
+            for arg in needed(graph, item):
+                if made.get(arg, k) != k:
+                    last[arg] = k
+            if not isinstance(item, list) and graph.nodes[item].op not in (*IN_MEMORY, "const"):
+                made[item] = k
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    ends: list[list[int]] = [[] for _ in parts]
+    count = 0
+    for k, part in enumerate(parts):
+        for item in part:
+            if isinstance(item, int) and item in last:
+                if not free:
+                    heappush(free, count)
+                    count += 1
+                slots[item] = heappop(free)
+                ends[last[item]].append(slots[item])
+        for slot in ends[k]:
+            heappush(free, slot)
+    return slots, count
+
+
+def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[list[str]]) -> str:
+    """Text of a function whose statements come in parts.
+
+    Args:
+        name: of the function; parts are called by numbers behind it.
+        head: how it is defined.
+        buffers: pointers to memory of its own, with the types to allocate.
+        parts: the statements of each.
+    """
+    made = [f"  {pointer} = alloca {kind}" for pointer, kind in buffers.items()]
+    end = "  ret void\n}\n"
+    first = f"define {head.linkage}void @{name}({', '.join(head.pointers)}){head.attributes} {{"
+    if len(parts) == 1:
+        return "\n".join([first, *made, *parts[0], end])
+    given = ", ".join([*head.pointers, *(f"ptr {pointer}" for pointer in buffers)])
+    passed = ", ".join(f"ptr {x.split()[-1]}" for x in given.split(", "))
+    lines = []
+    for k, part in enumerate(parts):
+        lines += [f"define internal void @{name}_part{k}({given}){PARTED} {{", *part, end]
+    calls = [f"  call void @{name}_part{k}({passed})" for k in range(len(parts))]
+    return "\n".join([*lines, first, *made, *calls, end])
+
 
 # node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
 STATEMENTS: dict[str, str] = {
@@ -73,15 +162,6 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
             yield i
 
 
-def uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
-    """For each node that is a result: (output, element) of the places it goes to."""
-    places: dict[int, list[tuple[int, int]]] = {}
-    for output, result in enumerate(graph.results):
-        for element, i in enumerate(result):
-            places.setdefault(i, []).append((output, element))
-    return places
-
-
 class Moves(Protocol):
     """How numbers come into a body and leave it: statements that load %n{i}, or that store."""
 
@@ -123,7 +203,7 @@ class Body:
         self.stages = angle_stages(graph)
         self.parts = split(list(order(graph, self.stages)), lanes)
         self.slots, self.kept = kept_slots(graph, self.parts)
-        self.places = uses(graph)
+        self.places = graph.places()
         self.words = {
             "T": self.type,
             "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
@@ -138,8 +218,7 @@ class Body:
         """How node i is written as an argument."""
         node = self.graph.nodes[i]
         if node.op == "const":
-            assert isinstance(node.value, (int, float))
-            return number(float(node.value), self.scalar.word, self.lanes)
+            return number(node.number, self.scalar.word, self.lanes)
         return f"%n{i}"
 
     def statement(self, i: int) -> str:

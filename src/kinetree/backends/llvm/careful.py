@@ -5,10 +5,12 @@ An angle is m 2^e with a whole m below 2^53. Only some digits of 2/pi matter for
 table, leave an error of 2^-137, while no double is closer to a multiple of pi/2 than about 2^-61.
 """
 
-from kinetree.backends.llvm.coefficients import HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS
 from kinetree.backends.llvm.sincos import (
     EVALUATE,
+    HALF_PI,
+    HALF_PI_REST,
     MAGNITUDE,
+    TWO_OVER_PI_WORDS,
     limit_bits,
     narrow,
     turn,

@@ -2,9 +2,8 @@
 
 import re
 
-from kinetree.backends.llvm.block import Block
+from kinetree.backends.llvm.block import Block, StatesLoop
 from kinetree.backends.llvm.careful import emit_careful, emit_table
-from kinetree.backends.llvm.loop import Loop
 from kinetree.backends.llvm.one import One
 from kinetree.backends.llvm.operands import Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
@@ -62,7 +61,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
     lanes = target.lanes(dtype)
     block = Block(graph, name, dtype, lanes)
     one = One(graph, name, dtype, lanes)
-    bodies = [block.text(), Loop(graph, name, dtype, lanes).text(), one.text()]
+    bodies = [block.text(), StatesLoop(graph, name, dtype, lanes).text(), one.text()]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if block.angle_slot:
         parts.append(emit_table(name))

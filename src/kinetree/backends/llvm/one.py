@@ -1,10 +1,9 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
 
-from kinetree.backends.llvm.body import Body, consecutive_inputs
-from kinetree.backends.llvm.parts import Head, assemble
+from kinetree.backends.llvm.body import Body, Head, assemble, consecutive_inputs
+from kinetree.backends.llvm.operands import join
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import Writer, vector
-from kinetree.backends.llvm.transpose import join
 from kinetree.compiler.graph import Graph
 
 
@@ -55,7 +54,7 @@ class One:
 
     def load_input(self, i: int) -> str:
         """An element of an input array."""
-        port, element = self.graph.nodes[i].value  # type: ignore[misc]
+        port, element = self.graph.nodes[i].place
         return self._load(i, f"%in{port}", element)
 
     def load_angle(self, i: int) -> str:

@@ -13,11 +13,10 @@ so that rate, stages and watch, which are blocks like those of any kernel, read 
 from kinetree.backends.llvm.block import Block
 from kinetree.backends.llvm.careful import emit_careful, emit_table
 from kinetree.backends.llvm.emit import declarations
-from kinetree.backends.llvm.notes import emit_notes
 from kinetree.backends.llvm.operands import Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
 from kinetree.backends.llvm.target import Target
-from kinetree.backends.llvm.text import SCALARS, Writer, vector
+from kinetree.backends.llvm.text import SCALARS, Writer, number, vector
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.stepping import Field, Stepping
 
@@ -42,8 +41,8 @@ WORDS = (
 )
 
 
-class Frame:
-    """Where everything of a block of rollouts lies, counted in vectors."""
+class FrameSlots:
+    """The places of all numbers of a block of rollouts, counted in vectors."""
 
     def __init__(self, stepping: Stepping) -> None:
         n = stepping.sizes
@@ -77,7 +76,7 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
     for sizes, write in ((reads, False), (writes, True)):
         parts += [emit_operand(name, Operand((k,), DTYPE, lanes), write) for k in sizes if k]
     parts.append(emit_notes(name, lanes, n["x"], n["w"]))
-    parts.append(Loop(stepping, name, lanes).text())
+    parts.append(RolloutLoop(stepping, name, lanes).text())
     parts.append("\n".join(declarations(DTYPE, lanes)) + "\n")
     parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
@@ -94,7 +93,7 @@ def body(graph: Graph, name: str, lanes: int) -> list[str]:
     return [emit_table(name), emit_careful(name, DTYPE), *sines, text]
 
 
-class Loop:
+class RolloutLoop:
     """Writes `@{name}_rollout`."""
 
     def __init__(self, stepping: Stepping, name: str, lanes: int) -> None:
@@ -102,7 +101,7 @@ class Loop:
         self.scalar = SCALARS[DTYPE]
         self.kind = vector(self.scalar.word, lanes)
         self.bytes = self.scalar.size * lanes
-        self.frame, self.sizes = Frame(stepping), stepping.sizes
+        self.frame, self.sizes = FrameSlots(stepping), stepping.sizes
         self.w = Writer()
 
     def slot(self, index: int) -> str:
@@ -253,3 +252,120 @@ class Loop:
         head = f"@{self.name}_unit = internal constant i64 8, align 8\n"
         head += f'define void @{self.name}_rollout(ptr %words) "stackrealign" {{'
         return "\n".join([head, "entry:", *w.lines, "  ret void\n}\n"])
+
+
+WORD = "double"
+
+
+def emit_notes(name: str, lanes: int, states: int, margins: int) -> str:
+    """Text of `@{name}_look(ptr x, ptr w, ptr first, ptr amount, i64 lanes, i64 number)`.
+
+    x and w are vectors of the frame; first and amount have a row of `states + margins` for each
+    rollout, and first is negative where nothing has gone wrong yet.
+    """
+    look = emit_look(name, lanes, states, margins)
+    return f"{look}\n{emit_note(name, lanes, states + margins)}"
+
+
+def any_lane(lanes: int) -> str:
+    """Statements for %some: whether a lane of %wrong is set."""
+    if lanes == 1:
+        return "  %some = or i1 %wrong, false"
+    return f"""\
+  %packed = bitcast {vector("i1", lanes)} %wrong to i{lanes}
+  %some = icmp ne i{lanes} %packed, 0"""
+
+
+def emit_look(name: str, lanes: int, states: int, margins: int) -> str:
+    """The test of all lanes at once, which hardly ever finds something to note."""
+    kind, masks = vector(WORD, lanes), vector("i1", lanes)
+    size = 8 * lanes
+    nothing = number(0.0, WORD, lanes)
+    none = "zeroinitializer" if lanes > 1 else "false"
+    return f"""\
+define internal void @{name}_look(ptr %x, ptr %w, ptr %first, ptr %amount, i64 %lanes, \
+i64 %number) {{
+entry:
+  br label %state
+state:
+  %j = phi i64 [ 0, %entry ], [ %j_next, %state ]
+  %so_far = phi {masks} [ {none}, %entry ], [ %lost, %state ]
+  %at = getelementptr {kind}, ptr %x, i64 %j
+  %v = load {kind}, ptr %at, align {size}
+  %zero = fsub {kind} %v, %v
+  %nan = fcmp uno {kind} %zero, %zero
+  %lost = or {masks} %so_far, %nan
+  %j_next = add i64 %j, 1
+  %j_more = icmp slt i64 %j_next, {states}
+  br i1 %j_more, label %state, label %margins
+margins:
+  %any_margin = icmp sgt i64 {margins}, 0
+  br i1 %any_margin, label %margin, label %sum
+margin:
+  %i = phi i64 [ 0, %margins ], [ %i_next, %margin ]
+  %before = phi {masks} [ %lost, %margins ], [ %both, %margin ]
+  %place = getelementptr {kind}, ptr %w, i64 %i
+  %m = load {kind}, ptr %place, align {size}
+  %gone = fcmp olt {kind} %m, {nothing}
+  %both = or {masks} %before, %gone
+  %i_next = add i64 %i, 1
+  %i_more = icmp slt i64 %i_next, {margins}
+  br i1 %i_more, label %margin, label %sum
+sum:
+  %wrong = phi {masks} [ %lost, %margins ], [ %both, %margin ]
+{any_lane(lanes)}
+  br i1 %some, label %note, label %done, !prof !0
+note:
+  call void @{name}_note(ptr %x, ptr %first, ptr %amount, i64 %lanes, i64 %number, i64 {states}, \
+i64 0, i1 true)
+  call void @{name}_note(ptr %w, ptr %first, ptr %amount, i64 %lanes, i64 %number, i64 {margins}, \
+i64 {states}, i1 false)
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+def emit_note(name: str, lanes: int, width: int) -> str:
+    """The search, number by number, for what went wrong first; rows of notes are `width` long."""
+    return f"""\
+define internal void @{name}_note(ptr %values, ptr %first, ptr %amount, i64 %lanes, i64 %number, \
+i64 %size, i64 %start, i1 %state) cold noinline {{
+entry:
+  %total = mul i64 %size, %lanes
+  %any = icmp sgt i64 %total, 0
+  br i1 %any, label %each, label %done
+each:
+  %k = phi i64 [ 0, %entry ], [ %k_next, %next ]
+  %j = udiv i64 %k, %lanes
+  %lane = urem i64 %k, %lanes
+  %row = mul i64 %j, {lanes}
+  %index = add i64 %row, %lane
+  %at = getelementptr {WORD}, ptr %values, i64 %index
+  %v = load {WORD}, ptr %at, align 8
+  %zero = fsub {WORD} %v, %v
+  %lost = fcmp uno {WORD} %zero, %zero
+  %gone = fcmp olt {WORD} %v, 0.0
+  %wrong = select i1 %state, i1 %lost, i1 %gone
+  %width = mul i64 %lane, {width}
+  %shift = add i64 %width, %start
+  %place = add i64 %shift, %j
+  %when = getelementptr i64, ptr %first, i64 %place
+  %old = load i64, ptr %when, align 8
+  %new = icmp slt i64 %old, 0
+  %noted = and i1 %wrong, %new
+  br i1 %noted, label %write, label %next
+write:
+  store i64 %number, ptr %when, align 8
+  %how = getelementptr {WORD}, ptr %amount, i64 %place
+  store {WORD} %v, ptr %how, align 8
+  br label %next
+next:
+  %k_next = add i64 %k, 1
+  %more = icmp slt i64 %k_next, %total
+  br i1 %more, label %each, label %done
+done:
+  ret void
+}}
+"""

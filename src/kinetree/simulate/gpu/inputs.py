@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.backends.cuda.toolkit import require_device
+from kinetree.backends.cuda.launch import require_device
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model

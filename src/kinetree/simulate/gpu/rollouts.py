@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.cuda.kernel import device_of
+from kinetree.backends.cuda.launch import require_device
 from kinetree.backends.cuda.rollout import CudaRollout
-from kinetree.backends.cuda.toolkit import require_device
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.compiler.stepping import NEVER, Run

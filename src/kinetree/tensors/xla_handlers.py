@@ -1,19 +1,35 @@
-"""A handler for XLA in machine code: from its call frame straight into a kernel's loop.
+"""Handlers through which XLA calls kernels: registered once under a name, never released.
 
+A compiled program of JAX refers to the name and may outlive the robot that it was made from; so may
+JAX's own cache on disk. A name is therefore a hash of the graph and never an address.
+
+On the CPU a handler is machine code that leads from XLA's call frame straight into a kernel's loop.
 Buffers are read and written where XLA has them, without Python and its lock; only batches for which
-several threads pay are handed on to a handler in Python. Arguments either have the leading axes of
-the results or none at all; the latter serve all states.
+several threads pay go to a handler in Python. Arguments either have the leading axes of the results
+or no leading axes; the latter serve all states.
 
 XLA lets its processors take the smallest numbers for zero. A kernel does not, so that it gives the
-same bits as everywhere else: the processor's mode is set for the call and put back after it.
+same bits as everywhere else: the processor's mode is set for the call and restored after it.
 """
 
+import ctypes
+import threading
 from dataclasses import dataclass
+from typing import Any
 
-from kinetree.backends import engine
-from kinetree.backends.gufunc import Loop
+import numpy as np
+
+from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.backends.kernel import has_llvm
+from kinetree.backends.llvm import engine
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
 from kinetree.compiler.graph import Graph
+from kinetree.tensors import xla_frame
+from kinetree.tensors.cupy import on_stream, view
+from kinetree.tensors.operation import Operation
 from kinetree.tensors.xla_frame import (
+    HANDLER,
     METADATA,
     Buffer,
     Buffers,
@@ -21,7 +37,76 @@ from kinetree.tensors.xla_frame import (
     Metadata,
     MetadataExtension,
     Version,
+    python_handler,
 )
+
+PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}  # JAX's names of lowerings, and of targets
+
+# (name, platform) -> the handler and the owner of its memory
+_kept: dict[tuple[str, str], Any] = {}
+_one_at_a_time = threading.Lock()
+
+
+def target(operation: Operation, dtype: str, platform: str) -> str:
+    """Return the name of the kernel for a number type and a platform; register a new one."""
+    name = f"kinetree_{operation.digest[:40]}_{dtype}"
+    with _one_at_a_time:
+        if (name, platform) not in _kept:
+            ffi = need("jax", "jax", "arrays of JAX").ffi
+            make = cuda_handler if platform == "cuda" else cpu_handler
+            handler, owner = make(operation, dtype)
+            capsule = ffi.pycapsule(handler)
+            ffi.register_ffi_target(name, capsule, platform=PLATFORMS[platform], api_version=1)
+            _kept[name, platform] = capsule, handler, owner
+    return name
+
+
+def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
+    """Machine code around the kernel's loop; Python for large batches, or where LLVM is missing."""
+
+    def run(frame: CallFrame) -> None:
+        outs = tuple(on_host(buffer, dtype) for buffer in frame.rets)
+        operation.call(*(on_host(buffer, dtype) for buffer in frame.args), out=outs)
+
+    slow = python_handler(run)
+    if not has_llvm():
+        return slow, None
+    dispatch, version = operation.dispatch(dtype), xla_frame.version()
+    loop, other = dispatch.loop(dtype), ctypes.cast(slow, ctypes.c_void_p).value or 0
+    address, code = Handler(operation.graph, loop, version, dispatch.large, other).load()
+    return HANDLER(address), (slow, loop, code)
+
+
+def on_host(buffer: Buffer, dtype: str) -> Array:
+    """Return a buffer as an array of NumPy, without a copy."""
+    count = int(np.prod(buffer.shape, dtype=np.int64))
+    if not count:
+        return np.empty(buffer.shape, dtype)
+    size = count * np.dtype(dtype).itemsize
+    memory: Any = (ctypes.c_char * size).from_address(buffer.data)
+    return np.frombuffer(memory, dtype).reshape(buffer.shape)
+
+
+def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
+    """The CUDA kernel, queued on XLA's stream.
+
+    Python queues it, under its lock; the GPU does not wait for that while it has other work.
+    """
+    cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
+    kernel = operation.cuda
+    kernel.launch(dtype)  # compiled here and now, not in the middle of XLA's work
+
+    def run(frame: CallFrame) -> None:
+        first = next(iter(frame.rets)).data
+        if not first:
+            return  # no states
+        device = cp.cuda.runtime.pointerGetAttributes(first).device
+        with on_stream(cp, xla_frame.stream(frame), device):
+            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in frame.rets)
+            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in frame.args), out=outs)
+
+    return python_handler(run), None
+
 
 SYMBOL = "kernel_xla"
 BYTES = {"float32": 4, "float64": 8}
@@ -75,21 +160,21 @@ done:
 
 @dataclass(frozen=True)
 class Handler:
-    """What a handler is made of.
+    """The parts of a handler in machine code.
 
     graph, loop: the kernel; version: of XLA's interface; large: the number of states from which
     another handler, the one at the address `other`, takes over.
     """
 
     graph: Graph
-    loop: Loop
+    loop: InnerLoop
     version: tuple[int, int]
     large: int
     other: int
 
     def load(self) -> tuple[int, engine.Code]:
-        """The address of the handler, and what must be kept for as long as it may be called."""
-        from kinetree.backends.llvm import host_target
+        """Return the address of the handler, and the code that must live as long as it."""
+        from kinetree.backends.llvm.target import host_target
 
         target = host_target()
         code = engine.load(engine.assemble(self.emit(target.triple), target), target, [SYMBOL])
@@ -151,7 +236,7 @@ class Handler:
 
 
 def answer(version: tuple[int, int]) -> list[str]:
-    """Answer the question for the version; anything else goes on to %run."""
+    """Answer a request for the version; any other call goes on to %run."""
     at = Metadata.version.offset
     return [
         *field("%extension", "ptr", "%frame", CallFrame.extension.offset),

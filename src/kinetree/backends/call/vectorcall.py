@@ -2,8 +2,8 @@
 
 CPython calls an object through a function pointer inside it where its type says so ("vectorcall").
 `EnteredInCode` is such a type, made with Python's own C-API: each instance carries the address of
-its entry point, the table of C functions that the entry point uses, the general call that takes
-what the entry point does not handle, and a limit for batches. See fastcall.py and fastbatch.py.
+its entry point, the table of C functions that the entry point uses, the general call for everything
+that the entry point does not handle, and a limit for batches. See fastcall.py and fastbatch.py.
 """
 
 import ctypes
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends import arrays_abi, numpy_api
-from kinetree.backends.fastcall import GENERAL, LIMIT, ROWS, TABLE
+from kinetree.backends.call import c_api
+from kinetree.backends.call.fastcall import GENERAL, LIMIT, ROWS, TABLE
 
 # layout of an instance (fastcall.py has the rest) and of a type
 ENTRY = 16
@@ -55,21 +55,21 @@ class _Spec(ctypes.Structure):
 
 
 def available() -> bool:
-    """Whether this Python can call machine code through an object's own pointer."""
-    return arrays_abi.trusted()
+    """Return True if this Python can call machine code through an object's own pointer."""
+    return c_api.trusted()
 
 
 @functools.cache
 def entered_in_code() -> type:
-    """The base type. An instance without an entry point refuses to be called."""
+    """Make the base type. An instance without an entry point raises an error when called."""
     members = (_Member * 2)(_Member(b"__vectorcalloffset__", PYSSIZET, ENTRY, READONLY, None))
     doc = ctypes.create_string_buffer(b"An object whose call is machine code.")
     slots = (_Slot * 4)(
-        _Slot(TP_CALL, numpy_api.python_function("PyVectorcall_Call")),
+        _Slot(TP_CALL, c_api.python_function("PyVectorcall_Call")),
         _Slot(TP_MEMBERS, ctypes.addressof(members)),
         _Slot(TP_DOC, ctypes.addressof(doc)),
     )
-    name = b"kinetree.backends.vectorcall.EnteredInCode"
+    name = b"kinetree.backends.call.vectorcall.EnteredInCode"
     spec = _Spec(name, SIZE, 0, DEFAULT | BASETYPE | HAVE_VECTORCALL, slots)
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
@@ -78,12 +78,12 @@ def entered_in_code() -> type:
     return made
 
 
-# what Python may point to after a type was made: kept for as long as the process lives
+# memory that Python may point to after a type was made, kept for the life of the process
 _kept: list[object] = []
 
 
-def hand_down(kind: type) -> type:
-    """Let a subclass be called as directly as its base: CPython 3.11 does not inherit the flag."""
+def inherit_vectorcall(kind: type) -> type:
+    """Set the vectorcall flag of a subclass, which CPython 3.11 does not inherit."""
     flags = ctypes.c_ulong.from_address(id(kind) + TYPE_FLAGS)
     if flags.value == kind.__flags__ and not flags.value & HAVE_VECTORCALL:
         flags.value |= HAVE_VECTORCALL
@@ -92,26 +92,26 @@ def hand_down(kind: type) -> type:
 
 @functools.cache
 def table() -> Any:
-    """The rows of fastcall.ROWS for this process."""
+    """Return the rows of fastcall.ROWS for this process."""
     arrays = {
-        "PyArray_NewFromDescr": numpy_api.NEW_FROM_DESCR,
-        "PyArray_Scalar": numpy_api.SCALAR,
+        "PyArray_NewFromDescr": c_api.NEW_FROM_DESCR,
+        "PyArray_Scalar": c_api.SCALAR,
     }
     rows = {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
     rows |= {"tuple": id(tuple), "out": id(OUT)}
     for name in ROWS:
         if name in arrays:
-            rows[name] = numpy_api.entry("_ARRAY_API", arrays[name])
+            rows[name] = c_api.entry("_ARRAY_API", arrays[name])
         elif name not in rows:
-            rows[name] = numpy_api.python_function(name)
+            rows[name] = c_api.python_function(name)
     return (ctypes.c_void_p * len(ROWS))(*(rows[name] for name in ROWS))
 
 
 def set_entry(instance: object, address: int, general: Callable[..., Any], limit: int) -> None:
     """Give `instance` its entry point; batches of `limit` states and more are for `general`.
 
-    The instance must hold the code at `address` and the object `general` for as long as it lives:
-    only their addresses are stored here.
+    The instance must keep the code at `address` and the object `general` alive: only their
+    addresses are stored here.
     """
     assert isinstance(instance, entered_in_code())
     pointer = ctypes.c_void_p
@@ -122,6 +122,6 @@ def set_entry(instance: object, address: int, general: Callable[..., Any], limit
 
 
 def set_limit(instance: object, limit: int) -> None:
-    """The number of states from which `instance` hands a batch to its general call."""
+    """Set the number of states from which `instance` passes a batch to its general call."""
     assert isinstance(instance, entered_in_code())
     ctypes.c_ssize_t.from_address(id(instance) + LIMIT).value = limit

@@ -1,4 +1,4 @@
-"""Object code on disk, so that a kernel is compiled once per machine and not once per process.
+"""Entries of the cache, so that a kernel is compiled once per machine and not once per process.
 
 An entry is a file named by its key. It begins with a hash over key and code which is verified
 before a byte is used: a damaged file is compiled again, never loaded. Files appear whole or not at
@@ -6,15 +6,19 @@ all (written aside, then renamed), belong to their owner alone, and contain noth
 unpickled. Any trouble with the disk means working without a cache, never a failure.
 """
 
+import functools
 import hashlib
 import logging
 import os
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from kinetree.backends import cache_folder
+from kinetree.backends.cache import folder as cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +26,12 @@ MAGIC = b"kinetree object code 1\n"
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kto"
 ASIDE = "aside-"  # prefix of files that are still being written
-ABANDONED = 3600  # s after which such a file is rubbish of a process that was killed
+ABANDONED = 3600  # s after which such a file was left by a process that was killed
 
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Where the cache is, whether it is used, how many entries it has and how large they are."""
+    """The folder of the cache, whether it is used, and the number and size of its entries."""
 
     folder: Path
     enabled: bool
@@ -37,7 +41,7 @@ class CacheInfo:
 
 
 def make_key(parts: Iterable[str]) -> str:
-    """The name of an entry: a hash of everything that the object code depends on."""
+    """Return the name of an entry: a hash of everything that its content depends on."""
     digest = hashlib.sha256(MAGIC)
     for part in parts:
         data = part.encode()
@@ -46,8 +50,40 @@ def make_key(parts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
+@functools.cache
+def source_hash(*places: str) -> str:
+    """Return a hash over modules ("scalars.py") and folders with their subfolders ("compiler").
+
+    A program that was packed without its sources is identified by the version instead.
+    """
+    digest = hashlib.sha256()
+    try:
+        for place in places:
+            found = list(_modules(files("kinetree").joinpath(*place.split("/"))))
+            if not found:
+                raise FileNotFoundError(f"{place} has no modules")
+            for module in found:
+                for data in (module.name.encode(), module.read_bytes()):
+                    digest.update(len(data).to_bytes(8, "little"))
+                    digest.update(data)
+    except FileNotFoundError:
+        # read from the loaded package: this stage must not import the top-level module
+        return f"kinetree {sys.modules['kinetree'].__version__} without its source"
+    return digest.hexdigest()
+
+
+def _modules(place: Traversable) -> Iterator[Traversable]:
+    """Iterate over the module itself, or over those of a folder in a fixed order."""
+    if place.name.endswith(".py"):
+        yield place
+    else:
+        for item in sorted(place.iterdir(), key=lambda item: item.name):
+            if item.name.endswith(".py") or (item.is_dir() and item.name != "__pycache__"):
+                yield from _modules(item)
+
+
 def load(key: str) -> bytes | None:
-    """The object code stored under `key`, or None."""
+    """Return the bytes stored under `key`, or None."""
     if not cache_folder.enabled():
         return None
     path = Path(key + SUFFIX)
@@ -69,7 +105,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, code: bytes) -> None:
-    """Keep `code` under `key`; the entries used longest ago go where the cache grows too large."""
+    """Store `code` under `key`; remove the entries used longest ago if the cache is too large."""
     if not cache_folder.enabled():
         return
     folder = None
@@ -79,16 +115,16 @@ def store(key: str, code: bytes) -> None:
         _write(folder, key + SUFFIX, seal(key, code))
         _shrink(folder, cache_folder.limit())
     except OSError as problem:
-        log.info("kinetree works without its cache %s: %s", folder, problem)
+        log.info("kinetree continues without its cache %s: %s", folder, problem)
 
 
 def seal(key: str, code: bytes) -> bytes:
-    """The content of a file: magic, hash over key and code, code."""
+    """Return the content of a file: magic, hash over key and code, code."""
     return MAGIC + hashlib.sha256(key.encode() + code).digest() + code
 
 
 def unseal(key: str, data: bytes) -> bytes | None:
-    """The code in the content of a file, None if anything about it is wrong."""
+    """Return the code in the content of a file, None if the file is damaged."""
     start = len(MAGIC) + DIGEST
     if len(data) < start or not data.startswith(MAGIC):
         return None
@@ -98,7 +134,7 @@ def unseal(key: str, data: bytes) -> bytes | None:
 
 
 def clear() -> int:
-    """Remove every entry; the number of files removed."""
+    """Remove every entry and return the number of files removed."""
     removed = 0
     for path, _ in _files(cache_folder.folder()):
         removed += _remove(path)
@@ -106,14 +142,14 @@ def clear() -> int:
 
 
 def info() -> CacheInfo:
-    """The state of the cache."""
+    """Return the state of the cache."""
     folder = cache_folder.folder()
     sizes = [status.st_size for path, status in _files(folder) if path.suffix == SUFFIX]
     return CacheInfo(folder, cache_folder.enabled(), len(sizes), sum(sizes), cache_folder.limit())
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:
-    """Write aside, then rename: readers see the whole file or none."""
+    """Write to a temporary file, then rename it: readers see the whole file or no file."""
     number, aside = tempfile.mkstemp(prefix=ASIDE, dir=folder)  # readable by its owner alone
     try:
         with os.fdopen(number, "wb") as file:
@@ -125,7 +161,7 @@ def _write(folder: Path, name: str, data: bytes) -> None:
 
 
 def _shrink(folder: Path, limit: int) -> None:
-    """Remove what was used longest ago until the rest fits, and what killed processes left."""
+    """Remove the entries used longest ago until the rest fits, and files of killed processes."""
     files = sorted(_files(folder), key=lambda item: item[1].st_mtime)
     newest = max((status.st_mtime for _, status in files), default=0)
     for path, status in files:
@@ -141,8 +177,8 @@ def _shrink(folder: Path, limit: int) -> None:
 
 
 def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """Our files in `folder`; those that vanish meanwhile are left out."""
-    found = []
+    """Return the files of the cache in `folder`; those that vanish meanwhile are left out."""
+    found: list[tuple[Path, os.stat_result]] = []
     try:
         names = os.listdir(folder)
     except OSError:
@@ -157,7 +193,7 @@ def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
 
 
 def _remove(path: Path) -> bool:
-    """Remove a file that another process may be removing too."""
+    """Remove a file that another process may remove too; False if it could not be removed."""
     try:
         path.unlink()
     except OSError:
@@ -166,7 +202,7 @@ def _remove(path: Path) -> bool:
 
 
 def _touch(path: Path) -> None:
-    """Note that the entry was used."""
+    """Mark the entry as used now."""
     try:
         os.utime(path)
     except OSError:

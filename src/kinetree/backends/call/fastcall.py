@@ -9,7 +9,7 @@ written into the code: object code stays valid in the disk cache.
 
 from collections.abc import Sequence
 
-from kinetree.backends import arrays_abi as abi
+from kinetree.backends.call import c_api as abi
 from kinetree.compiler.graph import Graph
 
 # layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
@@ -17,7 +17,7 @@ TABLE = 24
 GENERAL = 32
 LIMIT = 40
 
-# what the code calls
+# C functions that the code calls
 FUNCTIONS = (
     "PyArray_NewFromDescr",
     "PyArray_Scalar",
@@ -75,7 +75,7 @@ def start(count: int) -> list[str]:
 
 
 def checks(shapes: Sequence[Shape], out: Sequence[Place] = ()) -> list[str]:
-    """First all types (only an array has the other fields), then headers, then dimensions.
+    """Check all types first (only an array has the other fields), then headers, then dimensions.
 
     Args:
         shapes: of the arguments, and behind them of arrays to write into.
@@ -101,7 +101,7 @@ def checks(shapes: Sequence[Shape], out: Sequence[Place] = ()) -> list[str]:
 def header(i: int, ndim: int, flags: int) -> list[str]:
     """Check that array i is native float64, has all the flags, and has the right dimension.
 
-    The dtype is judged by its fields: an array that was unpickled has a dtype object of its own.
+    The dtype is compared by its fields: an array that was unpickled has its own dtype object.
     """
     return [
         *field(f"%descr{i}", "ptr", f"%in{i}", abi.DESCR),
@@ -183,7 +183,7 @@ def pack(nout: int) -> list[str]:
 
 
 def made(what: str) -> list[str]:
-    """Go on if Python had memory for it."""
+    """Continue if Python had memory for the object."""
     return [
         f"%no_{what} = icmp eq ptr %{what}, null",
         f"br i1 %no_{what}, label %undo_{what}, label %made_{what}",
@@ -192,7 +192,7 @@ def made(what: str) -> list[str]:
 
 
 def undo(order: list[int], packed: bool) -> list[str]:
-    """Without memory: let go of what was made so far, in reverse, and hand on the exception."""
+    """Without memory: release the objects made so far, in reverse, and pass the exception on."""
     names = [f"out{k}" for k in order] + ["tuple"] * packed
     lines = []
     for position in reversed(range(1, len(names))):
@@ -206,7 +206,7 @@ def undo(order: list[int], packed: bool) -> list[str]:
 
 
 def onward(name: str) -> list[str]:
-    """Everything else: the same arguments to the next entry point."""
+    """Pass every other call, with the same arguments, to the next entry point."""
     return ["general:", f"%answer = tail call ptr @{name}({PROTOCOL})", "ret ptr %answer"]
 
 
@@ -225,7 +225,7 @@ def row(name: str) -> list[str]:
 
 
 def all_of(name: str, tests: list[str], onward: str) -> list[str]:
-    """Go on to the block `onward` if all tests hold, to the general call if not."""
+    """Branch to the block `onward` if all tests are true, to the general call if not."""
     lines, last = [], "true"
     for k, test in enumerate(tests):
         lines.append(f"%{name}{k} = and i1 {last}, {test}")

@@ -1,16 +1,19 @@
-"""The general call of a kernel: keywords, the choice of loops, threads, and errors that teach."""
+"""The general call of a kernel: keywords, the choice of loops, threads, and clear errors.
+
+Arrays of other packages (torch, JAX, CuPy) go to the functions registered in `foreign.py`.
+"""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from kinetree.backends.explain import ArgumentError, explain, usage
-from kinetree.backends.foreign import taker
-from kinetree.backends.gufunc import Loop, make_gufunc
-from kinetree.backends.split import Batch
-from kinetree.backends.threads import thread_count
+from kinetree.backends.call.diagnose import ArgumentError, explain, usage
+from kinetree.backends.call.foreign import Arguments, Options, foreign_call
+from kinetree.backends.call.gufunc import InnerLoop, make_gufunc
+from kinetree.backends.call.threads import Batch, thread_count
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -26,19 +29,13 @@ LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
 
 
 def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters: bool) -> str:
-    """The gufunc signature, with the dimensions' letters or their sizes."""
+    """Return the gufunc signature, with the dimensions' letters or their sizes."""
 
     def core(port: Port) -> str:
         named = letters and len(port.dims) == len(port.shape)
         return f"({','.join(port.dims if named else map(str, port.shape))})"
 
     return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
-
-
-def described(array: Any) -> tuple[np.dtype[Any], int]:
-    """Number type and number of dimensions of a list or number, as NumPy will see it."""
-    found = np.asarray(array)
-    return found.dtype, found.ndim
 
 
 class Dispatch:
@@ -64,17 +61,17 @@ class Dispatch:
         name: str,
         doc: str,
         dtypes: tuple[str, ...],
-        loop: Callable[[str], Loop],
+        loop: Callable[[str], InnerLoop],
     ) -> None:
         self.graph, self.name, self.dtypes = graph, name, dtypes
         self._doc, self._loop = doc, loop
-        self.operation: Any = None  # what `tensors` made of the graph
+        self.operation: object = None  # what `kinetree.tensors` made of the graph
         self._nin = len(graph.inputs)
         self._double = self._make(("float64",)) if "float64" in dtypes else None
         self._every = self._double if dtypes == ("float64",) else None
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
         self._states = math.ceil(WORK / (graph.operations + MOVE * numbers + 1))
-        # an array below this size needs no closer look
+        # a batch whose arrays are all below this size is not large
         self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
 
     @property
@@ -82,12 +79,12 @@ class Dispatch:
         """The number of states from which several threads pay."""
         return self._states
 
-    def loop(self, dtype: str) -> Loop:
-        """The inner loop over states."""
+    def loop(self, dtype: str) -> InnerLoop:
+        """Return the inner loop over states."""
         return self._loop(dtype)
 
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
-        """The gufunc with the loops of `dtypes`, the narrowest first."""
+        """Return the gufunc with the loops of `dtypes`, the narrowest first."""
         graph = self.graph
         loops = [self.loop(dtype) for dtype in sorted(dtypes)]
         signature = core_signature(graph.inputs, graph.outputs, letters=False)
@@ -101,7 +98,7 @@ class Dispatch:
             self._every = self._make(self.dtypes)
         return self._every
 
-    def call(self, *arrays: Any, **options: Any) -> Any:
+    def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options and len(arrays) < self._nin:
             arrays, options = self._by_name(arrays, options)
@@ -110,10 +107,10 @@ class Dispatch:
             if type(array) is np.ndarray:
                 if array.size >= least:
                     large = True
-            elif (foreign := taker(type(array))) is not None:
+            elif (foreign := foreign_call(type(array))) is not None:
                 return foreign(self, arrays, options)
         try:
-            gufunc = self._every or self._suited(arrays, options)
+            gufunc: Any = self._every or self._suited(arrays, options)
             if large:
                 result = self._on_threads(gufunc, arrays, options)
                 if result is not None:
@@ -126,9 +123,9 @@ class Dispatch:
             raise taught from refused
 
     def _by_name(
-        self, arrays: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Inputs given by name, moved to their places."""
+        self, arrays: Arguments, options: dict[str, object]
+    ) -> tuple[Arguments, dict[str, object]]:
+        """Move inputs given by name to their places."""
         missing = [port.name for port in self.graph.inputs[len(arrays) :]]
         if not any(name in options for name in missing):
             return arrays, options
@@ -139,8 +136,8 @@ class Dispatch:
         rest = {key: value for key, value in options.items() if key not in missing}
         return (*arrays, *named), rest
 
-    def _suited(self, arrays: tuple[Any, ...], options: dict[str, Any]) -> np.ufunc:
-        """The float64 gufunc where NumPy would take that loop anyway, else the one with all."""
+    def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
+        """Return the float64 gufunc where NumPy would take its loop anyway, else the whole one."""
         double = self._double
         if double is None or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc
@@ -148,30 +145,65 @@ class Dispatch:
             if type(array) is not np.ndarray or array.dtype is not FLOAT64:
                 break
         else:
-            if arrays and arrays[0].ndim:
+            if arrays and cast("Array", arrays[0]).ndim:
                 return double
         if not all(isinstance(array, PLAIN) for array in arrays):
-            return self.gufunc  # a foreign array takes the gufunc away with it
+            return self.gufunc  # an unknown type may override the gufunc and needs all its loops
         inputs = arrays[: len(self.graph.inputs)]
         if all(type(number) in (int, float) for number in inputs):
             return double
         for array in inputs:
-            kind, ndim = (array.dtype, array.ndim) if isinstance(array, SIZED) else described(array)
+            found = array if isinstance(array, SIZED) else np.asarray(array)
             # a single number adapts to the arrays beside it, so it decides nothing
-            if ndim and not np.can_cast(kind, FLOAT32):
+            if found.ndim and not np.can_cast(found.dtype, FLOAT32):
                 return double
         return self.gufunc
 
-    def _on_threads(
-        self, gufunc: np.ufunc, arrays: tuple[Any, ...], options: dict[str, Any]
-    ) -> Any:
-        """The result from several threads, None where one call of NumPy has to do it."""
+    def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
+        """Compute on several threads; None where a single call of NumPy has to do it."""
         count = thread_count()
         if count < 2 or len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
             return None
         if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
             return None
-        batch = Batch.of(self.graph, arrays, options.get("out"))
+        batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), options.get("out"))
         if batch is None or batch.states < self._states:
             return None
         return batch.call(gufunc, count)
+
+
+class Overload:
+    """A call with one optional further argument, which a second, larger kernel takes.
+
+    `call` is the general call of the smaller kernel, `inputs` the number of its arguments, `extra`
+    the name of the further one. `make` makes the larger kernel at the first call that needs it.
+    """
+
+    __slots__ = ("_call", "_extra", "_inputs", "_larger", "_make")
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        inputs: int,
+        extra: str,
+        make: Callable[[], Callable[..., Any]],
+    ) -> None:
+        self._call, self._inputs, self._extra, self._make = call, inputs, extra, make
+        self._larger: Callable[..., Any] | None = None
+
+    @property
+    def larger(self) -> Callable[..., Any]:
+        """The kernel with the further argument."""
+        if self._larger is None:
+            self._larger = self._make()
+        return self._larger
+
+    def call(self, *arrays: object, **options: object) -> Any:
+        """Evaluate with or without the further argument; None means that it is not given."""
+        if self._extra in options and options[self._extra] is None:
+            options = {key: value for key, value in options.items() if key != self._extra}
+        if len(arrays) == self._inputs + 1 and arrays[-1] is None:
+            arrays = arrays[:-1]
+        if len(arrays) > self._inputs or self._extra in options:
+            return self.larger(*arrays, **options)
+        return self._call(*arrays, **options)

@@ -1,14 +1,15 @@
-"""Why a call was refused, in the words of its arguments.
+"""Errors for calls that NumPy refused, in terms of the arguments of the kernel.
 
-NumPy refuses wrong shapes by itself; only then are the arguments looked at, so a right call pays
-nothing for good messages.
+The arguments are examined only after NumPy raised an error, so a correct call pays nothing for good
+messages.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 
@@ -16,13 +17,13 @@ MOVED = {"axes", "axis"}  # options under which core dimensions stand elsewhere
 
 
 class ArgumentError(KinetreeError, TypeError):
-    """A call with a wrong number of arguments, or with one that is no array of numbers."""
+    """A call with a wrong number of arguments, or with one that is not an array of numbers."""
 
 
 def explain(
-    name: str, graph: Graph, arrays: Sequence[Any], options: Mapping[str, Any]
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
 ) -> KinetreeError | None:
-    """The error that teaches, or None if nothing here is known to be wrong."""
+    """Return an error that names the wrong argument, or None if no mistake was found."""
     nin, nout = len(graph.inputs), len(graph.outputs)
     if not nin <= len(arrays) <= nin + nout:
         return ArgumentError(
@@ -31,21 +32,22 @@ def explain(
         )
     if MOVED & options.keys():
         return None
-    shapes = []
+    shapes: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:
-            shape = tuple(np.shape(array))
+            shape = shape_of(array)
         except ValueError as ragged:
             return ShapeError(
                 f"{port.name} of {usage(name, graph)} is not a regular array: {ragged}. "
                 f"Expected shape {wanted(port)}."
             )
-        if shape[len(shape) - len(port.shape) :] != port.shape or len(shape) < len(port.shape):
+        lead = port.leading(shape)
+        if lead is None:
             return ShapeError(
                 f"{port.name} has shape {shape}, but {usage(name, graph)} expects {wanted(port)}. "
-                "States of a batch stand along leading axes."
+                "States of a batch lie along leading axes."
             )
-        shapes.append(shape[: len(shape) - len(port.shape)])
+        shapes.append(lead)
     return explain_batch(name, graph, shapes, arrays, options)
 
 
@@ -53,10 +55,10 @@ def explain_batch(
     name: str,
     graph: Graph,
     shapes: Sequence[tuple[int, ...]],
-    arrays: Sequence[Any],
-    options: Mapping[str, Any],
+    arrays: Sequence[object],
+    options: Mapping[str, object],
 ) -> ShapeError | None:
-    """The error about leading axes that do not fit together, or outputs that do not fit them."""
+    """Return an error about leading axes that do not broadcast or outputs that do not fit them."""
     try:
         batch = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -71,19 +73,24 @@ def explain_batch(
     outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]
     for port, array in zip(graph.outputs, outs, strict=False):
         expected = batch + port.shape
-        if array is not None and np.shape(array) != expected:
+        if array is not None and shape_of(array) != expected:
             return ShapeError(
-                f"out for {port.name} of {usage(name, graph)} has shape {tuple(np.shape(array))}; "
+                f"out for {port.name} of {usage(name, graph)} has shape {shape_of(array)}; "
                 f"expected {expected}."
             )
     return None
 
 
 def usage(name: str, graph: Graph) -> str:
-    """The call in short: "inverse_dynamics(q, dq, ddq)"."""
+    """Return the call in short: "inverse_dynamics(q, dq, ddq)"."""
     return f"{name}({', '.join(port.name for port in graph.inputs)})"
 
 
 def wanted(port: Port) -> str:
-    """The shape of a port with room for a batch: "(..., 7)"."""
+    """Return the shape of a port with room for a batch: "(..., 7)"."""
     return f"({', '.join(['...', *map(str, port.shape)])})"
+
+
+def shape_of(array: object) -> tuple[int, ...]:
+    """Return the shape of an array, list or number; ValueError where a list is ragged."""
+    return tuple(np.shape(cast("Array", array)))

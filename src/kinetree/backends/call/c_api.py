@@ -1,16 +1,62 @@
-"""Where NumPy's array struct keeps what a machine-code entry point must check.
+"""NumPy's and Python's C functions and structs, reached without a C compiler.
 
-The offsets are NumPy's binary promise for 64-bit CPython. They are verified on real arrays before
-the fast path is used at all; where one differs, kernels go through the gufunc.
+NumPy publishes its C-API as two tables of pointers in capsules. Their layout is part of NumPy's
+binary promise: an entry never changes its meaning. The offsets of the fields of an array are
+promised for 64-bit CPython. They are verified on real arrays before the fast path is used at all;
+where one differs, kernels go through the gufunc.
 """
 
 import ctypes
 import functools
+import importlib
 import platform
 import sys
 import sysconfig
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+CType = type[ctypes.c_int] | type[ctypes.c_void_p] | type["ctypes.py_object[Any]"]
+
+# positions in the tables
+SCALAR = 60  # PyArray_Scalar(data, descr, base) -> scalar object
+NEW_FROM_DESCR = 94  # PyArray_NewFromDescr(type, descr, nd, dims, strides, data, flags, obj)
+FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature(...)
+
+
+def table(name: str) -> ctypes.Array[ctypes.c_void_p]:
+    """Return a table of C-API pointers: "_ARRAY_API" or "_UFUNC_API"."""
+    home = "numpy._core" if int(np.__version__.partition(".")[0]) >= 2 else "numpy.core"
+    module = importlib.import_module(home + "._multiarray_umath")
+    return (ctypes.c_void_p * 512).from_address(capsule_pointer(getattr(module, name)))
+
+
+def capsule_pointer(capsule: object) -> int:
+    """Return the pointer inside a nameless PyCapsule."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, None)
+
+
+def entry(name: str, position: int) -> int:
+    """Return the address of one entry of a table."""
+    address = table(name)[position]
+    assert address is not None
+    return address
+
+
+def function(address: int, restype: CType, *argtypes: CType) -> Callable[..., Any]:
+    """Return a C function that needs the GIL as a Python callable."""
+    return ctypes.PYFUNCTYPE(restype, *argtypes)(address)
+
+
+def python_function(name: str) -> int:
+    """Return the address of a function of Python's own C-API."""
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
 
 # byte offsets in an array
 TYPE = 8
@@ -35,13 +81,13 @@ ITEMS = 24
 
 @functools.cache
 def trusted() -> bool:
-    """Whether machine code may read arrays directly in this process."""
+    """Return True if machine code may read arrays directly in this process."""
     known = _plain_python() and _tuples_as_expected()
     return known and _arrays_as_expected() and _dtypes_as_expected()
 
 
 def _plain_python() -> bool:
-    """An ordinary 64-bit CPython: no free threading, no debug build, no other implementation."""
+    """Return True for 64-bit CPython without free threading that is not a debug build."""
     return (
         platform.python_implementation() == "CPython"
         and ctypes.sizeof(ctypes.c_void_p) == 8
@@ -53,7 +99,7 @@ def _plain_python() -> bool:
 
 
 def _tuples_as_expected() -> bool:
-    """Whether a tuple keeps its length and its items at the offsets above."""
+    """Return True if a tuple has its length and its items at the offsets above."""
     sample = (object(), "out", np.zeros(1))
     items = (ctypes.c_void_p * 3).from_address(id(sample) + ITEMS)
     length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
@@ -61,7 +107,7 @@ def _tuples_as_expected() -> bool:
 
 
 def _arrays_as_expected() -> bool:
-    """Read a few arrays' structs and compare with what Python says of them."""
+    """Compare the structs of a few arrays with their attributes in Python."""
     plain = np.zeros((2, 3, 5))
     samples = [plain, plain[:, 1], plain.T, np.zeros(7, np.float32), np.array(1.0), np.arange(4)]
     samples.append(np.frombuffer(b"12345678"))  # read-only
@@ -69,7 +115,7 @@ def _arrays_as_expected() -> bool:
 
 
 def _as_expected(array: np.ndarray) -> bool:
-    """Whether the struct of `array` tells the truth at the offsets above."""
+    """Return True if the struct of `array` has its attributes at the offsets above."""
     at = id(array)
     pointer, word = ctypes.c_void_p, ctypes.c_int
     dimensions = pointer.from_address(at + DIMENSIONS).value or 0
@@ -89,7 +135,7 @@ def _as_expected(array: np.ndarray) -> bool:
 
 
 def _dtypes_as_expected() -> bool:
-    """Whether the two fields single out native float64 among all number types."""
+    """Return True if the two fields single out native float64 among all number types."""
     kinds = [np.dtype(code) for code in np.typecodes["AllFloat"] + np.typecodes["AllInteger"]]
     kinds += [kind.newbyteorder() for kind in kinds] + [np.dtype("S8"), np.dtype("M8[s]")]
     return all(
@@ -100,7 +146,7 @@ def _dtypes_as_expected() -> bool:
 
 
 def _marked_float64(kind: np.dtype) -> bool:
-    """What machine code will think of the dtype `kind`."""
+    """Return True if machine code will take the dtype `kind` for native float64."""
     at = id(kind)
     order = ctypes.c_ubyte.from_address(at + BYTE_ORDER).value
     return order == NATIVE and ctypes.c_int.from_address(at + TYPE_NUMBER).value == FLOAT64

@@ -1,4 +1,4 @@
-"""Where the cache lies, who may write there, and how large it may grow.
+"""The folder of the cache: its place, its permissions and its size limit.
 
 Environment: KINETREE_CACHE_DIR chooses the folder, KINETREE_CACHE=0 switches the cache off,
 KINETREE_CACHE_SIZE bounds it ("512M", "2G" or a number of bytes).
@@ -18,23 +18,23 @@ OFF = {"0", "no", "off", "false"}
 
 
 def enabled() -> bool:
-    """Whether the cache may be used."""
+    """Return True if the cache may be used."""
     return os.environ.get("KINETREE_CACHE", "1").strip().lower() not in OFF
 
 
 def folder() -> Path:
-    """The folder of the cache: the user's choice, else the place that the system has for caches."""
+    """Return the folder of the cache: the user's choice, else the system's place for caches."""
     chosen = os.environ.get("KINETREE_CACHE_DIR")
     try:
         return Path(chosen).expanduser() if chosen else _caches() / "kinetree"
     except RuntimeError as homeless:
         raise FileNotFoundError(
-            f"no folder for the cache: {homeless} KINETREE_CACHE_DIR names one."
+            f"no folder for the cache: {homeless} Set KINETREE_CACHE_DIR to a folder."
         ) from homeless
 
 
 def _caches() -> Path:
-    """The user's folder for caches on this system."""
+    """Return the user's folder for caches on this system."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else Path.home() / "AppData" / "Local"
@@ -45,7 +45,7 @@ def _caches() -> Path:
 
 
 def limit() -> int:
-    """The largest size of all entries together, in bytes."""
+    """Return the largest size of all entries together, in bytes."""
     text = os.environ.get("KINETREE_CACHE_SIZE", "").strip().upper().removesuffix("B")
     if not text:
         return DEFAULT_LIMIT
@@ -59,13 +59,13 @@ def limit() -> int:
 
 
 def make(path: Path) -> None:
-    """Make the folder, for its owner alone; an existing one must already be safe."""
+    """Make the folder, accessible to its owner alone; an existing one must be safe already."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     _refuse_if_shared(path, path.stat())
 
 
 def read_own(path: Path) -> bytes:
-    """Content of a file that nobody else can have written; PermissionError if somebody could."""
+    """Return the content of a file; PermissionError if another user could have written it."""
     _refuse_if_shared(path.parent, path.parent.stat())
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(number, "rb") as file:
@@ -74,7 +74,7 @@ def read_own(path: Path) -> bytes:
 
 
 def _refuse_if_shared(path: Path, status: os.stat_result) -> None:
-    """Code that is loaded runs with the user's rights: only the user may have put it there."""
+    """Raise PermissionError if another user may write here: loaded code has the user's rights."""
     if os.name != "posix":
         return  # the profile folder of Windows is guarded by its access lists
     if status.st_uid != os.geteuid():
@@ -82,6 +82,6 @@ def _refuse_if_shared(path: Path, status: os.stat_result) -> None:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(status.st_mode)
         raise PermissionError(
-            f"{path} may be written by others (mode {mode:o}); expected the owner alone, "
+            f"{path} may be written by other users (mode {mode:o}); expected only its owner, "
             "e.g. after chmod go-w"
         )

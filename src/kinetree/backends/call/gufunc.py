@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends import numpy_api
+from kinetree.backends.call import c_api
 from kinetree.errors import CompileError
 
 NO_IDENTITY = -1
 
-# owners of gufuncs whose struct was not the expected one: kept for ever, which is safe
+# owners of gufuncs whose struct was not the expected one: never released, which is safe
 _kept: list[object] = []
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """An inner loop over states: its number type, its address, and what keeps the address valid."""
+class InnerLoop:
+    """An inner loop over states: its number type, its address, and the owner of that memory."""
 
     dtype: str
     address: int
@@ -52,9 +52,9 @@ class _Head(ctypes.Structure):
 
 
 def make_gufunc(
-    loops: Sequence[Loop], nin: int, nout: int, signature: str, name: str, doc: str
+    loops: Sequence[InnerLoop], nin: int, nout: int, signature: str, name: str, doc: str
 ) -> np.ufunc:
-    """The gufunc `name` with `signature`, e.g. "(7),(7)->(7)".
+    """Make the gufunc `name` with `signature`, e.g. "(7),(7)->(7)".
 
     Args:
         loops: one inner loop per number type, the narrowest first: NumPy takes the first to which
@@ -62,7 +62,7 @@ def make_gufunc(
         nin: number of inputs.
         nout: number of outputs.
         signature: core dimensions; sizes that are numbers are checked by NumPy.
-        name: what repr and error messages say.
+        name: the name in its repr and in error messages.
         doc: documentation string.
     """
     count = len(loops)
@@ -86,13 +86,13 @@ def make_gufunc(
 def _creator() -> Any:
     """PyUFunc_FromFuncAndDataAndSignature."""
     pointer, number = ctypes.c_void_p, ctypes.c_int
-    address = numpy_api.entry("_UFUNC_API", numpy_api.FROM_SIGNATURE)
+    address = c_api.entry("_UFUNC_API", c_api.FROM_SIGNATURE)
     kinds = [pointer] * 3 + [number] * 4 + [pointer] * 2 + [number, pointer]
-    return numpy_api.function(address, ctypes.py_object, *kinds)
+    return c_api.function(address, ctypes.py_object, *kinds)
 
 
 def _own(gufunc: np.ufunc, fields: dict[str, Any], owner: object) -> None:
-    """Make `gufunc` hold `owner` for as long as it lives."""
+    """Keep `owner` alive for as long as `gufunc` lives."""
     if not isinstance(gufunc, np.ufunc):
         raise CompileError(f"NumPy {np.__version__} made a {type(gufunc).__name__}, not a ufunc.")
     head = _Head.from_address(id(gufunc))

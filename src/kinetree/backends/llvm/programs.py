@@ -1,0 +1,143 @@
+"""The machine code of one graph: emitted and compiled, or taken from the cache, when first needed.
+
+NaN and infinity are results of a kernel, never events: a single state, a batch, a thread and the
+interpreter all stay silent. NumPy reads the processor's flags after a loop and would warn; the code
+generator may raise a flag by computing early a value that is not needed. The loop that NumPy calls
+therefore restores the flags (`emit_quiet`).
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from kinetree.backends.cache import entries as cache
+from kinetree.backends.cache import folder
+from kinetree.backends.call.fastbatch import emit_batch, emit_into
+from kinetree.backends.call.fastcall import emit_call
+from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.backends.llvm import engine
+from kinetree.backends.llvm.target import Target, host_target
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.store import digest
+from kinetree.errors import CompileError
+
+log = logging.getLogger(__name__)
+
+# names in the object code; the user's name is not in it, so that equal graphs share an entry
+SYMBOL = "kernel"
+
+# sources that decide the code made of a graph
+EMITTER = (
+    "backends/llvm",
+    "backends/call/c_api.py",
+    "backends/call/fastbatch.py",
+    "backends/call/fastcall.py",
+)
+
+# architecture -> (declarations, save, restore) of the floating-point flags
+FLAGS = {
+    "x86_64": (
+        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+        "%flags = alloca i32\ncall void @llvm.x86.sse.stmxcsr(ptr %flags)",
+        "call void @llvm.x86.sse.ldmxcsr(ptr %flags)",
+    ),
+    "aarch64": (
+        "declare i64 @llvm.aarch64.get.fpsr()\ndeclare void @llvm.aarch64.set.fpsr(i64)\n",
+        "%flags = call i64 @llvm.aarch64.get.fpsr()",
+        "call void @llvm.aarch64.set.fpsr(i64 %flags)",
+    ),
+}
+FLAGS["arm64"] = FLAGS["aarch64"]
+UNKNOWN = ("", "", "")
+
+
+class Programs:
+    """Machine code of `graph` for each number type."""
+
+    __slots__ = ("_codes", "graph", "target")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.target = host_target()
+        self._codes: dict[str, engine.Code] = {}
+
+    def text(self, dtype: str) -> str:
+        """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
+        # imported here: a kernel from the cache needs no emitter
+        from kinetree.backends.llvm.emit import emit
+
+        text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
+        text += emit_quiet(self.target.triple, SYMBOL)
+        if dtype == "float64":
+            for part in (emit_call, emit_batch, emit_into):
+                text += part(self.graph, SYMBOL)
+        return text
+
+    def assembly(self, dtype: str) -> str:
+        """Return the same as assembly of this machine."""
+        return engine.assembly(self.text(dtype), self.target)
+
+    def code(self, dtype: str) -> engine.Code:
+        """Return the machine code in memory. Two threads may both make it; the first is kept."""
+        if dtype not in self._codes:
+            parts = ("quiet", "call") if dtype == "float64" else ("quiet",)
+            code = load_or_compile(
+                [digest(self.graph), dtype],
+                self.target,
+                lambda: self.text(dtype),
+                [f"{SYMBOL}_{part}" for part in parts],
+            )
+            self._codes.setdefault(dtype, code)
+        return self._codes[dtype]
+
+    def loop(self, dtype: str) -> InnerLoop:
+        """Return the inner loop over states."""
+        code = self.code(dtype)
+        return InnerLoop(dtype, code.address(f"{SYMBOL}_quiet"), code)
+
+    def entry(self) -> int:
+        """Return the address of the call of a single state."""
+        return self.code("float64").address(f"{SYMBOL}_call")
+
+
+def load_or_compile(
+    key: Sequence[str], target: Target, text: Callable[[], str], names: Sequence[str]
+) -> engine.Code:
+    """Return machine code from the cache, or compile it and store it there.
+
+    Args:
+        key: hashes and words that, with the target, the emitter and the versions, decide the code.
+        target: the processor.
+        text: emits the module as LLVM IR.
+        names: functions to export.
+    """
+    entry = code_key(key, target) if folder.enabled() else ""
+    stored = cache.load(entry)
+    if stored is not None:
+        try:
+            return engine.load(stored, target, names)
+        except CompileError as problem:
+            log.warning(
+                "kinetree compiles again, as its cached code could not be used: %s", problem
+            )
+    code = engine.assemble(text(), target)
+    cache.store(entry, code)
+    return engine.load(code, target, names)
+
+
+def code_key(key: Sequence[str], target: Target) -> str:
+    """Return the name of an entry of the cache for object code.
+
+    It covers the source of the emitter, not the emitted text: the text of a large robot takes
+    longer to write than its object code takes to load.
+    """
+    return cache.make_key([*key, repr(target), cache.source_hash(*EMITTER), engine.versions()])
+
+
+def emit_quiet(triple: str, name: str = "kernel") -> str:
+    """Return LLVM IR of `@{name}_quiet`: `@{name}_states`, after which the flags are as before."""
+    declarations, save, restore = FLAGS.get(triple.partition("-")[0], UNKNOWN)
+    arguments = "ptr %args, ptr %dimensions, ptr %steps, ptr %data"
+    return (
+        f"{declarations}define void @{name}_quiet({arguments}) {{\n"
+        f"{save}\ncall void @{name}_states({arguments})\n{restore}\nret void\n}}\n"
+    )
