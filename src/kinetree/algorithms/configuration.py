@@ -4,16 +4,15 @@ Joints of one degree of freedom add. Quaternions and poses are multiplied from t
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
 """
 
-from typing import Any
-
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.algorithms.tangents import multiply, normalized
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates, rates
 from kinetree.scalars import cos, sin, sqrt
-from kinetree.spatial import cross, exp_twist, inverse, log_se3
+from kinetree.spatial import exp_twist, inverse, log_se3
 
 
 def neutral(model: Model) -> Array:
@@ -46,17 +45,17 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
-def integrate(model: Model, q: Any, v: Any) -> Array:
+def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,)."""
     q, v = coordinates(model, q), rates(model, v, "v")
     out = q.astype(np.result_type(q, v))  # a copy
     for joint in _own(model):
         own, step = list(joint.coords), v[list(joint.dofs)]
         if joint.type == SPHERICAL:
-            out[own] = _normal(_multiply(q[own], _exp_quaternion(step)))
+            out[own] = normalized(multiply(q[own], _exp_quaternion(step)))
         elif joint.type == FREE:
             T = joint_pose(joint, q[own]) @ exp_twist(step)
-            out[own[:4]] = _normal(_multiply(q[own[:4]], _exp_quaternion(step[:3])))
+            out[own[:4]] = normalized(multiply(q[own[:4]], _exp_quaternion(step[:3])))
             out[own[4:]] = T[:3, 3]
         elif joint.type == PLANAR:
             T = joint_pose(joint, q[own]) @ exp_twist([0, 0, step[0], step[1], step[2], 0])
@@ -66,7 +65,7 @@ def integrate(model: Model, q: Any, v: Any) -> Array:
     return out
 
 
-def difference(model: Model, q0: Any, q1: Any) -> Array:
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way."""
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
@@ -104,13 +103,3 @@ def _exp_quaternion(w: Array) -> Array:
     """Unit quaternion of a rotation vector, exact near zero."""
     half = sqrt(w @ w) / 2
     return np.array([cos(half), *(w / 2 if half == 0 else w * (sin(half) / (2 * half)))])
-
-
-def _multiply(a: Array, b: Array) -> Array:
-    w, v = a[0], a[1:]
-    u, x = b[0], b[1:]
-    return np.array([w * u - v @ x, *(w * x + u * v + cross(v, x))])
-
-
-def _normal(q: Array) -> Array:
-    return q / sqrt(q @ q)

@@ -5,7 +5,8 @@ Inward, every link gathers what lies beyond it into an articulated inertia G and
     F_i = G_i dV_i + b_i,    tau_i = A^T F_i + I_m r (s . alpha_k + r ddq_i)
 
 A rotor on the joint's parent or own link is eliminated with the joint. A rotor carried anywhere
-else ties distant links together; `ties.py` adds it to what the tree alone gives.
+else couples its joint with a distant link: a symmetric correction e b^T + b e^T of M of rank two,
+which Woodbury's formula adds to the inverse of the tree alone.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import ModelError
 from kinetree.formulations.drives import armature, armature_bias, friction_forces, rotor_moments
 from kinetree.formulations.newton_euler import inertia_names
@@ -33,9 +34,21 @@ from kinetree.spatial.factor import Factor, factor, solve
 
 
 def forward_dynamics_by_articulated_bodies(
-    model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None, *, F_tip: TipWrench = None
+    model: Model,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
 ) -> Array:
-    """ddq, (n,), in a number of operations that grows linearly; arguments as `forward_dynamics`."""
+    """ddq, (n,), with a number of operations that is linear in the number of links.
+
+    Arguments as in `algorithms.forward_dynamics`.
+
+    Raises:
+        ModelError: a joint mimics another one.
+    """
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     if followers:
         raise ModelError(

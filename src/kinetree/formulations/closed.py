@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, from_screw_form
@@ -75,14 +75,14 @@ class ClosedForm:
 
 def closed_form(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> ClosedForm:
     """The stacked matrices of one state; arguments as in `inverse_dynamics`."""
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
@@ -111,14 +111,14 @@ def closed_form(
 
 def closed_recursion(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> Recursion:
     """The closed form as the common record; arguments as in `inverse_dynamics`."""
     form = closed_form(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)

@@ -1,18 +1,17 @@
-"""Forward kinematics: the pose of every link, and of any frame."""
+"""Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.spatial import Ad, ad, inverse
 
 
-def forward_kinematics(model: Model, q: Any) -> Array:
-    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or what the joint does."""
+def forward_kinematics(model: Model, q: ArrayLike) -> Array:
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
     q = coordinates(model, q)
     T_si = {WORLD: np.eye(4, dtype=int)}
     for i in model.links:
@@ -20,7 +19,7 @@ def forward_kinematics(model: Model, q: Any) -> Array:
     return np.array([T_si[i] for i in model.links]).reshape(-1, 4, 4)
 
 
-def pose(model: Model, q: Any, frame: str | None = None) -> Array:
+def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """T_sb of a frame, the tool when None, shape (4, 4)."""
     place = model.frame(frame)
     if place.link == WORLD:
@@ -28,24 +27,24 @@ def pose(model: Model, q: Any, frame: str | None = None) -> Array:
     return forward_kinematics(model, q)[place.link] @ place.T_if
 
 
-def link_jacobians(model: Model, q: Any) -> Array:
+def link_jacobians(model: Model, q: ArrayLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
     """
-    return _stacked(model, _recur(model, coordinates(model, q), None, model.links)[0])
+    return _stacked(model, _jacobians(model, coordinates(model, q), None, model.links)[0])
 
 
-def link_jacobian_rates(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
+def link_jacobian_rates(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
     """
-    J, dJ = _recur(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
+    J, dJ = _jacobians(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
     return _stacked(model, J), _stacked(model, dJ)
 
 
-def _recur(
+def _jacobians(
     model: Model, q: Array, dq: Array | None, links: Iterable[int]
 ) -> tuple[dict[int, Array], dict[int, Array]]:
     """J_i, and dJ_i where dq is given, of the links in an order that has parents first."""
@@ -66,31 +65,35 @@ def _stacked(model: Model, x: dict[int, Array]) -> Array:
     return np.array([x[i] for i in model.links]).reshape(len(model.links), 6, model.n)
 
 
-def body_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
+def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
-    J, _ = _recur(model, coordinates(model, q), None, model.path(place.link))
+    J, _ = _jacobians(model, coordinates(model, q), None, model.path(place.link))
     return Ad(inverse(place.T_if)) @ J[place.link]
 
 
-def space_jacobian(model: Model, q: Any, frame: str | None = None) -> Array:
+def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """J_s of a frame (the tool when None), (6, n): the same twist written in {s}."""
     return Ad(pose(model, q, frame)) @ body_jacobian(model, q, frame)
 
 
-def body_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
+def body_jacobian_rate(
+    model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+) -> Array:
     """dJ_b/dt, (6, n)."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    _, dJ = _recur(model, q, dq, model.path(place.link))
+    _, dJ = _jacobians(model, q, dq, model.path(place.link))
     return Ad(inverse(place.T_if)) @ dJ[place.link]
 
 
-def space_jacobian_rate(model: Model, q: Any, dq: Any, frame: str | None = None) -> Array:
+def space_jacobian_rate(
+    model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+) -> Array:
     """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
     V_b = J @ rates(model, dq, "dq")

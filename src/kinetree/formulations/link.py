@@ -1,9 +1,8 @@
 """Inverse dynamics (c): recursive, 3-vectors in link coordinates (Spong, Siciliano)."""
 
-from typing import Any
-
 import numpy as np
 
+from kinetree.base.arrays import ArrayLike
 from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.formulations.recursion import Recursion, from_vectors, split, stack
 from kinetree.model import WORLD, Model
@@ -13,14 +12,14 @@ from kinetree.spatial import cross
 
 def link_recursion(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> Recursion:
     """Outward for omega, alpha, a_e, a_c; inward for f, n and tau.
 

@@ -1,10 +1,11 @@
-"""Inverse dynamics (a): recursive, screw form, link frames (Modern Robotics 8.3)."""
+"""Inverse dynamics (a): recursive, screw form, link frames (Modern Robotics 8.3).
 
-from typing import Any
+Also the dynamics of one rigid body, from which the recursion is made.
+"""
 
 import numpy as np
 
-from kinetree.base.arrays import Array, array
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.formulations.recursion import Recursion, from_screw_form, stack
 from kinetree.model import WORLD, Model
@@ -15,14 +16,14 @@ from kinetree.spatial.factor import factor, solve
 
 def screw_recursion(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> Recursion:
     """Outward for V and dV, inward for F and tau.
 
@@ -68,14 +69,14 @@ def screw_recursion(
     )
 
 
-def body_wrench(G: Any, V: Any, dV: Any) -> Array:
+def body_wrench(G: ArrayLike, V: ArrayLike, dV: ArrayLike) -> Array:
     """F = G dV - ad(V)^T G V: wrench that moves a body of spatial inertia G, in its frame."""
     G, V, dV = array(G, (6, 6), "G"), array(V, (6,), "V"), array(dV, (6,), "dV")
     return G @ dV - ad(V).T @ (G @ V)
 
 
-def body_acceleration(G: Any, V: Any, F: Any) -> Array:
-    """DV = G^-1 (F + ad(V)^T G V): acceleration of a body under a wrench."""
+def body_acceleration(G: ArrayLike, V: ArrayLike, F: ArrayLike) -> Array:
+    """dV = G^-1 (F + ad(V)^T G V): acceleration of a body under a wrench."""
     G, V, F = array(G, (6, 6), "G"), array(V, (6,), "V"), array(F, (6,), "F")
     names = [f"{part} {axis}" for part in ("rotation about", "motion along") for axis in "xyz"]
     return solve(factor(G, names), F + ad(V).T @ (G @ V))

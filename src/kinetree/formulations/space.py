@@ -1,9 +1,8 @@
 """Inverse dynamics (d): recursive, 3-vectors in the absolute frame {s}."""
 
-from typing import Any
-
 import numpy as np
 
+from kinetree.base.arrays import ArrayLike
 from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, from_vectors, split
@@ -14,14 +13,14 @@ from kinetree.spatial import cross
 
 def space_recursion(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> Recursion:
     """All points and axes are first placed in {s}; then vectors add up without any rotation.
 

@@ -1,4 +1,7 @@
-"""Joint vectors and wrenches as the caller gives them, checked once, at an algorithm's door."""
+"""Checks of joint vectors and wrenches that a caller gives for a model.
+
+Every public function checks its arguments here once; the functions below it trust them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, array, is_numeric
+from kinetree.base.arrays import Array, ArrayLike, array, is_numeric
 from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model, joint_pose
 from kinetree.spatial import Ad, inverse
 
-Wrenches = Any | None
-TipWrench = Any | Mapping[str, Any] | None
+Wrenches = ArrayLike | None
+TipWrench = ArrayLike | Mapping[str, ArrayLike] | None
 
 
 def zeros(n: int) -> Array:
@@ -22,7 +25,7 @@ def zeros(n: int) -> Array:
     return np.zeros(n, int)
 
 
-def coordinates(model: Model, q: Any, name: str = "q") -> Array:
+def coordinates(model: Model, q: ArrayLike, name: str = "q") -> Array:
     """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
     q = _vector(model, q, name, model.coordinate_names)
     if is_numeric(q):
@@ -32,12 +35,12 @@ def coordinates(model: Model, q: Any, name: str = "q") -> Array:
     return q
 
 
-def rates(model: Model, value: Any, name: str) -> Array:
+def rates(model: Model, value: ArrayLike, name: str) -> Array:
     """`value` as joint rates, accelerations or forces, shape (n,), finite."""
     return _vector(model, value, name, model.dof_names)
 
 
-def _vector(model: Model, value: Any, name: str, names: Sequence[str]) -> Array:
+def _vector(model: Model, value: ArrayLike, name: str, names: Sequence[str]) -> Array:
     x = array(value, (None,), name)
     if len(x) != len(names):
         raise ShapeError(
@@ -87,7 +90,7 @@ def link_adjoints(model: Model, q: Array) -> list[Array]:
     return [Ad(inverse(link_pose(model, i, q))) for i in model.links]
 
 
-def six_vector(value: Any, name: str) -> Array:
+def six_vector(value: ArrayLike | None, name: str) -> Array:
     """`value` as a 6-vector, angular part first; None is zero."""
     return zeros(6) if value is None else array(value, (6,), name)
 
@@ -115,7 +118,7 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
     return F
 
 
-def frame_wrenches(model: Model, onto: Mapping[str, Any]) -> Array:
+def frame_wrenches(model: Model, onto: Mapping[str, ArrayLike]) -> Array:
     """F_ext, (links, 6), of wrenches (6,) from the world ONTO named frames, in these frames."""
     if not isinstance(onto, Mapping):
         raise InputError(
@@ -142,13 +145,13 @@ class Motion:
 
 def read_motion(
     model: Model,
-    q: Any,
-    dq: Any,
-    ddq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
     F_ext: Wrenches = None,
     F_tip: TipWrench = None,
-    V_base: Any = None,
-    dV_base: Any = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
 ) -> Motion:
     """All arguments of inverse dynamics, with gravity turned into an acceleration of the base."""
     dq, ddq = rates(model, dq, "dq"), rates(model, ddq, "ddq")

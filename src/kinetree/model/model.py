@@ -22,6 +22,7 @@ from kinetree.model.joint import (
 )
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_physical, compose, move_body, spatial_inertia
+from kinetree.spatial.moments import Moments, moments_of
 from kinetree.spatial.se3 import inverse
 
 WORLD = -1  # the number of the base in `parent` and in frames
@@ -161,6 +162,13 @@ class Model:
         """Spatial inertia of link i about the origin of {i}, (links, 6, 6)."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
         return frozen(np.array([spatial_inertia(*body) for body in bodies]).reshape(-1, 6, 6))
+
+    @cached_property
+    def moments(self) -> tuple[Moments, ...]:
+        """Mass moments of link i about the origin of {i}."""
+        bodies = zip(self.m, self.com, self.I_com, strict=True)
+        found = (moments_of(*body) for body in bodies)
+        return tuple(Moments(x.m, frozen(x.h), frozen(x.Sigma)) for x in found)
 
     def path(self, i: int) -> list[int]:
         """Links from the base to link i, both ends included (empty for WORLD)."""

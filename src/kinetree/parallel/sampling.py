@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.moving import integrate
+from kinetree.algorithms.tangents import integrate
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port

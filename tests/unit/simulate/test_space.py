@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms
-from kinetree.algorithms.moving import integrate, inverse_rate
+from kinetree.algorithms.tangents import integrate, inverse_rate
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace

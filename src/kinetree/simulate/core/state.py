@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.moving import integrate, inverse_rate
+from kinetree.algorithms.tangents import integrate, inverse_rate
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model

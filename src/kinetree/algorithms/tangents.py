@@ -1,20 +1,23 @@
-"""Positions moved along tangent vectors, for traced scalars too: no branch depends on a number.
+"""Positions moved along tangent vectors, without a branch that depends on a number.
 
-A joint of one degree of freedom adds. A turning one is multiplied from the right by the exponential
-of its twist (w, v), which needs three functions of x = |w|^2,
+Traced scalars have no value, so these forms serve kernels and compiled loops; `configuration` has
+`integrate` for symbols and for numbers of many digits. A joint of one degree of freedom adds. A
+turning one is multiplied from the right by the exponential of its twist (w, v), which needs three
+functions of x = |w|^2,
 
     a = sin(|w|/2) / |w|,   b = (1 - cos|w|) / |w|^2 = 2 a^2,   c = (|w| - sin|w|) / |w|^3
 
-and these, near zero, their power series: both are computed and one is taken.
+and, near zero, their power series: both are computed and one is selected.
 """
 
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
-from kinetree.model import Joint, Model
+from kinetree.model import Joint, Model, joint_pose
+from kinetree.model.inputs import coordinates
 from kinetree.scalars import cos, sin, sqrt, where
 from kinetree.spatial import cross
 
@@ -37,9 +40,9 @@ def integrate(model: Model, q: Array, v: Array) -> Array:
 def move(joint: Joint, q: Array, v: Array) -> Array:
     """The same for the coordinates and the tangent vector of one joint."""
     if joint.type == SPHERICAL:
-        return _unit(_multiply(q, exp_quaternion(v)))
+        return normalized(multiply(q, exp_quaternion(v)))
     if joint.type == FREE:
-        turned = _unit(_multiply(q[:4], exp_quaternion(v[:3])))
+        turned = normalized(multiply(q[:4], exp_quaternion(v[:3])))
         return np.concatenate([turned, q[4:] + _rotate(q[:4], _advance(v[:3], v[3:]))])
     if joint.type == PLANAR:
         zero = v[0] * 0
@@ -65,6 +68,38 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
                 rate = rate + once / 2 + _bracket(joint, u[own], once) / 12
             parts.update(zip(own, rate, strict=True))
     return np.array([parts[k] for k in range(model.n)])
+
+
+def tangent_map(model: Model, q: ArrayLike) -> Array:
+    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
+    q = coordinates(model, q)
+    rows: list[list[Any]] = [[0] * model.n for _ in range(model.nq)]
+    for joint in model.joints:
+        if joint.follows is None:
+            block = _block(joint, q[list(joint.coords)])
+            for coordinate, entries in zip(joint.coords, block, strict=True):
+                for d, entry in zip(joint.dofs, entries, strict=True):
+                    rows[coordinate][d] = entry
+    return np.array(rows).reshape(model.nq, model.n)
+
+
+def _block(joint: Joint, q: Array) -> list[list[Any]]:
+    """Rates of one joint's coordinates for unit rates."""
+    if joint.type == SPHERICAL:
+        return _quaternion_rates(q)
+    if joint.type not in (FREE, PLANAR):
+        return [[1]]
+    R = joint_pose(joint, q)[:3, :3]
+    if joint.type == PLANAR:
+        return [[1, 0, 0], [0, *R[0, :2]], [0, *R[1, :2]]]
+    turns = [[*row, 0, 0, 0] for row in _quaternion_rates(q[:4])]
+    return [*turns, *([0, 0, 0, *row] for row in R)]
+
+
+def _quaternion_rates(q: Array) -> list[list[Any]]:
+    """Half the product of the quaternion (w, x, y, z) with (0, omega)."""
+    w, x, y, z = q / 2
+    return [[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]
 
 
 def exp_quaternion(w: Array) -> Array:
@@ -119,11 +154,13 @@ def _rotate(q: Array, x: Array) -> Array:
     return x + 2 * cross(v, w * x + cross(v, x))
 
 
-def _multiply(a: Array, b: Array) -> Array:
+def multiply(a: Array, b: Array) -> Array:
+    """Product of two quaternions (w, x, y, z)."""
     w, v = a[0], a[1:]
     u, x = b[0], b[1:]
     return np.array([w * u - v @ x, *(w * x + u * v + cross(v, x))])
 
 
-def _unit(q: Array) -> Array:
+def normalized(q: Array) -> Array:
+    """The quaternion divided by its length."""
     return q / sqrt(q @ q)
