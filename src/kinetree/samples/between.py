@@ -161,12 +161,14 @@ class Interpolant:
             return self.simple.jumps
         if self.smooth or len(self.t) < 2:
             return np.zeros(0)
-        k = np.nonzero(self.changes.index >= 0)[0]
-        inner = (self.t[k], self.t[k + 1], self.changes.first, self.changes.second, self.changes.h)
-        left, right, first, second, h = inner
-        times = [np.where(x >= h, right, np.where(x <= 0, left, left + x)) for x in (first, second)]
+        changes, k = self.changes, np.nonzero(self.changes.index >= 0)[0]
+        left, right, h = self.t[k], self.t[k + 1], changes.h
+        times = [  # at an end of the interval exactly the sample's time
+            np.where(x >= h, right, np.where(x <= 0, left, left + x))
+            for x in (changes.first, changes.second)
+        ]
         found = np.unique(np.concatenate(times))
-        slack = 8 * EPS * max(abs(self.t[0]), abs(self.t[-1]))  # joints that jump together
+        slack = 8 * EPS * max(abs(self.t[0]), abs(self.t[-1]))  # of joints that jump together
         apart = np.diff(found, prepend=-np.inf) > slack
         return found[apart & (found > self.t[0]) & (found < self.t[-1])]
 
@@ -272,6 +274,7 @@ def find_changes(samples: Interpolant) -> Changes:
     h = column(np.diff(t), a.ndim)
     noise = _noise(samples)
     over = _overshoot(_quintics(samples, k), h, a[:-1], a[1:])
+    # without need: more than rounding, and more than a smooth acceleration that bends would
     asked = over > noise + 1e-9 * np.maximum(np.abs(a[:-1]), np.abs(a[1:])) + _bending(samples)
     asked &= a[:-1] != a[1:]
     at = np.nonzero(asked)
@@ -292,12 +295,14 @@ def _shapes(samples: Interpolant, at: tuple[Array, ...], noise: Array) -> Change
     a0, a1 = samples.ddq[at], samples.ddq[after]
     change = a0 - a1
     fuzz = 1e-9 + noise / np.abs(change)
+    # dq gives the mean of w, q the mean of (1 - t/h) w; near 0 and 1 theta is rounded to them, so
+    # that a jump at a sample is exactly at its time
     theta = ((v1 - v0) / h - a1) / change
-    moment = ((q1 - q0 - v0 * h) / (h * h) - a1 / 2) / change  # mean of (1 - t/h) w
+    moment = ((q1 - q0 - v0 * h) / (h * h) - a1 / 2) / change
     theta = np.clip(np.where(np.abs(theta - np.rint(theta)) <= fuzz, np.rint(theta), theta), 0, 1)
     spread = np.clip(2 * (theta - moment) - theta * theta, 0, theta * (1 - theta))
-    spread = np.where(spread <= fuzz, 0, spread)
-    half = np.sqrt(3 * spread)
+    spread = np.where(spread <= fuzz, 0, spread)  # sigma^2
+    half = np.sqrt(3 * spread)  # of the width of a ramp
     ramp = (theta - half >= 0) & (theta + half <= 1)
     first, second, weight = _two_jumps(theta, spread)
     first, second = np.where(ramp, theta - half, first), np.where(ramp, theta + half, second)
@@ -315,7 +320,11 @@ def _shapes(samples: Interpolant, at: tuple[Array, ...], noise: Array) -> Change
 
 
 def _two_jumps(theta: Array, spread: Array) -> tuple[Array, Array, Array]:
-    """Times of two jumps with mean theta and variance spread, and the value of w in between."""
+    """Times of two jumps with mean theta and variance spread, and the value of w in between.
+
+    They are symmetric about theta with w = 1/2; if one of them would be outside the interval, it is
+    put at its end, and the other one and w follow from mean and variance.
+    """
     sigma = np.sqrt(spread)
     low, high = theta - sigma, theta + sigma
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -335,7 +344,7 @@ def _unless_rounding(x: Array, *sizes: Array) -> Array:
 
 
 def _steady(q: Array, dq: Array, a: Array, slope: Array, t: Array) -> Motion:
-    """A motion whose acceleration changes at a constant rate."""
+    """q, dq and ddq after a time t with acceleration a + slope t."""
     return (
         q + t * (dq + t * (a / 2 + t * (slope / 6))),
         dq + t * (a + t * (slope / 2)),
@@ -375,13 +384,6 @@ def _noise(samples: Interpolant) -> Array:
     return ROUNDING * (q / h + v) / h
 
 
-def _second(samples: Interpolant) -> Array:
-    """|second derivative of ddq| at all inner samples, by differences."""
-    h = column(np.diff(samples.t), samples.ddq.ndim)
-    slope = np.diff(samples.ddq, axis=0) / h
-    return 2 * np.abs(np.diff(slope, axis=0)) / (h[1:] + h[:-1])
-
-
 def _bending(samples: Interpolant) -> Array:
     """How far a smooth ddq may overshoot in every interval, estimated from the samples around it.
 
@@ -391,7 +393,8 @@ def _bending(samples: Interpolant) -> Array:
     at a jump the ratio is another.
     """
     h = column(np.diff(samples.t), samples.ddq.ndim)
-    second = _second(samples)
+    slope = np.diff(samples.ddq, axis=0) / h
+    second = 2 * np.abs(np.diff(slope, axis=0)) / (h[1:] + h[:-1])  # at the inner samples
     none = np.full((2, *samples.ddq.shape[1:]), np.inf)
     left = np.concatenate([none, second[:-1]])[: len(h)] if len(h) > 1 else none[:1]
     right = np.concatenate([second[1:], none])[-len(h) :] if len(h) > 1 else none[:1]

@@ -1,6 +1,6 @@
 """Paths: the positions of a trajectory without its times, q(s) over the length s of the path."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,12 +75,12 @@ def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array]:
     speed = np.linalg.norm(dq, axis=1)
     turn = np.sum(dq[1:] * dq[:-1], axis=1)
     k = np.flatnonzero(turn < SHARPEST * speed[1:] * speed[:-1])
-    low, high = t[k], t[k + 1]
-    for _ in range(54):  # where the speed is least, dq . ddq changes its sign
-        middle = (low + high) / 2
-        _, v, a = trajectory.curve(middle)
-        slows = np.sum(v * a, axis=1) < 0
-        low, high = np.where(slows, middle, low), np.where(slows, high, middle)
+
+    def slows(t: Array) -> Array:
+        _, v, a = trajectory.curve(t)
+        return np.sum(v * a, axis=1) < 0
+
+    low, high = _bisect(t[k], t[k + 1], slows)  # the speed is least where dq . ddq changes sign
     times = np.unique(np.concatenate([t, (low + high) / 2]))
     return times, np.isin(times, (low + high) / 2)
 
@@ -157,14 +157,16 @@ def _grid(curve: CubicSpline) -> Array:
     """The knots, and the points between them where the slope of a joint changes its sign."""
     slope = curve(curve.knots)[1]
     k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
-    low, high = curve.knots[k], curve.knots[k + 1]
-    length, rises = high - low, slope[k + 1, joint] > 0
-    for _ in range(54):
-        middle = (low + high) / 2
-        beyond = (curve(middle)[1][np.arange(len(k)), joint] > 0) == rises
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    inner = (high - curve.knots[k] > APART * length) & (curve.knots[k + 1] - high > APART * length)
-    grid = np.union1d(curve.knots, high[inner])
+    left, right = curve.knots[k], curve.knots[k + 1]
+    rises = slope[k + 1, joint] > 0
+
+    def before(s: Array) -> Array:
+        return (curve(s)[1][np.arange(len(k)), joint] > 0) != rises
+
+    turn = _bisect(left, right, before)[1]
+    near = APART * (right - left)
+    inner = (turn - left > near) & (right - turn > near)
+    grid = np.union1d(curve.knots, turn[inner])
     apart = np.diff(grid) > 1e-14 * grid[-1]
     return grid[np.concatenate([[True], apart])]
 
@@ -174,9 +176,14 @@ def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
     k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])
-    low, high = np.zeros_like(h), h.copy()
-    for _ in range(54):
-        middle = (low + high) / 2
-        short = evaluate(c, middle)[0] < wanted
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    low, high = _bisect(np.zeros_like(h), h, lambda t: evaluate(c, t)[0] < wanted)
     return np.clip(t[k] + (low + high) / 2, t[0], t[-1])
+
+
+def _bisect(low: Array, high: Array, before: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Neighbours of the points between low and high at which `before` turns from True to False."""
+    for _ in range(54):  # down to rounding: floats have 53 binary digits
+        middle = (low + high) / 2
+        left = before(middle)
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    return low, high

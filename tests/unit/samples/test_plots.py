@@ -1,42 +1,17 @@
-"""Energy balances, figures, animations and data frames of trajectories."""
+"""Figures, animations and data frames of trajectories."""
 
 import sys
 
 import numpy as np
 import pytest
-from motion_robots import GRAVITY, MASS, PANDA_END, PANDA_START, lift
 
 import kinetree as kt
 from kinetree.errors import InputError, MissingPackageError
 from kinetree.motion import Trajectory, quintic, sinusoid
+from motion_robots import PANDA_END, PANDA_START
 
 PANDA = kt.robots.panda()
 PLAN = quintic(PANDA_START, PANDA_END, 0.6, robot=PANDA)
-
-
-def test_the_energy_of_a_lift():
-    robot = lift()
-    balance = quintic([0], [2], 3, robot=robot).energy()
-    assert balance.work[-1] == pytest.approx(MASS * GRAVITY * 2, rel=1e-7)
-    assert balance.kinetic[-1] == pytest.approx(0, abs=1e-20)
-    assert "work 58.86 J" in repr(balance)
-
-
-@pytest.mark.parametrize("make", [kt.robots.panda, kt.robots.puma_560])
-def test_the_balance_closes_with_the_fourth_power_of_the_step(make):
-    """Viscous friction of the Puma included; without Coulomb friction, which has kinks."""
-    robot = make()
-    worst = []
-    for dt in (0.02, 0.01):
-        motion = quintic(np.full(robot.n, -0.3), np.full(robot.n, 0.9), 1, dt, robot=robot)
-        balance = motion.energy(robot)
-        worst.append(np.abs(balance.defect).max() / np.abs(balance.work).max())
-    assert worst[1] < 2e-6 and worst[0] / worst[1] > 8
-
-
-def test_a_balance_needs_a_robot():
-    with pytest.raises(InputError, match=r"pass robot=\.\.\."):
-        quintic([0], [1], 1).energy()
 
 
 @pytest.mark.parametrize("use", [PLAN.plot, PLAN.animate, PLAN.energy])
@@ -63,6 +38,16 @@ def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
     assert levels == {2.175, -2.175, 2.61, -2.61}
     assert axes["joint force, N m"].patches and not axes["energy, J"].patches  # shade of violations
     assert (tmp_path / "plan.png").stat().st_size > 20_000
+
+
+def test_names_with_dollar_signs_are_no_formulas(tmp_path):
+    pytest.importorskip("matplotlib")
+    motion = quintic([0, 0], [1, 1], 1, 0.1, joint_names=("$a$", "$\\oops$"), name="5$ a $part")
+    figure = motion.plot(path=tmp_path / "plan.png")  # \\oops is not a symbol of mathematics
+    texts = [figure._suptitle, *figure.legends[0].get_texts()]
+    assert [text._preprocess_math(text.get_text()) for text in texts] == [
+        (name, False) for name in ("5$ a $part", "$a$", "$\\oops$")
+    ]
 
 
 def test_figures_show_what_is_known():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from motion_robots import PANDA_START
 
 import kinetree as kt
 from kinetree.errors import InputError, SingularityError
 from kinetree.motion import resample, straight_line
 from kinetree.spatial import log_so3, pose, rpy, translation
+from motion_robots import PANDA_START
 
 PANDA = kt.robots.panda()
 START = PANDA.pose(PANDA_START)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, pendulum, wheel
 
 import kinetree as kt
 from kinetree.errors import InputError, NameLookupError
 from kinetree.motion import LimitError, Trajectory, cubic, quintic, sinusoid, spline, trapezoid
+from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, pendulum, wheel
 
 W = 2 * np.pi * 0.7  # of the sines
 ROOT3 = np.sqrt(3)

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from motion_robots import PANDA_END, PANDA_START, wheel
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeWarning, ShapeError
@@ -29,6 +28,7 @@ from kinetree.motion import (
 from kinetree.samples.between import Interpolant
 from kinetree.samples.pieces import Polynomials, from_arrays, to_arrays
 from kinetree.simulate.core.sources import sample_motion
+from motion_robots import PANDA_END, PANDA_START, wheel
 
 NAMES = ("q", "dq", "ddq")
 

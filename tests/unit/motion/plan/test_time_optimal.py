@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 import kinetree as kt
 from kinetree.errors import InputError
@@ -17,6 +16,7 @@ from kinetree.motion import (
     trapezoid,
 )  # fmt: skip
 from kinetree.samples.splines import cubic_spline
+from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 L = 3.0  # N m or N beyond gravity
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from motion_robots import INERTIA, wheel
 
 from kinetree.model.bounds import bounds_of
 from kinetree.motion import quintic
 from kinetree.motion.plan.fastest import Limits, _excess, _fits, _most, _slowed, fastest
 from kinetree.motion.plan.path import paths_of
 from kinetree.motion.plan.profile import Profile, Rows, _largest_u, _largest_x, fastest_profile
+from motion_robots import INERTIA, wheel
 
 EFFORT = 3.0
 

@@ -1,4 +1,7 @@
-"""The record Trajectory: checked, frozen, with names and units."""
+"""The record below Trajectory: checked, frozen, with names and units."""
+
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -64,3 +67,15 @@ def test_a_batch_is_taken_apart():
 def test_what_does_not_fit_is_refused_with_the_reason(changes, says):
     with pytest.raises(InputError, match=says):
         record(**changes)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_has_the_same_samples_and_pieces(again):
+    motion = quintic([0, 0], [1, 2], 1, robot=kt.robots.planar_2r()).replace(meta={"smooth": True})
+    found = again(motion)
+    assert type(found) is Trajectory and dict(found.meta) == {"smooth": True}
+    for name in ("t", "q", "dq", "ddq"):
+        assert np.array_equal(getattr(found, name), getattr(motion, name))
+    assert np.array_equal(found.resample(0.003).ddq, motion.resample(0.003).ddq)
+    with pytest.raises(ValueError, match="read-only"):
+        found.q[0] = 1

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.motion import Trajectory, excitation, quintic, scale_time, sinusoid
+from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 W = 2 * np.pi
 

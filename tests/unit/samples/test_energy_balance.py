@@ -1,0 +1,34 @@
+"""Energy balances of trajectories."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.motion import quintic
+from motion_robots import GRAVITY, MASS, lift
+
+
+def test_the_energy_of_a_lift():
+    robot = lift()
+    balance = quintic([0], [2], 3, robot=robot).energy()
+    assert balance.work[-1] == pytest.approx(MASS * GRAVITY * 2, rel=1e-7)
+    assert balance.kinetic[-1] == pytest.approx(0, abs=1e-20)
+    assert "work 58.86 J" in repr(balance)
+
+
+@pytest.mark.parametrize("make", [kt.robots.panda, kt.robots.puma_560])
+def test_the_balance_closes_with_the_fourth_power_of_the_step(make):
+    """Viscous friction of the Puma included; without Coulomb friction, which has kinks."""
+    robot = make()
+    worst = []
+    for dt in (0.02, 0.01):
+        motion = quintic(np.full(robot.n, -0.3), np.full(robot.n, 0.9), 1, dt, robot=robot)
+        balance = motion.energy(robot)
+        worst.append(np.abs(balance.defect).max() / np.abs(balance.work).max())
+    assert worst[1] < 2e-6 and worst[0] / worst[1] > 8
+
+
+def test_a_balance_needs_a_robot():
+    with pytest.raises(InputError, match=r"pass robot=\.\.\."):
+        quintic([0], [1], 1).energy()
