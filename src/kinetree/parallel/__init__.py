@@ -1,11 +1,21 @@
-"""Studies of many samples on threads, processes, Ray or Dask: the same bits from all of them."""
+"""Studies of many samples on threads, processes, Ray or Dask, with the same bits from all."""
 
-from kinetree.parallel.draws import Anywhere, Choice, Grid, Noise, Normal, Spread, Uniform
-from kinetree.parallel.model_text import model_text, read_model_text
+from kinetree.parallel.bootstrap_study import bootstrap
+from kinetree.parallel.envelope_study import envelope
 from kinetree.parallel.results import Results, read
+from kinetree.parallel.rollout_study import rollouts
 from kinetree.parallel.run import Options
+from kinetree.parallel.sampling import (
+    Anywhere,
+    Choice,
+    Grid,
+    Noise,
+    Normal,
+    Spread,
+    Uniform,
+)
 from kinetree.parallel.schedule import StudyError
-from kinetree.parallel.studies import bootstrap, envelope, rollouts, sweep
+from kinetree.parallel.sweep_study import sweep
 
 __all__ = [
     "Anywhere",
@@ -20,9 +30,7 @@ __all__ = [
     "Uniform",
     "bootstrap",
     "envelope",
-    "model_text",
     "read",
-    "read_model_text",
     "rollouts",
     "sweep",
 ]

@@ -1,38 +1,95 @@
-"""Bootstraps: how much an identification would differ had other stretches been recorded.
+"""Bootstraps: how much an identification would differ if other stretches had been recorded.
 
-A recording is cut into blocks of consecutive samples; each holds its part of the normal equations,
+A recording is cut into blocks of consecutive samples; each has its part of the normal equations,
 A_k = W_k^T D W_k and b_k = W_k^T D y_k. A replicate draws as many blocks as there are, with
-replacement, and solves (sum c_k A_k) beta = sum c_k b_k. Blocks keep errors together that belong
-together in time, and weights D are those of the whole recording.
+replacement, and solves (sum c_k A_k) beta = sum c_k b_k. Blocks keep errors together that are
+correlated in time, and the weights D are those of the whole recording.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Unpack
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.errors import SingularityError
+from kinetree.errors import InputError, SingularityError
+from kinetree.identify import Identification
+from kinetree.identify.identify import row_memory
 from kinetree.model import Model
 from kinetree.parallel.philox import words
+from kinetree.parallel.results import Results
+from kinetree.parallel.run import Options, run_study
+
+
+def bootstrap(
+    found: Identification, n: int = 1000, *, block: int | None = None, **options: Unpack[Options]
+) -> Results:
+    """Base parameters of an identification, from recordings that are resampled in blocks.
+
+    `results.quantiles("beta", (0.025, 0.975))` is a 95 % interval for each parameter. It does not
+    assume that errors are normal, or independent within a block.
+
+    Args:
+        found: from `kinetree.identify.identify`, without torque_cutoff.
+        n: replicates.
+        block: samples in a block; None: twice the time over which errors may be correlated, and at
+            most 100 blocks.
+        options: see `kinetree.parallel.Options`.
+    """
+    if not isinstance(found, Identification):
+        raise InputError(f"found is {found!r}; expected the result of kinetree.identify.identify.")
+    data, fit = found.train, found.fit
+    if len(fit.residual) != len(data):
+        raise InputError(
+            f"the identification used {len(fit.residual)} of {len(data)} samples (torque_cutoff); "
+            "expected all of them. Identify without torque_cutoff for a bootstrap."
+        )
+    T = len(data)
+    length = max(2 * row_memory(data, 1, None), -(-T // 100)) if block is None else block
+    blocks = T // length if isinstance(length, int) and length > 0 else 0
+    if blocks < 8:
+        raise InputError(f"block is {block!r} of {T} samples; expected 8 blocks or more.")
+    W = found.sought.regressor(data.q, data.dq, data.ddq)[..., list(found.base.kept)]
+    y = data.tau - found.sought.known(data.q, data.dq, data.ddq)
+    scale = 1 / np.linalg.norm(W.reshape(-1, W.shape[-1]), axis=0)
+    root = np.sqrt(fit.weights / fit.weights.max())
+    X, z = W * scale * root[..., None], y * root
+    cuts = np.linspace(0, T, blocks + 1).round().astype(int)
+    parts = [(X[a:b].reshape(-1, X.shape[-1]), z[a:b].ravel()) for a, b in pairwise(cuts)]
+    settings = {
+        "A": np.array([x.T @ x for x, _ in parts]),
+        "b": np.array([x.T @ y for x, y in parts]),
+        "scale": scale,
+        "names": [found.base.names[k] for k in found.base.kept],
+    }
+    return run_study("bootstrap", BootstrapStudy, found.prior, n, settings, options)
 
 
 class BootstrapStudy:
-    """One row a replicate: the base parameters."""
+    """One row for each replicate: the base parameters."""
 
     rows = 1
 
-    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
-        self.seed, self.A, self.b = seed, settings["A"], settings["b"]
-        self.scale = settings["scale"]
-        self.names = tuple(settings["names"])
+    def __init__(
+        self,
+        model: Model,
+        seed: int,
+        repeats: int,
+        *,
+        A: Array,
+        b: Array,
+        scale: Array,
+        names: Sequence[str],
+    ) -> None:
+        self.seed, self.A, self.b, self.scale, self.names = seed, A, b, scale, tuple(names)
         self.columns = tuple(f"beta:{name}" for name in self.names)
         blocks, r = self.b.shape
         self.seconds = 1e-9 * (r**3 + blocks * r * r)
         self.size = 8 * (4 * r * r + 2 * blocks)
 
     def warm(self) -> None:
-        """The whole recording can be solved for."""
+        """Raise SingularityError if even the whole recording cannot be solved for."""
         factor_solve(self.A.sum(axis=0)[None], self.b.sum(axis=0)[None], self.names)
 
     def compute(self, samples: Array) -> Array:
@@ -48,9 +105,9 @@ class BootstrapStudy:
 
 
 def factor_solve(A: Array, b: Array, names: tuple[str, ...]) -> Array:
-    """A^-1 b, (S, r), of positive matrices (S, r, r), by L D L^T.
+    """A^-1 b, (S, r), of positive definite matrices (S, r, r), by L D L^T.
 
-    Element-wise operations alone: libraries of linear algebra sum in an order that depends on the
+    Element-wise operations only: libraries of linear algebra sum in an order that depends on the
     batch and on the number of threads.
     """
     r = b.shape[-1]
@@ -60,7 +117,7 @@ def factor_solve(A: Array, b: Array, names: tuple[str, ...]) -> Array:
         pivot = A[:, k, k]
         if not (pivot > 1e-13 * size).all():
             raise SingularityError(
-                f"a replicate does not tell {names[k]} from the parameters before it; expected "
+                f"a replicate cannot separate {names[k]} from the parameters before it; expected "
                 "blocks that all excite it. Take longer blocks, or record a richer motion."
             )
         column = A[:, k + 1 :, k] / pivot[:, None]

@@ -1,22 +1,27 @@
-"""Engines: where chunks are computed. Threads and processes here; Ray and Dask beside."""
+"""Engines: where chunks are computed. Threads, processes, Ray, Dask, or an executor of the user."""
 
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures import ThreadPoolExecutor as Threads
 from contextlib import contextmanager
+from ipaddress import ip_address
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from kinetree.backends.threads import cores
-from kinetree.errors import InputError
+from kinetree.backends.call.threads import cores
+from kinetree.base.extras import need
+from kinetree.errors import InputError, KinetreeError
 from kinetree.parallel.work import run_chunk
 
-NAMES = ("threads", "processes", "ray", "dask")
+# Ray replaces 127.0.0.1 by the machine's address and listens on every interface, unless its switch
+# for Windows and macOS restricts it to one machine.
+LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+STORE = 256 << 20  # bytes of Ray's shared memory; chunks are a few MB
 
 
 class Engine(Protocol):
@@ -25,39 +30,76 @@ class Engine(Protocol):
     workers: int
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """Begin with a chunk."""
+        """Start a chunk: `count` samples from `first` on."""
         ...
 
     def lost(self, error: BaseException) -> bool:
-        """Whether an error means that a worker died, and not that the chunk is wrong."""
+        """Return True if an error means that a worker died, and not that the chunk is wrong."""
         ...
 
     def renew(self) -> bool:
-        """After a worker died: be ready for chunks again; False where that is not possible."""
+        """Prepare for more chunks after a worker died; False if that is not possible."""
         ...
 
     def close(self) -> None:
-        """Forget what has not begun, and give back what was started."""
+        """Cancel the chunks that have not started, and stop what the engine started."""
         ...
+
+
+@runtime_checkable
+class DaskClient(Protocol):
+    """The client of a Dask cluster (distributed.Client)."""
+
+    def get_executor(self, *, pure: bool) -> Executor:
+        """An executor whose tasks run on the cluster."""
+        ...
+
+    def nthreads(self) -> Mapping[str, int]:
+        """Number of threads of each worker."""
+        ...
+
+
+def make_engine(
+    executor: str | Executor | DaskClient | None, workers: int | None, packed: bytes
+) -> Engine:
+    """The engine for a study.
+
+    executor: None for threads, a key of ENGINES, any concurrent.futures.Executor, or a Dask client.
+    """
+    if workers is not None and (
+        isinstance(workers, bool) or not hasattr(workers, "__index__") or workers < 1
+    ):
+        raise InputError(f"workers is {workers!r}; expected a whole number, 1 or more.")
+    if isinstance(executor, Executor):
+        return GivenEngine(packed, workers, executor)
+    if isinstance(executor, DaskClient):
+        count = workers or sum(executor.nthreads().values()) or None
+        return GivenEngine(packed, count, executor.get_executor(pure=False))
+    if executor is not None and executor not in tuple(ENGINES):
+        raise InputError(
+            f"executor is {executor!r}; expected one of {', '.join(ENGINES)}, an Executor of "
+            "concurrent.futures, or a Dask client."
+        )
+    return ENGINES[executor or "threads"](packed, workers or cores())
 
 
 class ThreadEngine:
     """Threads of this process: kernels release Python's lock."""
 
-    def __init__(self, text: str, workers: int) -> None:
-        self.text, self.workers = text, workers
+    def __init__(self, packed: bytes, workers: int) -> None:
+        self.packed, self.workers = packed, workers
         self._pool = Threads(workers, thread_name_prefix="kinetree study")
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
         """See `Engine`."""
-        return self._pool.submit(run_chunk, self.text, first, count)
+        return self._pool.submit(run_chunk, self.packed, first, count)
 
     def lost(self, error: BaseException) -> bool:
-        """Threads die with their process."""
+        """False: a thread dies only with its process."""
         return False
 
     def renew(self) -> bool:
-        """Nothing was lost."""
+        """True: nothing was lost."""
         return True
 
     def close(self) -> None:
@@ -66,13 +108,13 @@ class ThreadEngine:
 
 
 class ProcessEngine:
-    """Processes of their own, started afresh: no thread or lock of this one is copied.
+    """New processes, in which no thread or lock of this one is copied.
 
-    The script that asked for them is not run again in them, as it otherwise would be.
+    The user's script is not run again in them, as multiprocessing would otherwise do.
     """
 
-    def __init__(self, text: str, workers: int) -> None:
-        self.text, self.workers = text, workers
+    def __init__(self, packed: bytes, workers: int) -> None:
+        self.packed, self.workers = packed, workers
         self._pool = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
@@ -80,16 +122,16 @@ class ProcessEngine:
         return ProcessPoolExecutor(self.workers, context, initializer=follow_the_leader)
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`; processes are started when there is work for them."""
+        """See `Engine`; the pool starts processes when there is work for them."""
         with _starting():
-            return self._pool.submit(run_chunk, self.text, first, count)
+            return self._pool.submit(run_chunk, self.packed, first, count)
 
     def lost(self, error: BaseException) -> bool:
-        """A pool of processes breaks when one of them dies."""
+        """True if the pool is broken: it breaks when one of its processes dies."""
         return isinstance(error, BrokenExecutor)
 
     def renew(self) -> bool:
-        """A new pool."""
+        """Replace the broken pool."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._pool = self._start()
         return True
@@ -99,67 +141,12 @@ class ProcessEngine:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class GivenEngine:
-    """An executor of the user, which stays theirs."""
-
-    def __init__(self, text: str, workers: int | None, executor: Executor) -> None:
-        self.text, self._executor = text, executor
-        self.workers = workers or getattr(executor, "_max_workers", 0) or cores()
-
-    def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
-        return self._executor.submit(run_chunk, self.text, first, count)
-
-    def lost(self, error: BaseException) -> bool:
-        """What pools of processes and Dask say."""
-        return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
-
-    def renew(self) -> bool:
-        """A broken pool cannot be mended; others go on by themselves."""
-        return not isinstance(self._executor, ProcessPoolExecutor)
-
-    def close(self) -> None:
-        """It is not ours to close."""
-
-
-def make_engine(executor: Any, workers: int | None, text: str) -> Engine:
-    """The engine for a study.
-
-    executor: None, one of NAMES, any concurrent.futures.Executor, or a Dask client.
-    """
-    if workers is not None and (isinstance(workers, bool) or not _whole(workers) or workers < 1):
-        raise InputError(f"workers is {workers!r}; expected a whole number, 1 or more.")
-    if isinstance(executor, Executor):
-        return GivenEngine(text, workers, executor)
-    if hasattr(executor, "get_executor"):
-        count = workers or sum(executor.nthreads().values()) or None
-        return GivenEngine(text, count, executor.get_executor(pure=False))
-    if executor not in (None, *NAMES):
-        raise InputError(
-            f"executor is {executor!r}; expected one of {', '.join(NAMES)}, an Executor of "
-            "concurrent.futures, or a Dask client."
-        )
-    make = _engines()[executor or "threads"]
-    return make(text, workers or cores())
-
-
-def _engines() -> dict[str, Any]:
-    from kinetree.parallel.dask_engine import DaskEngine
-    from kinetree.parallel.ray_engine import RayEngine
-
-    kinds = (ThreadEngine, ProcessEngine, RayEngine, DaskEngine)
-    return dict(zip(NAMES, kinds, strict=True))
-
-
-def _whole(x: Any) -> bool:
-    return hasattr(x, "__index__")
-
-
 @contextmanager
-def _starting() -> Iterator[None]:
-    """A process that is started meanwhile finds no script to run: all it needs is in kinetree.
+def _starting() -> Generator[None, None, None]:
+    """Hide the user's script and Ctrl-C from processes that are started meanwhile.
 
-    Nor does it hear Ctrl-C before `follow_the_leader`, where signals can be held back.
+    A new process would run the module __main__ again; all that it needs is in kinetree. Ctrl-C is
+    held back until `follow_the_leader` ignores it, on systems that can hold signals back.
     """
     script, hold = sys.modules["__main__"], getattr(signal, "pthread_sigmask", None)
     sys.modules["__main__"] = ModuleType("__main__")
@@ -173,14 +160,171 @@ def _starting() -> Iterator[None]:
 
 
 def follow_the_leader() -> None:
-    """A worker takes no Ctrl-C, which goes to the process that leads, and does not outlive that."""
+    """Make a worker ignore Ctrl-C, which the leading process handles, and end with that process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_leader, name="kinetree leader", daemon=True).start()
 
 
 def _leave_with_leader() -> None:
-    """End where the leader was killed: pools would wait for its next chunk for ever."""
+    """End when the leader is killed: the pool would wait for its next chunk forever."""
     leader = multiprocessing.parent_process()
     if leader is not None:
         leader.join()
         os._exit(1)
+
+
+class GivenEngine:
+    """An executor of the user, which is not closed."""
+
+    def __init__(self, packed: bytes, workers: int | None, executor: Executor) -> None:
+        self.packed, self._executor = packed, executor
+        self.workers = workers or getattr(executor, "_max_workers", 0) or cores()
+
+    def submit(self, first: int, count: int) -> "Future[bytes]":
+        """See `Engine`."""
+        return self._executor.submit(run_chunk, self.packed, first, count)
+
+    def lost(self, error: BaseException) -> bool:
+        """True for the errors of process pools and of Dask."""
+        return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+    def renew(self) -> bool:
+        """False for a process pool, which stays broken; others recover by themselves."""
+        return not isinstance(self._executor, ProcessPoolExecutor)
+
+    def close(self) -> None:
+        """Leave the user's executor open."""
+
+
+class DaskEngine:
+    """A Dask cluster of processes on this machine, on loopback only.
+
+    Dask computes the chunks of a dead worker again, a few times.
+    """
+
+    def __init__(self, packed: bytes, workers: int) -> None:
+        self._dask: Any = need("distributed", "dask", "the executor 'dask'")
+        self.packed, self.workers = packed, workers
+        self._cluster: Any = self._dask.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            # Dask always serves its state: without web pages, and on a free port
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=50,
+        )
+        self._client: Any = self._dask.Client(self._cluster)
+        self._executor = self._client.get_executor(pure=False)
+
+    def submit(self, first: int, count: int) -> "Future[bytes]":
+        """See `Engine`."""
+        return self._executor.submit(run_chunk, self.packed, first, count)
+
+    def lost(self, error: BaseException) -> bool:
+        """True if Dask gave up on a task because its workers died one after the other."""
+        return isinstance(error, self._dask.KilledWorker)
+
+    def renew(self) -> bool:
+        """True: Dask starts new workers by itself."""
+        return True
+
+    def close(self) -> None:
+        """See `Engine`."""
+        self._client.close()
+        self._cluster.close()
+
+
+class RayEngine:
+    """The Ray of this process or of RAY_ADDRESS, or else a new one on this machine.
+
+    The schedule computes the chunks of a dead worker again.
+    """
+
+    def __init__(self, packed: bytes, workers: int) -> None:
+        self._ray: Any = need("ray", "ray", "the executor 'ray'")
+        self._own = not self._ray.is_initialized()
+        elsewhere = os.environ.get("RAY_ADDRESS")
+        if self._own and elsewhere:
+            self._ray.init(address=elsewhere, log_to_driver=False, logging_level="ERROR")
+        elif self._own:
+            start_ray(self._ray, workers)
+        mine = self._own and not elsewhere
+        self.workers = workers if mine else int(self._ray.cluster_resources().get("CPU", 1))
+        self._task = self._ray.remote(max_retries=0)(run_chunk)
+        self._packed = self._ray.put(packed)
+        self._under_way: dict[Future[bytes], Any] = {}
+
+    def submit(self, first: int, count: int) -> "Future[bytes]":
+        """See `Engine`."""
+        reference = self._task.remote(self._packed, first, count)
+        future: Future[bytes] = reference.future()
+        self._under_way[future] = reference
+        future.add_done_callback(lambda done: self._under_way.pop(done, None))
+        return future
+
+    def lost(self, error: BaseException) -> bool:
+        """True for errors of Ray itself; an error in a chunk is a RayTaskError."""
+        problems = self._ray.exceptions
+        return isinstance(error, problems.RayError) and not isinstance(error, problems.RayTaskError)
+
+    def renew(self) -> bool:
+        """True: Ray starts new workers by itself."""
+        return True
+
+    def close(self) -> None:
+        """See `Engine`."""
+        for reference in list(self._under_way.values()):
+            self._ray.cancel(reference)
+        if self._own:
+            self._ray.shutdown()
+
+
+def start_ray(ray: Any, workers: int) -> None:
+    """Start Ray on this machine; raise KinetreeError if it would listen beyond loopback."""
+    with _on_one_machine():
+        ray.init(
+            address="local",
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            object_store_memory=STORE,
+            _node_ip_address="127.0.0.1",
+        )
+    address = ray.util.get_node_ip_address()
+    if not ip_address(address).is_loopback:
+        ray.shutdown()
+        raise KinetreeError(
+            f"Ray {ray.__version__} would listen on {address}, beyond this machine; expected "
+            "127.0.0.1. Start Ray yourself with ray.init(...), and kinetree uses it as it is."
+        )
+
+
+@contextmanager
+def _on_one_machine() -> Generator[None, None, None]:
+    """Set LOCAL for the processes that Ray starts, and Ray's copy of the switch in this one."""
+    constants: Any = sys.modules.get("ray._private.ray_constants")
+    before = {name: os.environ.get(name) for name in LOCAL}
+    cluster = getattr(constants, "ENABLE_RAY_CLUSTER", None)
+    os.environ.update(LOCAL)
+    if cluster is not None:
+        constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        if cluster is not None:
+            constants.ENABLE_RAY_CLUSTER = cluster
+
+
+ENGINES: dict[str, Callable[[bytes, int], Engine]] = {
+    "threads": ThreadEngine,
+    "processes": ProcessEngine,
+    "ray": RayEngine,
+    "dask": DaskEngine,
+}

@@ -1,30 +1,30 @@
-"""One study at a time writes a file: a lock beside it that goes with the process that holds it.
+"""Locks: one study at a time writes a file.
 
-NAME.lock is locked by the operating system, which lets go when its process ends in whatever way;
-a lock file that a killed study left behind is nobody's, and the next study takes it over.
+The operating system locks NAME.lock for a process, and releases it when that process ends in
+whatever way. The lock file that a killed study left behind is free, and the next study takes it.
 """
 
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kinetree.errors import InputError, KinetreeWarning
 
 ENDING = ".lock"
-LONGEST = 200  # characters of what the holder says about itself
-BYTE = 1 << 30  # of the file that is locked on Windows, beyond what is written in it
+LONGEST = 200  # characters read of the note that a study writes into its lock file
+BYTE = 1 << 30  # position of the byte that is locked on Windows, beyond the note
 
 
 class Taken(OSError):
-    """Another study holds the lock."""
+    """Another study has the lock."""
 
 
 @contextmanager
-def locked(path: Path | None) -> Iterator[None]:
-    """Hold the lock of an output while a study writes it.
+def locked(path: Path | None) -> Generator[None, None, None]:
+    """Keep an output locked while a study writes it.
 
     Raises:
         InputError: another study, of this process or another, is writing it.
@@ -42,7 +42,7 @@ def locked(path: Path | None) -> Iterator[None]:
         ) from None
     except OSError as problem:
         warnings.warn(
-            f"{lock.name} cannot be locked ({problem.strerror or problem}): take care that no "
+            f"{lock.name} cannot be locked ({problem.strerror or problem}): make sure that no "
             f"other study writes {path.name} at the same time.",
             KinetreeWarning,
             stacklevel=5,
@@ -56,23 +56,23 @@ def locked(path: Path | None) -> Iterator[None]:
 
 
 def _take(lock: Path) -> int:
-    """The open, locked file."""
+    """Open and lock the file; return its handle."""
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _lock(handle)
             if _is_at(handle, lock):
-                said = f"process {os.getpid()}"
                 os.ftruncate(handle, 0)
-                os.write(handle, f"{said}\n".encode())
+                os.write(handle, f"process {os.getpid()}\n".encode())
                 return handle
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # its holder removed it while we opened it: there may be a new one
+        os.close(handle)  # another study removed it while we opened it: try the new one
 
 
 def _is_at(handle: int, lock: Path) -> bool:
+    """Return True if the open file is still the one under that name."""
     try:
         found = os.stat(lock)
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def _is_at(handle: int, lock: Path) -> bool:
 
 
 def _give_back(lock: Path, handle: int) -> None:
-    """Remove the file before others can lock it; Windows wants it closed first."""
+    """Remove the file before others can lock it; on Windows it has to be closed first."""
     if sys.platform == "win32":
         os.close(handle)
         try:
@@ -94,7 +94,7 @@ def _give_back(lock: Path, handle: int) -> None:
 
 
 def _lock(handle: int) -> None:
-    """Lock an open file, or say that it is taken; others may still read it."""
+    """Lock an open file, which others may still read; raise Taken if it is locked already."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -114,6 +114,7 @@ def _lock(handle: int) -> None:
 
 
 def _holder(lock: Path) -> str:
+    """The note of the study that has the lock, for a message."""
     try:
         with lock.open(encoding="utf-8", errors="replace") as file:
             return file.read(LONGEST).strip() or "which has just begun"

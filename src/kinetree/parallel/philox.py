@@ -1,9 +1,11 @@
 """Random numbers that depend on their place alone: Philox 4x64-10 over arrays of counters.
 
 Sample i of a study has the key (seed, i); the argument that is drawn and the place of a number in
-it are the counter. So a sample has the same numbers wherever, whenever and with whichever
-neighbours it is computed (Salmon and others 2011, "Parallel random numbers: as easy as 1, 2, 3").
-Whole numbers and products by powers of two are exact, so that every machine has the same bits.
+it make the counter. A sample therefore has the same numbers wherever, whenever and beside whichever
+other samples it is computed (Salmon and others 2011, "Parallel random numbers: as easy as 1, 2,
+3"). The words are those of numpy.random.Philox, which has one key at a time: setting a key for
+every sample would make a sweep five times slower, so that the rounds are written out here.
+Integers and products by powers of two are exact, so that every machine gives the same bits.
 """
 
 from hashlib import sha256
@@ -20,7 +22,7 @@ LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 def philox(counter: Array, key: Array) -> Array:
-    """Four words, (..., 4), of counters (..., 4) and keys (..., 2), all uint64."""
+    """Four words, (..., 4), for counters (..., 4) and keys (..., 2), all uint64."""
     x0, x1, x2, x3 = (counter[..., k] for k in range(4))
     k0, k1 = key[..., 0], key[..., 1]
     for _ in range(ROUNDS):
@@ -32,7 +34,7 @@ def philox(counter: Array, key: Array) -> Array:
 
 
 def _product(a: np.uint64, b: Array) -> tuple[Array, Array]:
-    """High and low word of a 128-bit product, by halves."""
+    """High and low word of the 128-bit product a b, by 32-bit halves."""
     a0, a1, b0, b1 = a & LOW, a >> HALF, b & LOW, b >> HALF
     middle = a1 * b0 + ((a0 * b0) >> HALF)
     other = a0 * b1 + (middle & LOW)
@@ -40,7 +42,7 @@ def _product(a: np.uint64, b: Array) -> tuple[Array, Array]:
 
 
 def words(seed: int, stream: str, samples: Array, count: int) -> Array:
-    """Random words, (S, count), uint64, of samples (S,); a stream for every use of them."""
+    """Random words, (S, count), uint64, of samples (S,); each use has a stream of its own."""
     blocks = -(-count // 4)
     counter = np.zeros((len(samples), blocks, 4), np.uint64)
     counter[..., 0] = np.arange(1, blocks + 1, dtype=np.uint64)
@@ -58,9 +60,9 @@ def uniforms(seed: int, stream: str, samples: Array, count: int) -> Array:
 
 
 def normals(seed: int, stream: str, samples: Array, count: int) -> Array:
-    """Standard normal numbers, (S, count), by the inverse of their distribution.
+    """Standard normal numbers, (S, count), by the inverse of the distribution function.
 
-    One number at a time: NumPy's vector functions may round differently in different lanes.
+    One number at a time, because NumPy's vector functions may round differently in some lanes.
     """
     inverse = NormalDist().inv_cdf
     u = uniforms(seed, stream, samples, count)

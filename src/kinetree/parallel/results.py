@@ -1,35 +1,37 @@
 """Results: the table of a study, in memory or in its file, with statistics of every column."""
 
 import csv
+import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.extras import need
+from kinetree.base.tables import text_table
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError
-from kinetree.parallel.quantiles import column_quantiles, described
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
 SHOWN = 40  # columns in a printed table
-NEVER = ("violated_at", "lost_at")  # where NaN means that it did not happen
-HEAD = 1 << 24  # bytes that names of columns may take
+NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not happen
+HEAD = 1 << 24  # most bytes of a NumPy file's header, which has the names of the columns
+STATISTICS = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """Samples of a study: `results["q"]` is (samples, nq), or (samples, rows, nq).
 
-    columns: the names in the table.
-    samples, rows: how many, and rows of each.
-    meta: what was computed, as text: kinetree's version, robot, hash of its text, study,
+    columns: their names in the table.
+    samples, rows: number of samples, and of rows for each sample.
+    meta: description of the study as text: kinetree's version, robot, hash of its data, study,
         settings, seed.
-    path: the file, or None where `table`, a structured array, is in memory.
-    checked: samples that were computed once more when the study ended, with the same bits.
+    path: the file, or None if `table`, a structured array, is in memory.
+    checked: number of samples that were computed again at the end, with the same bits.
     """
 
     columns: tuple[str, ...]
@@ -60,11 +62,11 @@ class Results:
             )
         return found
 
-    def quantiles(self, name: str, p: Any = (0.05, 0.5, 0.95)) -> Array:
+    def quantiles(self, name: str, p: ArrayLike = (0.05, 0.5, 0.95)) -> Array:
         """Values that a share p of the samples does not exceed, (len(p), ...).
 
-        Infinities count as what they are. NaN is left out; where it does not mean "never", a
-        warning says in how many samples.
+        Infinite values count as such. NaN is left out; unless it means "never", a warning gives the
+        number of samples that have one.
         """
         try:
             share = np.asarray(p, float)
@@ -76,18 +78,18 @@ class Results:
         gone = np.isnan(x).reshape(len(x), -1).any(axis=1).sum()
         if gone and name not in NEVER:
             warnings.warn(
-                f"{gone} of {self.samples} samples hold no number somewhere in {name!r} and are "
-                "left out of its quantiles there; results.lost() names them.",
+                f"{gone} of {self.samples} samples have NaN somewhere in {name!r} and are left out "
+                "of its quantiles there; results.lost() lists them.",
                 KinetreeWarning,
                 stacklevel=2,
             )
         return column_quantiles(x, share)
 
     def lost(self, names: str | Sequence[str] | None = None) -> Array:
-        """Samples with NaN among their numbers, in any of the columns or groups `names`.
+        """Numbers of the samples with NaN in any of the columns or groups `names`, (k,).
 
-        Such as rollouts that ran away. Times that are NaN because something never happened do not
-        count, and neither do infinities.
+        Such as rollouts that diverged. Times that are NaN because something never happened do not
+        count, and neither do infinite values.
         """
         chosen = self.columns if names is None else self._groups(names)
         found = np.zeros(self.samples, bool)
@@ -100,17 +102,11 @@ class Results:
         """Mean, standard deviation and quantiles of columns over all rows, as text."""
         chosen = self.columns[1:] if names is None else self._groups(names)
         shown = chosen[:SHOWN]
-        head = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
-        lines = [head, *((name, *described(self._read([name])[0])) for name in shown)]
-        wide = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        text = [
-            "  ".join([line[0].ljust(wide[0]), *map(str.rjust, line[1:], wide[1:])])
-            for line in lines
-        ]
+        lines = [STATISTICS, *((name, *described(self._read([name])[0])) for name in shown)]
         more = [f"... and {len(chosen) - SHOWN} more columns"] if len(chosen) > SHOWN else []
         lost = len(self.lost(shown))
-        said = [f"{lost} of {self.samples} samples lost a number: results.lost()"] if lost else []
-        return "\n".join([self._headline(), *said, *text, *more])
+        warned = [f"{lost} of {self.samples} samples have NaN: results.lost()"] if lost else []
+        return "\n".join([self._headline(), *warned, *text_table(lines), *more])
 
     def _groups(self, names: str | Sequence[str]) -> list[str]:
         return [x for n in ([names] if isinstance(names, str) else names) for x in self.group(n)]
@@ -131,16 +127,16 @@ class Results:
         return f"Results({self._headline()}; columns: {', '.join(self.columns[:8])}, ...)"
 
 
-def read(path: Any) -> Results:
+def read(path: str | os.PathLike[str]) -> Results:
     """The results of a study from its file: .parquet, .npy or .csv."""
     path = as_path(path, "path")
     ending = check_ending(path)
     if not path.is_file():
-        raise InputError(f"{path} is no file; a study that was not finished ends in .partial.")
+        raise InputError(
+            f"{path} does not exist or is not a file; an unfinished study ends in .partial."
+        )
     if ending == ".parquet":
-        from kinetree.parallel.parquet import read_head
-
-        columns, total, meta = read_head(path)
+        columns, total, meta = _parquet_head(path)
     elif ending == ".npy":
         table, meta = _mapped(path), read_meta(path)
         columns, total = tuple(table.dtype.names or ()), len(table)
@@ -155,9 +151,9 @@ def read(path: Any) -> Results:
 def read_columns(path: Path, names: list[str]) -> list[Array]:
     """Columns of a file."""
     if path.suffix == ".parquet":
-        from kinetree.parallel.parquet import read_columns
-
-        return read_columns(path, names)
+        parquet = need("pyarrow.parquet", "parquet", f"reading {path.name}")
+        packed = parquet.read_table(path, columns=names)
+        return [packed.column(name).to_numpy() for name in names]
     if path.suffix == ".npy":
         table = _mapped(path)
         return [np.array(table[name]) for name in names]
@@ -171,7 +167,21 @@ def read_columns(path: Path, names: list[str]) -> list[Array]:
     ]
 
 
+def _parquet_head(path: Path) -> tuple[tuple[str, ...], int, dict[str, str]]:
+    """Names of the columns, number of rows, and metadata."""
+    parquet = need("pyarrow.parquet", "parquet", f"reading {path.name}")
+    try:
+        file = parquet.ParquetFile(path)
+    except ValueError as problem:
+        raise InputError(f"{path.name} cannot be read as Parquet: {problem}") from None
+    with file:
+        meta = file.schema_arrow.metadata or {}
+        own = {k.decode(): v.decode() for k, v in meta.items()}
+        return tuple(file.schema_arrow.names), file.metadata.num_rows, own
+
+
 def _mapped(path: Path) -> Array:
+    """The table of a NumPy file, without unpickling: the file may come from anywhere."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise InputError(f"{path.name} does not begin as a study's NumPy file does.")
@@ -181,3 +191,38 @@ def _mapped(path: Path) -> Array:
 def _csv_names(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as file:
         return next(csv.reader(file))
+
+
+def column_quantiles(x: Array, share: Array) -> Array:
+    """Quantiles over the first axis of x (S, ...), (*share.shape, ...), without NaN."""
+    if np.isfinite(x).all():
+        return np.quantile(x, share, axis=0)
+    flat = x.reshape(len(x), -1)
+    found = [quantiles(column[~np.isnan(column)], share) for column in flat.T]
+    return np.stack(found, axis=-1).reshape((*share.shape, *x.shape[1:]))
+
+
+def quantiles(x: Array, share: Array) -> Array:
+    """Quantiles of numbers (S,), interpolated between neighbours; NaN if there are no numbers.
+
+    Next to an infinite neighbour, where nothing can be interpolated, the quantile is infinite.
+    """
+    if not len(x):
+        return share * np.nan
+    below, above = (np.quantile(x, share, method=side) for side in ("lower", "higher"))
+    with np.errstate(invalid="ignore"):
+        between = np.quantile(x, share)
+    between = np.where(np.isinf(below), below, between)
+    return np.where(np.isinf(above) | (below == above), above, between)
+
+
+def described(x: Array) -> list[str]:
+    """The STATISTICS of numbers (S,) as text, of all that are not NaN."""
+    kept = x[~np.isnan(x)]
+    counts = [str(np.isinf(kept).sum()), str(len(x) - len(kept))]
+    if not len(kept):
+        return [*["-"] * 7, *counts]
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = kept.std(ddof=1) if len(kept) > 1 else 0.0
+        numbers = [kept.mean(), spread, *quantiles(kept, np.array((0, 0.05, 0.5, 0.95, 1)))]
+    return [*(f"{v:.5g}" for v in numbers), *counts]

@@ -1,49 +1,113 @@
-"""Rollouts: what a robot does from random states, with random data, under random forces."""
+"""Rollouts: simulations from random states, with random data, under random forces."""
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.parallel.columns import argument_columns
-from kinetree.parallel.draws import Noise
 from kinetree.parallel.philox import normals
-from kinetree.parallel.sampling import Arguments
+from kinetree.parallel.results import Results
+from kinetree.parallel.run import Options, named, run_study, whole
+from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns
+from kinetree.robot import Robot
 from kinetree.simulate import Trajectory, signal, simulate
-from kinetree.simulate.core.fixed_steps import ADAPTIVE, find_method
-from kinetree.simulate.core.setup import grid, positive
-from kinetree.simulate.simulation import record_rows
+from kinetree.simulate.core.controller import Controller
+from kinetree.simulate.core.fixed_steps import find_method
+from kinetree.simulate.core.outcome import record_rows
+from kinetree.simulate.core.setup import ADAPTIVE, grid, positive
 
 FORCES = ("tau", "F_ext")
-EVALUATION = 1e-8  # s that accelerations of one rollout take, for every degree of freedom
+EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
+
+
+def rollouts(
+    robot: Robot,
+    n: int,
+    *,
+    q0: ArrayLike | Draw,
+    dq0: ArrayLike | Draw = 0.0,
+    duration: float,
+    dt: float = 1e-3,
+    method: str = "rk4",
+    tau: ArrayLike | Draw | Noise | None = None,
+    F_ext: ArrayLike | Draw | Noise | None = None,
+    controller: Controller | None = None,
+    parameters: Mapping[str, ArrayLike | Draw] | None = None,
+    every: int | None = None,
+    **options: Unpack[Options],
+) -> Results:
+    """Simulations from random states, of random robots, under random forces.
+
+    Any of q0 (nq,), dq0 (n,), tau (n,), F_ext (links, 6) and `parameters` may be a number or array,
+    or `Normal`, `Uniform`, `Choice`, `Grid`; positions also `Anywhere`, parameters `Spread`, and
+    forces `Noise`, which changes with time.
+
+    Args:
+        robot: the robot.
+        n: rollouts for every point of the grids.
+        q0, dq0: initial state.
+        duration, dt: of the motion and of its steps, s.
+        method: "rk4", "semi_implicit_euler", "euler", or "dop853" with results dt apart.
+        tau, F_ext: joint forces, and wrenches onto the links, besides those of the controller.
+        controller: one of `kinetree.controllers` that follows a position or a Trajectory.
+        parameters: data of the robot, named as in `Robot.compile(free=...)`.
+        every: number of steps from one recorded row to the next; None records one row for each
+            rollout: the drawn values, q and dq at the end, peak_dq, peak_tau, violated_at (the time
+            when a joint limit was first exceeded, s) and lost_at (when a number stopped being
+            finite); NaN for never. After that time the numbers of a rollout's motion are NaN.
+        options: see `kinetree.parallel.Options`.
+    """
+    settings = {
+        "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
+        "F_ext": F_ext, "controller": controller, "parameters": named(parameters, "parameters"),
+        "every": None if every is None else whole(every, "every", 1),
+    }  # fmt: skip
+    return run_study("rollouts", RolloutStudy, robot, n, settings, options)
 
 
 class RolloutStudy:
-    """Simulations of any samples, each of them with the same bits in any company.
+    """Simulations of any samples; a rollout has the same bits in every batch.
 
-    One row a rollout (every=None): what was drawn, the last state, peaks, and when a limit was
-    left or a number lost. Otherwise one row for every recorded time. What a rollout would have
-    done after it lost a number is NaN.
+    With every=None there is one row for each rollout, otherwise one for each recorded time. Numbers
+    of a rollout after it stopped being finite are NaN.
     """
 
-    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        seed: int,
+        repeats: int,
+        *,
+        q0: ArrayLike | Draw | None,
+        dq0: ArrayLike | Draw | None,
+        duration: float,
+        dt: float,
+        method: str,
+        tau: ArrayLike | Draw | Noise | None,
+        F_ext: ArrayLike | Draw | Noise | None,
+        controller: Controller | None,
+        parameters: Mapping[str, ArrayLike | Draw],
+        every: int | None,
+    ) -> None:
         self.model, self.seed = model, seed
-        self.method, self.every, self.dt = (settings[x] for x in ("method", "every", "dt"))
-        self.controller = settings["controller"]
-        self.times = grid(settings["duration"], self.dt)
-        find_method(self.method)
-        if self.method == ADAPTIVE and self.every not in (None, 1):
+        self.method, self.every, self.dt, self.controller = method, every, dt, controller
+        self.times = grid(duration, dt)
+        find_method(method)
+        if method == ADAPTIVE and every not in (None, 1):
             raise InputError(
-                f"every is {self.every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
+                f"every is {every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
                 "Take a longer dt."
             )
-        given = {x: settings[x] for x in ("q0", "dq0", *FORCES) if settings[x] is not None}
-        for name in {"q0", "dq0"} - set(given):
-            raise InputError(f"{name} is None; expected numbers, or what is drawn, e.g. Normal().")
+        given = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
+        for name in ("q0", "dq0"):
+            if given[name] is None:
+                raise InputError(
+                    f"{name} is None; expected numbers, or a distribution such as Normal()."
+                )
         self.shapes = {
             "q0": (model.nq,),
             "dq0": (model.n,),
@@ -53,17 +117,17 @@ class RolloutStudy:
         self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
         for name, noise in self.noise.items():
             self._check_noise(name, noise)
-        values = {name: x for name, x in given.items() if name not in self.noise}
-        self.arguments = Arguments(
-            model, seed, repeats, values, self.shapes, settings["parameters"]
-        )
+        values = {
+            name: x for name, x in given.items() if x is not None and not isinstance(x, Noise)
+        }
+        self.arguments = Arguments(model, seed, repeats, values, self.shapes, parameters)
         self.columns = tuple(self._columns())
         steps = len(self.times)
-        recorded = steps if self.every is None else len(record_rows(steps, self.every)[1])
-        self.rows = 1 if self.every is None else recorded
+        recorded = steps if every is None else len(record_rows(steps, every)[1])
+        self.rows = 1 if every is None else recorded
         numbers = recorded * (model.nq + 3 * model.n) + self.rows * len(self.columns)
-        noise = sum(self._holds(x) * math.prod(self.shapes[name]) for name, x in self.noise.items())
-        self.size = 8 * (numbers + 4 * noise)  # as Python floats on the way
+        drawn = sum(self._holds(x) * math.prod(self.shapes[name]) for name, x in self.noise.items())
+        self.size = 8 * (numbers + 4 * drawn)  # random forces are Python floats for a moment
         self.seconds = EVALUATION * model.n * 4 * steps
 
     def _columns(self) -> list[str]:
@@ -74,7 +138,7 @@ class RolloutStudy:
         return [*self.arguments.columns, *q, *dq, *peaks, "violated_at", "lost_at"]
 
     def warm(self) -> None:
-        """Compile, and complain about what cannot be simulated, with one rollout of one step."""
+        """Compile, and raise an error for what cannot be simulated: one rollout of one step."""
         self._simulate(np.arange(1), float(self.times[1]))
 
     def compute(self, samples: Array) -> Array:
@@ -90,7 +154,7 @@ class RolloutStudy:
         return np.concatenate([t, *states], -1).transpose(1, 0, 2)
 
     def _lost(self, motion: Trajectory) -> Array:
-        """Which rows (T, S, 1) hold no numbers of the rollout: `simulate` repeats or clears them.
+        """True in the rows (T, S, 1) after a rollout's end, which `simulate` repeats or clears.
 
         A state that is not finite comes from an acceleration one step before.
         """
@@ -101,7 +165,7 @@ class RolloutStudy:
         return (motion.t[:, None] > ends - 1.5 * self.dt)[..., None]
 
     def _simulate(self, samples: Array, duration: float) -> Trajectory:
-        x = {name: self.arguments(name, samples) for name in self.arguments.values}
+        x: dict[str, Any] = {name: self.arguments(name, samples) for name in self.arguments.values}
         x |= {name: self._noise(name, noise, samples) for name, noise in self.noise.items()}
         return simulate(
             self.model,
@@ -120,6 +184,7 @@ class RolloutStudy:
         )
 
     def _summary(self, samples: Array, motion: Trajectory, tau: Array) -> Array:
+        """One row for each rollout, (S, columns)."""
         S = len(samples)
         drawn = [self.arguments(name, samples).reshape(S, -1) for name in self.arguments.drawn]
         noted = np.full((S, 2), np.nan)
@@ -131,13 +196,14 @@ class RolloutStudy:
         return np.concatenate([*drawn, found, noted], -1)
 
     def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
-        """Random forces over time, held."""
+        """Random forces over time, each constant for `hold` s: a signal for `simulate`."""
         count, shape = self._holds(noise), self.shapes[name]
         z = normals(self.seed, name, samples, count * math.prod(shape))
-        values = noise.std * z.reshape(len(samples), count, *shape)
+        values = np.asarray(noise.std) * z.reshape(len(samples), count, *shape)
         return signal(np.arange(count) * noise.hold, values.swapaxes(0, 1), "hold")
 
     def _holds(self, noise: Noise) -> int:
+        """Number of values of a random force; a duration that is a multiple but for rounding is."""
         return max(1, math.ceil(float(self.times[-1]) / noise.hold * (1 - 1e-12)))
 
     def _check_noise(self, name: str, noise: Noise) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from kinetree.backends.threads import threads
+from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.errors import InputError, KinetreeWarning
@@ -117,8 +117,9 @@ def run_study(
     study = prepare(packed)
     arguments = getattr(study, "arguments", None)
     samples = repeats * (1 if arguments is None else arguments.points)
-    meta = {"study": name, "seed": str(seed), "samples": str(samples), "rows": str(study.rows)}
-    job = _Job(study, samples, meta | _described(robot, settings))
+    counts = {"seed": seed, "samples": samples, "rows": study.rows}
+    meta = _meta(name, robot, settings) | {key: str(x) for key, x in counts.items()}
+    job = _Job(study, samples, meta)
     resume = bool(options.get("resume"))
     if resume and (former := _complete(path, job.meta)):
         return former
@@ -142,11 +143,12 @@ def run_study(
         return replace(read(path), checked=checked)
 
 
-def _described(robot: Robot, settings: Mapping[str, Any]) -> dict[str, str]:
+def _meta(name: str, robot: Robot, settings: Mapping[str, Any]) -> dict[str, str]:
     """Metadata of what is computed; they leave out where, when and how fast."""
     text = settings_text(settings)
     return {
         "kinetree": own_version(),
+        "study": name,
         "robot": robot.name,
         "robot_sha256": robot_hash(robot.model),
         "settings": text if len(text) <= LONG else f"{len(text)} characters",
@@ -166,9 +168,7 @@ def _complete(path: Path | None, meta: Mapping[str, str]) -> Results | None:
     return None
 
 
-def _stream(
-    job: _Job, engine: Engine, sink: Sink, chunk: int, bar: Progress, here: bool
-) -> int:
+def _stream(job: _Job, engine: Engine, sink: Sink, chunk: int, bar: Progress, here: bool) -> int:
     """Write rows into the sink in order; what was written stays there after an interruption.
 
     `here` is True if the workers run on this processor. Returns the number of samples that were
@@ -259,3 +259,14 @@ def whole(value: object, name: str, least: int) -> int:
             f"{name} is {value!r}; expected a whole number, {least} or more and below 2**63."
         )
     return found
+
+
+def named(values: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    """Values by name as a dict; InputError if they are not a mapping."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"{name} are {values!r}; expected values by name, such as {{'mass': 1.0}}."
+        )
+    return dict(values)

@@ -1,43 +1,127 @@
-"""Arguments of samples: constants, grids and random numbers, each by the number of the sample."""
+"""Arguments of samples: how they are drawn, and their values by the number of the sample.
+
+`Normal`, `Uniform` and the other records describe how an argument of a study varies. `Arguments`
+checks them once, and then gives the values of any samples: constants, points of grids, or random
+numbers that depend on the seed, the name of the argument and the number of the sample alone.
+"""
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from kinetree.algorithms.tangents import integrate
 from kinetree.backends.kernel import Kernel
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports, free_values
-from kinetree.model import Model
-from kinetree.parallel.columns import argument_columns
-from kinetree.parallel.draws import Anywhere, Choice, Grid, Normal, Spread, Uniform
+from kinetree.model import Joint, Model
 from kinetree.parallel.philox import normals, uniforms, words
-from kinetree.parallel.places import anywhere
-from kinetree.simulate.inputs import check_quaternions
+from kinetree.simulate.core.setup import check_quaternions
 
 POSITIVE = {"mass", "friction"}
-POSITIONS = {"q", "q0"}
-FAR = 5  # standard deviations from the mean that a normal number may well have
-RANDOM = (Normal, Uniform, Choice, Grid, Anywhere, Spread)
+POSITIONS, RATES = ("q", "q0"), ("dq", "dq0", "ddq", "tau")
+FAR = 5  # standard deviations from the mean within which masses must stay positive
+METRES = 1.0  # largest distance of free and planar joints from the origin along each axis
+AXES = ("x", "y", "z")
+PARTS = {  # columns of the data of one link
+    "mass": ("",),
+    "com": AXES,
+    "inertia": tuple(a + b for a in AXES for b in AXES),
+    "friction": ("viscous+", "viscous-", "coulomb+", "coulomb-"),
+    "F_ext": ("mx", "my", "mz", "fx", "fy", "fz"),
+}
 
 
-def varies(value: Any) -> bool:
-    """Whether an argument differs between samples."""
-    return isinstance(value, RANDOM)
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal distribution; mean and standard deviation are numbers or of the argument's shape.
+
+    For positions, `std` belongs to the n degrees of freedom: the robot is moved from `mean` along
+    tangent vectors, so that quaternions stay of length 1.
+    """
+
+    mean: ArrayLike = 0.0
+    std: ArrayLike = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform:
+    """Uniform distribution from `low` to `high`, each a number or of the argument's shape."""
+
+    low: ArrayLike = 0.0
+    high: ArrayLike = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One of `values`, (k, ...), each with the same probability."""
+
+    values: ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Each of `values`, (k, ...), in turn, combined with all points of the other grids."""
+
+    values: ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Anywhere:
+    """Positions within the joint limits; without limits, half a turn and half a metre around zero.
+
+    Quaternions are uniform over all rotations; free and planar joints stay within a metre.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The robot's own data times a factor from 1 - share to 1 + share, drawn for each link."""
+
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Normally distributed forces with standard deviation `std`, drawn anew every `hold` s."""
+
+    std: ArrayLike
+    hold: float
+
+
+Draw: TypeAlias = Normal | Uniform | Choice | Grid | Anywhere | Spread
+
+
+def varies(value: object) -> bool:
+    """Return True if an argument differs between samples."""
+    return isinstance(value, Draw)
+
+
+def argument_columns(model: Model, name: str) -> list[str]:
+    """Column names of an argument in the order of its entries: `q:elbow`, `F_ext.fz:tool`."""
+    if name in POSITIONS:
+        return [f"{name}:{x}" for x in model.coordinate_names]
+    if name in RATES:
+        return [f"{name}:{x}" for x in model.dof_names]
+    if name == "gravity":
+        return [f"gravity:{x}" for x in AXES]
+    parts = [f".{x}" if x else "" for x in PARTS[name]]
+    return [f"{name}{part}:{link}" for link in model.link_names for part in parts]
 
 
 class Arguments:
-    """The arguments of a study, by name, for any samples.
+    """The arguments of a study by name, for any samples.
 
-    values, parameters: arguments of a quantity and data of the robot, as a user gave them.
-    shapes: of one value of each of the former. repeats: samples for every point of the grids.
+    values, parameters: arguments of a quantity and data of the robot, as the user gave them.
+    shapes: of one value of each of `values`. repeats: samples at every point of the grids.
     """
 
     def __init__(
@@ -45,9 +129,9 @@ class Arguments:
         model: Model,
         seed: int,
         repeats: int,
-        values: Mapping[str, Any],
+        values: Mapping[str, ArrayLike | Draw],
         shapes: Mapping[str, tuple[int, ...]],
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, ArrayLike | Draw],
     ) -> None:
         self.model, self.seed, self.repeats = model, seed, repeats
         self.parameters = tuple(port.name for port in free_ports(model, tuple(parameters)))
@@ -57,58 +141,64 @@ class Arguments:
         self.values = {name: self._checked(name, value) for name, value in given.items()}
         for name in POSITIVE & set(self.values):
             _check_positive(name, self.values[name])
-        for name in POSITIONS & set(self.values):
-            _check_turns(model, name, self.values[name])
-        grids = {name: x for name, x in self.values.items() if isinstance(x, Grid)}
-        self.grids = {name: len(x.values) for name, x in grids.items()}
+        for name in set(POSITIONS) & set(self.values):
+            _check_quaternions(model, name, self.values[name])
+        self.grids = {
+            name: len(np.asarray(x.values))
+            for name, x in self.values.items()
+            if isinstance(x, Grid)
+        }
         self._move: Kernel | None = None
 
     @property
     def points(self) -> int:
-        """Points of all grids together."""
+        """Number of points of all grids combined."""
         return math.prod(self.grids.values())
 
     @property
     def drawn(self) -> list[str]:
-        """The arguments that differ between samples."""
+        """Names of the arguments that differ between samples."""
         return [name for name, value in self.values.items() if varies(value)]
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns of what is drawn."""
+        """Column names of the arguments that differ between samples."""
         return [x for name in self.drawn for x in argument_columns(self.model, name)]
 
     def __call__(self, name: str, samples: Array) -> Array:
-        """Values of an argument, (S, *shape)."""
+        """Values of an argument, (S, *shape), of the samples with these numbers, (S,)."""
         value, shape, S = self.values[name], self.shapes[name], len(samples)
         count = math.prod(shape)
         match value:
             case Normal() if name in POSITIONS:
                 return self._moved(name, value, samples)
-            case Normal():
+            case Normal(mean, std):
                 z = normals(self.seed, name, samples, count).reshape(S, *shape)
-                return value.mean + value.std * z
-            case Uniform():
+                return np.asarray(mean) + np.asarray(std) * z
+            case Uniform(low, high):
+                low, high = np.asarray(low), np.asarray(high)
                 u = uniforms(self.seed, name, samples, count).reshape(S, *shape)
-                return value.low + (value.high - value.low) * u
-            case Choice():
+                return low + (high - low) * u
+            case Choice(values):
+                values = np.asarray(values)
                 word = words(self.seed, name, samples, 1)[:, 0]
-                return value.values[(word % np.uint64(len(value.values))).astype(int)]
-            case Grid():
-                return value.values[self._place(name, samples)]
+                return values[(word % np.uint64(len(values))).astype(int)]
+            case Grid(values):
+                return np.asarray(values)[self._point(name, samples)]
             case Anywhere():
                 return anywhere(self.model, self.seed, name, samples)
-            case Spread():
-                return self._spread(name, value.share, samples)
-        return np.broadcast_to(value, (S, *shape))
+            case Spread(share):
+                return self._spread(name, share, samples)
+            case _:
+                return np.broadcast_to(value, (S, *shape))
 
-    def _place(self, name: str, samples: Array) -> Array:
-        """Which value of a grid the samples have."""
+    def _point(self, name: str, samples: Array) -> Array:
+        """Index into the values of one grid for each sample."""
         point = np.unravel_index(samples // self.repeats, tuple(self.grids.values()))
         return point[list(self.grids).index(name)]
 
     def _spread(self, name: str, share: float, samples: Array) -> Array:
-        """One factor for the mass, centre or inertia of each link, one for gravity."""
+        """Data times one factor for each link, or one for gravity."""
         own = self.own[name]
         lead = () if name == "gravity" else own.shape[:1]
         u = uniforms(self.seed, name, samples, math.prod(lead))
@@ -116,18 +206,19 @@ class Arguments:
         return own * (1 + share * (2 * u - 1))
 
     def _moved(self, name: str, value: Normal, samples: Array) -> Array:
-        model = self.model
-        v = value.std * normals(self.seed, name, samples, model.n)
+        """Positions moved from the mean along random tangent vectors."""
+        model, mean = self.model, np.asarray(value.mean)
+        v = np.asarray(value.std) * normals(self.seed, name, samples, model.n)
         if model.nq == model.n:
-            return value.mean + v
+            return mean + v
         if self._move is None:
             ports = [Port("q", (model.nq,)), Port("v", (model.n,))]
             graph = optimise(trace(partial(integrate, model), ports, [("moved", ())]))
             self._move = Kernel(graph, "move", dtypes=("float64",))
-        return self._move(np.broadcast_to(value.mean, (len(samples), model.nq)), v)
+        return self._move(np.broadcast_to(mean, (len(samples), model.nq)), v)
 
-    def _checked(self, name: str, value: Any) -> Any:
-        """The argument with arrays of the right shapes."""
+    def _checked(self, name: str, value: ArrayLike | Draw) -> Array | Draw:
+        """The argument with arrays of the right shapes in it."""
         shape, where = self.shapes[name], f"{name} of the study"
         match value:
             case Normal():
@@ -146,52 +237,96 @@ class Arguments:
                 if x.ndim == 0 or not len(x):
                     raise ShapeError(f"values of {where} have shape {x.shape}; expected (k, ...).")
                 return type(value)(np.array([_array(v, shape, f"value of {where}") for v in x]))
-            case Anywhere() if name not in POSITIONS:
-                raise InputError(f"{where} is Anywhere(), which is for positions; use Uniform.")
-            case Spread() if name not in self.own:
-                raise InputError(f"{where} is a Spread, which is for data of the robot alone.")
-            case Spread() if not 0 <= value.share < 1:
-                raise InputError(f"share of {where} is {value.share}; expected 0 <= share < 1.")
-            case Anywhere() | Spread():
+            case Anywhere():
+                if name not in POSITIONS:
+                    raise InputError(f"{where} is Anywhere(), which is for positions; use Uniform.")
                 return value
-        return _array(value, shape, where)
+            case Spread():
+                if name not in self.own:
+                    raise InputError(f"{where} is a Spread, which is only for data of the robot.")
+                if not 0 <= value.share < 1:
+                    raise InputError(f"share of {where} is {value.share}; expected 0 <= share < 1.")
+                return value
+            case _:
+                return _array(value, shape, where)
 
 
-def _check_positive(name: str, value: Any) -> None:
-    """Data that cannot be below zero."""
+def anywhere(model: Model, seed: int, stream: str, samples: Array) -> Array:
+    """Random positions (S, nq) within the limits, quaternions uniform over all rotations."""
+    u = uniforms(seed, stream, samples, model.nq)
+    low, high = (np.array(x) for x in zip(*_ranges(model), strict=True))
+    q = low + (high - low) * u
+    for joint in model.joints:
+        if joint.follows is None and joint.type in (SPHERICAL, FREE):
+            x = normals(seed, f"{stream}, turn of {joint.name}", samples, 4)
+            squares = x * x  # added one by one: the order of a sum is part of its bits
+            length = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+            q[:, list(joint.coords[:4])] = x / length[:, None]
+    return q
+
+
+def _ranges(model: Model) -> list[tuple[float, float]]:
+    """Lowest and highest value of every coordinate; zeros for quaternions."""
+    found: list[tuple[float, float]] = []
+    for joint in model.joints:
+        if joint.follows is not None:
+            continue
+        if len(joint.coords) == 1:
+            found.append(_limits(joint))
+        else:
+            turns = [(-np.pi, np.pi)] if joint.type == PLANAR else [(0.0, 0.0)] * 4
+            found += turns + [(-METRES, METRES)] * (len(joint.coords) - len(turns))
+    return found
+
+
+def _limits(joint: Joint) -> tuple[float, float]:
+    """The limits of a joint; if one is missing, the reach beyond zero or beyond the other."""
+    reach = 0.5 if joint.type == PRISMATIC else np.pi
+    low, high = joint.limits.lower, joint.limits.upper
+    low = low if np.isfinite(low) else min(-reach, high - reach)
+    high = high if np.isfinite(high) else max(reach, low + reach)
+    return float(low), float(high)
+
+
+def _check_positive(name: str, value: Array | Draw) -> None:
+    """Refuse data below zero that cannot be negative."""
     match value:
-        case Uniform():
-            lowest = value.low
-        case Choice() | Grid():
-            lowest = value.values
-        case Normal():
-            lowest = value.mean - FAR * value.std
+        case Uniform(low):
+            lowest = np.asarray(low)
+        case Choice(values) | Grid(values):
+            lowest = np.asarray(values)
+        case Normal(mean, std):
+            lowest = np.asarray(mean) - FAR * np.asarray(std)
+        case Anywhere() | Spread():
+            return
         case _:
-            lowest = 0.0 if varies(value) else value
+            lowest = value
     if np.min(lowest) < 0:
         raise InputError(f"{name} of the study reaches {np.min(lowest):g}; expected 0 or more.")
 
 
-def _check_turns(model: Model, name: str, value: Any) -> None:
-    """Quaternions are of length 1, and are not drawn number by number."""
+def _check_quaternions(model: Model, name: str, value: Array | Draw) -> None:
+    """Refuse quaternions that are not of length 1, or whose entries are drawn one by one."""
     match value:
-        case Uniform():
-            if model.nq != model.n and (value.low != value.high).any():
+        case Uniform(low, high):
+            if model.nq != model.n and np.any(np.asarray(low) != np.asarray(high)):
                 raise InputError(
                     f"{name} of the study is Uniform, but {model.name!r} has quaternions, whose "
                     "numbers are not drawn one by one; use Normal, Choice or Anywhere."
                 )
-            check_quaternions(model, value.low, name)
-        case Choice() | Grid():
-            check_quaternions(model, value.values, name)
-        case Normal():
-            check_quaternions(model, value.mean, f"the mean of {name}")
-        case _ if not varies(value):
+            check_quaternions(model, np.asarray(low), name)
+        case Choice(values) | Grid(values):
+            check_quaternions(model, np.asarray(values), name)
+        case Normal(mean):
+            check_quaternions(model, np.asarray(mean), f"the mean of {name}")
+        case Anywhere() | Spread():
+            pass
+        case _:
             check_quaternions(model, value, name)
 
 
-def _array(value: Any, shape: tuple[int, ...], where: str) -> Array:
-    """A number, an array of the shape, or of its last axes, for all of it."""
+def _array(value: ArrayLike, shape: tuple[int, ...], where: str) -> Array:
+    """`value` broadcast to `shape`: a number, or an array of the shape or of its last axes."""
     try:
         x = np.asarray(value, float)
     except (TypeError, ValueError):

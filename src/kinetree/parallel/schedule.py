@@ -1,4 +1,4 @@
-"""Chunks of a study: computed in any order, handed out in theirs, a few at a time."""
+"""Chunks of a study: computed in any order, a few at a time, and returned in order."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ AHEAD = 2  # chunks for each worker that are computed or wait to be written
 
 
 class StudyError(KinetreeError, RuntimeError):
-    """A study that could not be finished; what was written before can be resumed from."""
+    """A study could not be finished; it can be resumed from what was written before."""
 
 
 @dataclass
@@ -31,10 +31,10 @@ class Chunk:
 
 
 def results(engine: Engine, first: int, total: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The samples from `first` on, in order: how many, and their bytes.
+    """The samples from `first` on in order: the number in each chunk, and their bytes.
 
-    At most AHEAD chunks a worker are under way. A chunk whose worker died is computed again,
-    RETRIES times at most: nothing in it depends on where or when it is computed.
+    At most AHEAD chunks for each worker are under way. A chunk whose worker died is computed again,
+    RETRIES times at most; its result does not depend on where or when it is computed.
     """
     waiting: deque[Chunk] = deque()
     number, at = 0, first
@@ -54,7 +54,7 @@ def results(engine: Engine, first: int, total: int, size: int) -> Iterator[tuple
 
 
 def _begin(engine: Engine, chunk: Chunk) -> None:
-    """Submit a chunk; where workers were lost, it is taken up again when its turn comes."""
+    """Submit a chunk; if a worker was lost, `_result` submits it again when its turn comes."""
     try:
         chunk.future = engine.submit(chunk.first, chunk.count)
     except Exception as error:
@@ -63,7 +63,7 @@ def _begin(engine: Engine, chunk: Chunk) -> None:
 
 
 def _result(engine: Engine, waiting: deque[Chunk]) -> bytes:
-    """The bytes of the first chunk, after as many attempts as it takes."""
+    """The bytes of the first chunk, after several attempts if workers are lost."""
     chunk = waiting[0]
     while True:
         try:
@@ -77,23 +77,23 @@ def _result(engine: Engine, waiting: deque[Chunk]) -> bytes:
             _mend(engine, chunk, error)
             for other in waiting:
                 if other.future is not None and _was_lost(engine, other.future):
-                    other.future = None  # alone, when its turn comes: so the culprit is found
+                    other.future = None  # submitted again alone, so that the guilty chunk is found
 
 
 def _mend(engine: Engine, chunk: Chunk, error: Exception) -> None:
-    """Be ready for another attempt at a chunk that was lost, or say why there is none."""
+    """Prepare another attempt at a chunk that was lost; StudyError if there is none left."""
     chunk.losses += 1
-    said = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
-    cause = f"{type(error).__name__}: {said}"
+    reason = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
+    cause = f"{type(error).__name__}: {reason}"
     if chunk.losses > RETRIES:
         raise StudyError(
-            f"{chunk} lost its worker {chunk.losses} times; the last time {cause}. Look whether "
-            "its samples need more memory than a worker has; chunk= makes chunks smaller."
+            f"{chunk} lost its worker {chunk.losses} times; the last time {cause}. Check "
+            "whether its samples need more memory than a worker has; chunk= makes chunks smaller."
         ) from error
     if not engine.renew():
         raise StudyError(
             f"{chunk} lost its worker ({cause}), and the given pool cannot be mended; "
-            "executor='processes' lets kinetree start pools of its own, and new ones."
+            "with executor='processes' kinetree starts pools of its own and replaces broken ones."
         ) from error
     chunk.future = None
 

@@ -1,8 +1,8 @@
-"""Where rows go: memory, .npy, .csv; Parquet beside. Rows come in order and leave as they come.
+"""Where rows go: memory, .npy, .csv or .parquet. Rows come in order and are written as they come.
 
 A file grows as NAME.partial and takes its name when the study is complete. Its bytes depend on the
-study alone: not on the engine, nor on how the samples were cut into chunks. Whatever was written
-when a process is killed, at any moment, a study can go on from.
+study alone, not on the engine nor on how the samples were cut into chunks. A study can go on from
+whatever was written when its process was killed, at any moment.
 """
 
 import json
@@ -16,15 +16,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.extras import need
 from kinetree.errors import InputError
 
 PARTIAL = ".partial"
 MAGIC = b"\x93NUMPY\x03\x00"
 BLOCK = 1 << 20  # bytes that are read at a time
+GROUP = 1 << 16  # rows of a group in a Parquet file
+ENDINGS = (".parquet", ".npy", ".csv")
+Row = np.dtype[Any]  # a row of the table: the number of the sample, then its columns
 
 
 class Sink(Protocol):
-    """Takes rows; `done` is how many of them a former run left."""
+    """Takes rows; `done` is how many of them an earlier run left."""
 
     done: int
 
@@ -33,23 +37,33 @@ class Sink(Protocol):
         ...
 
     def written(self, first: int, count: int) -> Array:
-        """Rows as they were written, before `finish`."""
+        """Rows as they were written; call it before `finish`."""
         ...
 
     def finish(self, complete: bool) -> None:
-        """Close; a file that is not complete stays for `resume`."""
+        """Close the file; one that is not complete stays there for `resume`."""
         ...
 
 
-def row_dtype(columns: tuple[str, ...]) -> np.dtype[Any]:
-    """A row: the sample's number and its numbers."""
+def row_dtype(columns: tuple[str, ...]) -> Row:
+    """The type of a row: the number of the sample, and its columns."""
     return np.dtype([("sample", "<i8"), *((name, "<f8") for name in columns)])
+
+
+def make_sink(
+    path: Path | None, dtype: Row, total: int, meta: Mapping[str, str], resume: bool = False
+) -> Sink:
+    """The sink for `total` rows at a path, by its ending; memory for None."""
+    if path is None:
+        return MemorySink(dtype, total)
+    kinds = {".parquet": ParquetSink, ".npy": NpySink, ".csv": CsvSink}
+    return kinds[path.suffix](path, dtype, total, meta, resume)
 
 
 class MemorySink:
     """All rows in one array."""
 
-    def __init__(self, dtype: np.dtype[Any], total: int) -> None:
+    def __init__(self, dtype: Row, total: int) -> None:
         self.table = np.zeros(total, dtype)
         self.done = 0
 
@@ -70,7 +84,7 @@ class NpySink:
     """A NumPy file of one structured array, which can be mapped into memory."""
 
     def __init__(
-        self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
+        self, path: Path, dtype: Row, total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
         self.path, self.partial, self.dtype = path, partial_of(path), dtype
         head, size = npy_head(dtype, total), -1
@@ -104,10 +118,10 @@ class NpySink:
 
 
 class CsvSink:
-    """Text: a line of names, then a line a row; numbers with all their digits."""
+    """Text: a line of names, then a line for each row; numbers with all their digits."""
 
     def __init__(
-        self, path: Path, dtype: np.dtype[Any], total: int, meta: Mapping[str, str], resume: bool
+        self, path: Path, dtype: Row, total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
         self.path, self.partial, self.done = path, partial_of(path), 0
         self.dtype = dtype
@@ -143,25 +157,68 @@ class CsvSink:
             settle(self.partial, self.path)
 
 
-def make_sink(
-    path: Path | None,
-    dtype: np.dtype[Any],
-    total: int,
-    meta: Mapping[str, str],
-    resume: bool = False,
-) -> Sink:
-    """The sink for a path, by its ending; memory for None."""
-    if path is None:
-        return MemorySink(dtype, total)
-    if path.suffix == ".parquet":
-        from kinetree.parallel.parquet import ParquetSink
+class ParquetSink:
+    """A Parquet file with the metadata in it, in groups of a fixed number of rows.
 
-        return ParquetSink(path, dtype, total, meta, resume)
-    return {".npy": NpySink, ".csv": CsvSink}[path.suffix](path, dtype, total, meta, resume)
+    Parquet has its index at the end, so that an interrupted file cannot be read. Rows are therefore
+    kept in a NumPy file, which can be continued, and packed when all of them are there. The file
+    does not record when it was written.
+    """
+
+    def __init__(
+        self, path: Path, dtype: Row, total: int, meta: Mapping[str, str], resume: bool
+    ) -> None:
+        self._arrow: Any = need("pyarrow", "parquet", "an output that ends in .parquet")
+        self._parquet: Any = need("pyarrow.parquet", "parquet", "an output that ends in .parquet")
+        types = {"i": self._arrow.int64(), "f": self._arrow.float64()}
+        fields = [(name, types[dtype[name].kind]) for name in dtype.names or ()]
+        self.schema = self._arrow.schema(fields, metadata=dict(meta))
+        self.path, self.dtype = path, dtype
+        self._rows = NpySink(path, dtype, total, meta, resume)
+        self.done = self._rows.done
+
+    def write(self, rows: Array) -> None:
+        """See `Sink`."""
+        self._rows.write(rows)
+
+    def written(self, first: int, count: int) -> Array:
+        """See `Sink`."""
+        return self._rows.written(first, count)
+
+    def finish(self, complete: bool) -> None:
+        """See `Sink`."""
+        self._rows.finish(False)
+        if not complete:
+            return
+        partial = self._rows.partial
+        packed = partial.with_name(partial.name + ".packed")
+        try:
+            self._pack(partial, packed)
+            os.replace(packed, self.path)
+        finally:
+            packed.unlink(missing_ok=True)
+        partial.unlink()
+        meta_of(partial).unlink()
+
+    def _pack(self, partial: Path, packed: Path) -> None:
+        """Write all rows as Parquet, with one group in memory at a time."""
+        group = max(1, min(GROUP, (64 << 20) // self.dtype.itemsize))
+        with (
+            partial.open("rb") as file,
+            self._parquet.ParquetWriter(
+                packed, self.schema, compression="zstd", use_dictionary=False, version="2.6"
+            ) as writer,
+        ):
+            file.seek(self._rows.begin)
+            while len(rows := np.fromfile(file, self.dtype, group)):
+                names = self.dtype.names or ()
+                columns = [self._arrow.array(np.ascontiguousarray(rows[name])) for name in names]
+                table = self._arrow.Table.from_arrays(columns, schema=self.schema)
+                writer.write_table(table, row_group_size=group)
 
 
-def check_place(output: Any) -> Path | None:
-    """Where results go: a file with one of our endings in a folder that is there, or memory."""
+def check_place(output: str | os.PathLike[str] | None) -> Path | None:
+    """The file for the results, with one of our endings in an existing folder; None for memory."""
     if output is None:
         return None
     path = as_path(output, "output")
@@ -174,8 +231,8 @@ def check_place(output: Any) -> Path | None:
     return path
 
 
-def as_path(value: Any, name: str) -> Path:
-    """The name of a file."""
+def as_path(value: str | os.PathLike[str], name: str) -> Path:
+    """The path of a file; InputError names the argument if it is something else."""
     try:
         return Path(value)
     except TypeError:
@@ -183,8 +240,8 @@ def as_path(value: Any, name: str) -> Path:
 
 
 def check_ending(path: Path) -> str:
-    """The ending of a file's name, if it is one of ours."""
-    if path.suffix not in (".parquet", ".npy", ".csv"):
+    """The ending of a file's name; InputError unless it is one of ENDINGS."""
+    if path.suffix not in ENDINGS:
         raise InputError(
             f"output is {path.name}; expected a name that ends in .parquet, .npy or .csv."
         )
@@ -192,24 +249,24 @@ def check_ending(path: Path) -> str:
 
 
 def partial_of(path: Path) -> Path:
-    """Where a file grows."""
+    """The name under which a file grows."""
     return path.with_name(path.name + PARTIAL)
 
 
 def meta_of(path: Path) -> Path:
-    """The file beside it that says what it holds."""
+    """The file of metadata beside a file."""
     return path.with_name(path.name + ".json")
 
 
 def announce(partial: Path, meta: Mapping[str, str]) -> None:
-    """What the file will hold, beside it; an older one never stands under a new description."""
+    """Write the metadata of a new file; an older file is removed first, which they do not fit."""
     partial.unlink(missing_ok=True)
     text = json.dumps(dict(meta), indent=1, ensure_ascii=False)
     meta_of(partial).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_meta(path: Path) -> dict[str, str]:
-    """What a file holds; nothing where nobody says it."""
+    """The metadata beside a file; empty if there are none."""
     try:
         return json.loads(meta_of(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -217,7 +274,7 @@ def read_meta(path: Path) -> dict[str, str]:
 
 
 def same_study(partial: Path, meta: Mapping[str, str]) -> bool:
-    """Whether there is a file to go on with; an error where it belongs to another study."""
+    """Return True if there is a file to go on with; InputError if it is of another study."""
     if not partial.exists():
         return False
     check_same(partial, read_meta(partial), meta)
@@ -225,7 +282,7 @@ def same_study(partial: Path, meta: Mapping[str, str]) -> bool:
 
 
 def check_same(partial: Path, found: Mapping[str, str], meta: Mapping[str, str]) -> None:
-    """InputError names what differs between the study that was begun and this one."""
+    """Raise InputError, which names the differences, unless both metadata are the same."""
     differ = [key for key in {*found, *meta} if found.get(key) != meta.get(key)]
     if differ:
         raise InputError(
@@ -235,9 +292,9 @@ def check_same(partial: Path, found: Mapping[str, str], meta: Mapping[str, str])
 
 
 def settle(partial: Path, path: Path) -> None:
-    """The complete file takes its name, and so does what stands beside it.
+    """Give the complete file its name, and its metadata theirs.
 
-    Whenever that is broken off, either name has a file with its own description, or none.
+    If that is interrupted, each of the two names has a file with its own metadata, or no file.
     """
     path.unlink(missing_ok=True)
     meta_of(path).write_bytes(meta_of(partial).read_bytes())
@@ -245,15 +302,18 @@ def settle(partial: Path, path: Path) -> None:
     meta_of(partial).unlink()
 
 
-def npy_head(dtype: np.dtype[Any], total: int) -> bytes:
-    """What a NumPy file of version 3 begins with: names in UTF-8, numbers from a multiple of 64."""
+def npy_head(dtype: Row, total: int) -> bytes:
+    """The header of a NumPy file of version 3: UTF-8 names, data from a multiple of 64 bytes on.
+
+    It is written by hand so that its length does not depend on the version of NumPy.
+    """
     text = repr({"descr": dtype.descr, "fortran_order": False, "shape": (total,)}).encode()
     text += b" " * (-(len(MAGIC) + 4 + len(text) + 1) % 64) + b"\n"
     return MAGIC + struct.pack("<I", len(text)) + text
 
 
 def _whole_lines(path: Path) -> tuple[int, int]:
-    """How many lines a file has that end, and their bytes."""
+    """The number of lines of a file that have an end, and their bytes."""
     count = size = at = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK):

@@ -1,42 +1,87 @@
 """Sweeps: any quantity of a robot over random or systematic arguments and data."""
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import product
+from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.free import free_ports
 from kinetree.kernels.quantities import find_quantity
 from kinetree.model import Model
-from kinetree.parallel.columns import result_columns
-from kinetree.parallel.sampling import Arguments
+from kinetree.parallel.results import Results
+from kinetree.parallel.run import Options, named, run_study
+from kinetree.parallel.sampling import Arguments, Draw
+from kinetree.robot import Robot
+
+
+def sweep(
+    robot: Robot,
+    quantity: str,
+    arguments: Mapping[str, ArrayLike | Draw],
+    n: int = 1,
+    *,
+    frame: str | None = None,
+    parameters: Mapping[str, ArrayLike | Draw] | None = None,
+    **options: Unpack[Options],
+) -> Results:
+    """Any quantity of a robot over random or systematic arguments.
+
+    Args:
+        robot: the robot.
+        quantity: as for `Robot.compile`: "inverse_dynamics", "mass_matrix", "pose", ...
+        arguments: those of the quantity by name, each a number, an array, or a distribution.
+        n: samples for every point of the grids.
+        frame: of a pose or Jacobian; the tool when None.
+        parameters: data of the robot that vary, as for `rollouts`.
+        options: see `kinetree.parallel.Options`.
+    """
+    settings = {
+        "quantity": quantity, "arguments": named(arguments, "arguments"), "frame": frame,
+        "parameters": named(parameters, "parameters"),
+    }  # fmt: skip
+    return run_study("sweep", SweepStudy, robot, n, settings, options)
 
 
 class SweepStudy:
-    """One row a sample: what was drawn, and the quantity there."""
+    """One row for each sample: the drawn values, and the quantity there."""
 
     rows = 1
 
-    def __init__(self, model: Model, seed: int, repeats: int, settings: Mapping[str, Any]) -> None:
-        name, given, parameters = (settings[k] for k in ("quantity", "arguments", "parameters"))
-        find_quantity(name)  # an unknown one is named before anything is compiled
+    def __init__(
+        self,
+        model: Model,
+        seed: int,
+        repeats: int,
+        *,
+        quantity: str,
+        arguments: Mapping[str, ArrayLike | Draw],
+        frame: str | None,
+        parameters: Mapping[str, ArrayLike | Draw],
+    ) -> None:
+        find_quantity(quantity)  # an unknown one is reported before anything is compiled
         free = [port.name for port in free_ports(model, tuple(parameters))]
         self.kernel = compile_kernel(
-            model, name, frame=settings["frame"], wrenches="F_ext" in given, free=free
+            model, quantity, frame=frame, wrenches="F_ext" in arguments, free=free
         )
         ports = self.kernel.graph.inputs
         self.names = [port.name for port in ports]
-        _check_names(name, given, [x for x in self.names if x not in free])
+        expected = [x for x in self.names if x not in free]
+        if set(arguments) != set(expected):
+            given = ", ".join(arguments) or "nothing"
+            raise InputError(f"{quantity} was given {given}; expected {', '.join(expected)}.")
         shapes = {port.name: port.shape for port in ports}
-        self.arguments = Arguments(model, seed, repeats, given, shapes, parameters)
-        found = []
-        for port in self.kernel.graph.outputs:
-            found += result_columns(model, port.name, port.dims, port.shape)
+        self.arguments = Arguments(model, seed, repeats, arguments, shapes, parameters)
+        found = [
+            x
+            for port in self.kernel.graph.outputs
+            for x in result_columns(model, port.name, port.dims, port.shape)
+        ]
         self.columns = (*self.arguments.columns, *found)
-        self.seconds = 1e-7 * len(self.columns)  # more for what is drawn than for the kernel
+        self.seconds = 1e-7 * len(self.columns)  # drawing takes longer than the kernel
         self.size = 8 * (2 * len(self.columns) + sum(port.size for port in ports))
 
     def warm(self) -> None:
@@ -53,8 +98,13 @@ class SweepStudy:
         return np.concatenate([*drawn, *(x.reshape(S, -1) for x in results)], -1)[:, None]
 
 
-def _check_names(quantity: str, given: Mapping[str, Any], expected: list[str]) -> None:
-    if set(given) != set(expected):
-        raise InputError(
-            f"{quantity} was given {', '.join(given) or 'nothing'}; expected {', '.join(expected)}."
-        )
+def result_columns(
+    model: Model, name: str, dims: tuple[str, ...], shape: tuple[int, ...]
+) -> list[str]:
+    """Column names of a result; axes of the letter n have the names of joints, others numbers."""
+    axes = [model.dof_names if d == "n" else range(k) for d, k in zip(dims, shape, strict=True)]
+    if dims == ("n",):
+        return [f"{name}:{x}" for x in model.dof_names]
+    if not shape:
+        return [name]
+    return [f"{name}[{','.join(map(str, index))}]" for index in product(*axes)]

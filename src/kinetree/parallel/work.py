@@ -1,40 +1,66 @@
-"""What a worker does: some samples of a study, from the study's text."""
+"""A study as data: checked settings, packed for workers and described for the metadata.
 
+A worker gets one pickle of our own records, made by the leader of the same study: the class of the
+study, the model and the settings. `plain` lets only data and known records through, so that no code
+of the user travels. Metadata are JSON: a results file may come from anywhere and is never
+unpickled.
+"""
+
+import base64
+import dataclasses
 import functools
+import io
 import json
+import math
+import pickle
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.backends.threads import threads
+from kinetree import controllers
+from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ModelError
+from kinetree.kernels.compile import check_model
+from kinetree.kernels.stored import model_hash
 from kinetree.model import Model
-from kinetree.parallel.bootstrap_study import BootstrapStudy
-from kinetree.parallel.envelope_study import EnvelopeStudy
-from kinetree.parallel.model_text import model_text, read_model_text
-from kinetree.parallel.plain import read_settings, settings_text
-from kinetree.parallel.reader import Reader
-from kinetree.parallel.rollout_study import RolloutStudy
-from kinetree.parallel.sweep_study import SweepStudy
+from kinetree.parallel import sampling
+from kinetree.robot import Robot
+from kinetree.samples.pieces import from_arrays, to_arrays
+from kinetree.simulate.core.state import plain as is_vector
+from kinetree.trajectory import Trajectory
 
-STUDIES = {
-    "rollouts": RolloutStudy,
-    "sweep": SweepStudy,
-    "envelope": EnvelopeStudy,
-    "bootstrap": BootstrapStudy,
-}
-MOST = 2**63 - 1
+RECORDS = (
+    sampling.Normal,
+    sampling.Uniform,
+    sampling.Choice,
+    sampling.Grid,
+    sampling.Anywhere,
+    sampling.Spread,
+    sampling.Noise,
+    controllers.GravityCompensation,
+    controllers.PD,
+    controllers.PID,
+    controllers.ComputedTorque,
+    controllers.OperationalSpace,
+    controllers.Impedance,
+    controllers.Posture,
+    controllers.Adaptive,
+)
+MOTION = ("t", "q", "dq", "ddq")
+KINDS = ("<f8", "<i8", "|b1")
+LIMITS = ("lower", "upper", "velocity", "effort")
 _lock = threading.RLock()
 
 
 class Study(Protocol):
-    """A study, ready to compute.
+    """A study that is ready to compute.
 
-    size, seconds: what a sample takes while it is computed, in bytes and, roughly, in time.
+    size, seconds: memory in bytes and approximate time that one sample needs.
     """
 
     columns: tuple[str, ...]
@@ -43,7 +69,7 @@ class Study(Protocol):
     seconds: float
 
     def warm(self) -> None:
-        """Compile, and complain about what cannot be computed."""
+        """Compile the kernels, and raise an error for what cannot be computed."""
         ...
 
     def compute(self, samples: Array) -> Array:
@@ -51,13 +77,56 @@ class Study(Protocol):
         ...
 
 
-def study_text(
-    kind: str, model: Model, settings: Mapping[str, Any], seed: int, repeats: int
-) -> str:
-    """Everything that a worker needs to know, as text; `repeats` samples a point of the grids."""
-    data = {"kinetree": own_version(), "study": kind, "seed": seed, "repeats": repeats}
-    data |= {"model": model_text(model), "settings": settings_text(settings)}
-    return json.dumps(data, ensure_ascii=False)
+def pack(
+    make: Callable[..., Study], model: Model, settings: Mapping[str, Any], seed: int, repeats: int
+) -> bytes:
+    """Everything a worker needs: the version of kinetree, then a pickle.
+
+    `settings` come from `plain` and are the keyword arguments of `make`; every point of the grids
+    has `repeats` samples. The version can be read without unpickling what another one wrote.
+    """
+    check_data(model)
+    file = io.BytesIO()
+    _Pickler(file).dump((make, model, dict(settings), seed, repeats))
+    return own_version().encode() + b"\n" + file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Packs what a controller needs of a Trajectory; its notes and events stay here."""
+
+    def reducer_override(self, value: object) -> Any:
+        if not isinstance(value, Trajectory):
+            return NotImplemented
+        parts = {name: getattr(value, name) for name in (*MOTION, "model", "pieces")}
+        return functools.partial(Trajectory, **parts), ()
+
+
+def run_chunk(packed: bytes, first: int, count: int) -> bytes:
+    """Rows of the samples first, first + 1, ...: float64, (count, rows, columns), as bytes."""
+    study = prepare(packed)
+    with threads(1):  # cores are shared out among workers, not within a chunk
+        found = study.compute(np.arange(first, first + count))
+    return np.ascontiguousarray(found, "<f8").tobytes()
+
+
+def prepare(packed: bytes) -> Study:
+    """The study that was packed, compiled once in each process."""
+    with _lock:
+        return _prepare(packed)
+
+
+@functools.lru_cache(maxsize=4)
+def _prepare(packed: bytes) -> Study:
+    sender, _, data = packed.partition(b"\n")
+    if sender.decode() != own_version():
+        raise InputError(
+            f"a worker has kinetree {own_version()}, the study comes from {sender.decode()}; "
+            "expected the same. Install it on every machine."
+        )
+    make, model, settings, seed, repeats = pickle.loads(data)
+    study = make(model, seed, repeats, **settings)
+    study.warm()
+    return study
 
 
 def own_version() -> str:
@@ -68,31 +137,110 @@ def own_version() -> str:
         return "unknown"
 
 
-@functools.lru_cache(maxsize=4)
-def _prepare(text: str) -> Study:
-    x = Reader(json.loads(text), "study")
-    if x.get("kinetree") != own_version():
+def check_data(model: Model) -> None:
+    """Raise ModelError if a model has symbols for numbers, or friction functions."""
+    check_model(model)
+    for joint in model.joints:
+        if joint.friction.function is not None:
+            raise ModelError(
+                f"joint {joint.name!r} of {model.name!r} has a friction function, which is code; "
+                "workers are given data alone. Use viscous and Coulomb coefficients."
+            )
+
+
+def robot_hash(model: Model) -> str:
+    """A hash over all data of a robot that a study depends on: dynamics, names and limits."""
+    limits = [[float(getattr(joint.limits, key)) for key in LIMITS] for joint in model.joints]
+    rest = repr((model.name, model.base_name, model.link_names, limits))
+    return sha256(f"{model_hash(model)} {rest}".encode()).hexdigest()
+
+
+def plain(value: object, where: str) -> Any:
+    """A copy of `value` made of plain data, models and known records.
+
+    Lists replace tuples, and arrays are float64, int64 or bool.
+
+    Raises:
+        InputError: there is code or an unknown object in it; the message says where.
+    """
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return _array(np.asarray(value), where)
+    if isinstance(value, list | tuple | range):
+        return [plain(x, f"{where}[{k}]") for k, x in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {str(k): plain(x, f"{where}[{k!r}]") for k, x in value.items()}
+    if isinstance(value, Robot | Model):
+        model = value.model if isinstance(value, Robot) else value
+        check_data(model)
+        return model
+    if isinstance(value, Trajectory):
+        return _motion(value, where)
+    if isinstance(value, RECORDS) and type(value) in RECORDS:
+        fields = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
+        own = {name: plain(x, f"{where}.{name}") for name, x in fields.items()}
+        return dataclasses.replace(value, **own)
+    text = repr(value)
+    raise InputError(
+        f"{where} is {text if len(text) <= 80 else f'{text[:77]}...'}, which is code or an object "
+        "of its own; workers are given data alone. Use numbers, arrays, a Trajectory (sample a "
+        "function of time into one), kinetree.controllers or kinetree.parallel's Normal, Uniform "
+        "and others."
+    )
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Settings from `plain` as JSON for the metadata; arrays keep their bits."""
+    data = {name: _described(value) for name, value in settings.items()}
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+def _described(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return {"number": repr(value)}
+        case np.ndarray():
+            data = base64.b64encode(value.tobytes()).decode()
+            return {"array": value.dtype.str, "shape": list(value.shape), "data": data}
+        case list():
+            return [_described(x) for x in value]
+        case dict():
+            return {"entries": {name: _described(x) for name, x in value.items()}}
+        case Model():
+            return {"model": robot_hash(value)}
+        case Trajectory():
+            parts = {key: getattr(value, key) for key in MOTION}
+            parts |= {} if value.model is None else {"model": value.model}
+            parts |= {} if value.pieces is None else {"pieces": to_arrays(value.pieces)}
+            return {"trajectory": {key: _described(x) for key, x in parts.items()}}
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            own = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
+            fields = {name: _described(x) for name, x in own.items()}
+            return {"record": type(value).__name__, "fields": fields}
+
+
+def _motion(value: Trajectory, where: str) -> Trajectory:
+    """A single motion; its model is kept only where q is not a vector, as with quaternions."""
+    if value.batch_shape:
         raise InputError(
-            f"a worker has kinetree {own_version()}, the study comes from {x.get('kinetree')}; "
-            "expected the same. Install it on every machine."
+            f"{where} is a batch of motions of shape {value.batch_shape}; expected a single one, "
+            "since rollouts are cut into chunks. Take trajectory.rollout(k)."
         )
-    make = STUDIES[x.one_of("study", tuple(STUDIES))]
-    seed, repeats = x.whole("seed", 0, 2**64 - 1), x.whole("repeats", 1, MOST)
-    model, settings = read_model_text(x.text("model")), read_settings(x.text("settings"))
-    study = make(model, seed, repeats, settings)
-    study.warm()
-    return study
+    parts = {key: plain(getattr(value, key), f"{where}.{key}") for key in MOTION}
+    model = value.model
+    if model is not None and not is_vector(model):
+        parts["model"] = plain(model, f"{where}.model")
+    pieces = from_arrays(to_arrays(value.pieces), parts.get("model"))
+    return Trajectory(**parts, pieces=pieces)
 
 
-def prepare(text: str) -> Study:
-    """The study of a text, compiled once in a process."""
-    with _lock:
-        return _prepare(text)
-
-
-def run_chunk(text: str, first: int, count: int) -> bytes:
-    """Rows of the samples first, first + 1, ...: float64, (count, rows, columns), as bytes."""
-    study = prepare(text)
-    with threads(1):  # cores are shared out among workers, not within a chunk
-        found = study.compute(np.arange(first, first + count))
-    return np.ascontiguousarray(found, "<f8").tobytes()
+def _array(x: Array, where: str) -> Array:
+    for kind in KINDS:
+        if x.dtype.kind == np.dtype(kind).kind or (x.dtype.kind == "u" and kind == "<i8"):
+            return np.ascontiguousarray(x, kind).reshape(x.shape)
+    raise InputError(f"{where} is an array of {x.dtype}; expected numbers.")

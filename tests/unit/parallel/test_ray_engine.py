@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from kinetree.parallel import schedule
-from kinetree.parallel.ray_engine import RayEngine
+from kinetree.parallel.engines import RayEngine
 
 pytest.importorskip("ray", reason="these tests need Ray")
 killing = pytest.importorskip("killing", reason="killing workers needs psutil")

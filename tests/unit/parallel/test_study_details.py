@@ -17,15 +17,15 @@ from kinetree.parallel import (
     Normal,
     Uniform,
     bootstrap,
-    dask_engine,
     engines,
     envelope,
     locks,
-    ray_engine,
     rollouts,
     sweep,
 )
-from kinetree.parallel.work import prepare, study_text
+from kinetree.parallel.envelope_study import EnvelopeStudy
+from kinetree.parallel.sweep_study import SweepStudy
+from kinetree.parallel.work import pack, prepare
 
 
 def defaults(function):
@@ -48,7 +48,7 @@ def test_defaults_are_those_of_the_page():
 
 
 def made(kind, robot, **settings):
-    return prepare(study_text(kind, robot.model, settings, 0, 1))
+    return prepare(pack(kind, robot.model, settings, 0, 1))
 
 
 def test_the_memory_of_a_sample_grows_with_its_numbers():
@@ -56,13 +56,20 @@ def test_the_memory_of_a_sample_grows_with_its_numbers():
     panda, sizes = kt.robots.panda(), []
     for parameters in ({}, {"mass": Normal(5, 0.1)}):
         study = made(
-            "envelope", panda, frame=None, effort=50.0, q=Uniform(-1, 1), parameters=parameters
+            EnvelopeStudy, panda, frame=None, effort=50.0, q=Uniform(-1, 1), parameters=parameters
         )
         sizes.append((study.size, len(study.columns)))
         assert study.size > 8 * len(study.columns) and 0 < study.seconds < 1e-3
     assert sizes[1][0] - sizes[0][0] == 16 * (sizes[1][1] - sizes[0][1]) > 0
     few, many = (
-        made("sweep", panda, quantity=x, arguments={"q": Uniform(-1, 1)}, frame=None, parameters={})
+        made(
+            SweepStudy,
+            panda,
+            quantity=x,
+            arguments={"q": Uniform(-1, 1)},
+            frame=None,
+            parameters={},
+        )
         for x in ("gravity_forces", "mass_matrix")
     )
     assert many.size > few.size > 8 * len(few.columns) and many.seconds > few.seconds > 0
@@ -147,8 +154,8 @@ class Client:
 def test_dask_is_asked_for_processes_of_its_own_here(monkeypatch):
     """Equal chunks of two studies are not the same task: pure=False."""
     log = []
-    monkeypatch.setattr(dask_engine, "need", lambda *_: Cluster(log))
-    engine = dask_engine.DaskEngine("text", 3)
+    monkeypatch.setattr(engines, "need", lambda *_: Cluster(log))
+    engine = engines.DaskEngine(b"study", 3)
     engine.submit(5, 2)
     engine.close()
     assert log[0][0] == "cluster" and log[0][1]["processes"] is True
@@ -156,16 +163,16 @@ def test_dask_is_asked_for_processes_of_its_own_here(monkeypatch):
     assert log[0][1]["host"] == "127.0.0.1"
     assert log[0][1]["scheduler_kwargs"]["dashboard"] is False
     assert log[1:] == [
-        ("executor", {"pure": False}), ("text", 5, 2), "client closed", "cluster closed",
+        ("executor", {"pure": False}), (b"study", 5, 2), "client closed", "cluster closed",
     ]  # fmt: skip
 
 
 def test_a_dask_client_brings_its_threads(monkeypatch):
     log = []
-    engine = engines.make_engine(Client(log), None, "text")
+    engine = engines.make_engine(Client(log), None, b"study")
     assert engine.workers == 5 and log == [("executor", {"pure": False})]
-    assert engines.make_engine(Client(log), 2, "text").workers == 2
-    plain = engines.make_engine(None, 1, "text")
+    assert engines.make_engine(Client(log), 2, b"study").workers == 2
+    plain = engines.make_engine(None, 1, b"study")
     assert isinstance(plain, engines.ThreadEngine)
     plain.close()
 
@@ -189,8 +196,8 @@ def test_ray_tasks_that_are_under_way_are_cancelled():
         def cancel(self, reference):
             self.cancelled.append(reference)
 
-    engine = ray_engine.RayEngine.__new__(ray_engine.RayEngine)
-    engine._ray, engine._task, engine._text, engine._own = Ray(), Ray(), "text", False
+    engine = engines.RayEngine.__new__(engines.RayEngine)
+    engine._ray, engine._task, engine._packed, engine._own = Ray(), Ray(), b"study", False
     engine._under_way = {}
     done, waiting = engine.submit(0, 1), engine.submit(1, 1)
     assert set(engine._under_way) == {done, waiting}

@@ -8,7 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
-from kinetree.parallel import Normal, Spread, parquet, read, rollouts, run, sinks
+from kinetree.parallel import Normal, Spread, read, rollouts, run, sinks
+from kinetree.parallel.work import robot_hash
 
 ROBOT = kt.robots.double_pendulum()
 STUDY = {"q0": Normal(0, 0.5), "duration": 0.02, "every": 2}
@@ -23,7 +24,7 @@ def needs(ending):
 @pytest.fixture(params=ENDINGS)
 def ending(request, monkeypatch):
     needs(request.param)
-    monkeypatch.setattr(parquet, "GROUP", 64)  # rows: several groups in a small file
+    monkeypatch.setattr(sinks, "GROUP", 64)  # rows: several groups in a small file
     return request.param
 
 
@@ -138,8 +139,7 @@ def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
 def test_metadata_say_what_it_is_and_not_when(complete):
     meta = dict(complete.meta)
     assert meta["study"] == "rollouts" and meta["robot"] == ROBOT.name and meta["seed"] == "0"
-    text = kt.parallel.model_text(ROBOT.model).encode()
-    assert meta["robot_sha256"] == hashlib.sha256(text).hexdigest()
+    assert meta["robot_sha256"] == robot_hash(ROBOT.model)
     assert json.loads(meta["settings"])["duration"] == 0.02
     assert not any("time" in key or "date" in key or "executor" in key for key in meta)
 
@@ -164,7 +164,7 @@ def test_places_that_cannot_be_written_are_refused(tmp_path, name, message):
 
 
 def test_files_that_are_no_studies_are_refused(tmp_path):
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="not a file"):
         read(tmp_path / "nothing.npy")
     np.save(tmp_path / "other.npy", np.arange(3))
     with pytest.raises(InputError, match="does not begin as a study's"):

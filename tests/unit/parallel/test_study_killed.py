@@ -7,7 +7,7 @@ import sys
 import pytest
 from test_study_files import ENDINGS, ROBOT, STUDY, Interrupted, digest, needs
 
-from kinetree.parallel import parquet, read, rollouts, run, sinks
+from kinetree.parallel import read, rollouts, run, sinks
 
 DIES = """
 import os, sys
@@ -28,7 +28,7 @@ rollouts(kt.robots.double_pendulum(), 50, output=sys.argv[1], chunk=5, **study)
 @pytest.fixture(params=ENDINGS)
 def ending(request, monkeypatch):
     needs(request.param)
-    monkeypatch.setattr(parquet, "GROUP", 64)  # rows: several groups in a small file
+    monkeypatch.setattr(sinks, "GROUP", 64)  # rows: several groups in a small file
     return request.param
 
 

@@ -12,7 +12,8 @@ from test_study_files import ENDINGS, ROBOT, STUDY, digest, needs
 
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel import StudyError, locks, read, rollouts, run, sinks
-from kinetree.parallel.work import prepare, study_text
+from kinetree.parallel.rollout_study import RolloutStudy
+from kinetree.parallel.work import pack, prepare
 
 HOLDS = """
 import sys
@@ -194,7 +195,7 @@ def test_rows_are_read_back_as_they_were_written(ending, tmp_path):
 
 
 def test_rows_that_belong_to_others_are_found():
-    study = prepare(study_text("rollouts", ROBOT.model, {**SETTINGS}, 0, 4))
+    study = prepare(pack(RolloutStudy, ROBOT.model, SETTINGS, 0, 4))
     dtype = sinks.row_dtype(study.columns)
     sink = sinks.MemorySink(dtype, 4 * study.rows)
     rows = np.zeros(4 * study.rows, dtype)

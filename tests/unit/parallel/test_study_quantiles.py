@@ -6,8 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel import Choice, Normal, rollouts
-from kinetree.parallel.quantiles import column_quantiles, quantiles
-from kinetree.parallel.results import Results
+from kinetree.parallel.results import Results, column_quantiles, quantiles
 from kinetree.parallel.sinks import row_dtype
 
 ROBOT = kt.robots.double_pendulum()
@@ -52,12 +51,12 @@ def test_finite_columns_beside_others_are_what_numpy_says():
 
 def test_what_is_left_out_is_counted_and_named():
     found = study([1, 2, nan, 4], [1, inf, 3, 4])
-    with pytest.warns(KinetreeWarning, match=r"1 of 4 samples hold no number .* in 'a'"):
+    with pytest.warns(KinetreeWarning, match=r"1 of 4 samples have NaN somewhere in 'a'"):
         assert np.array_equal(found.quantiles("a", 0.5), 2)
     assert found.quantiles("b", 1) == inf  # counts, and needs no warning
     assert found.lost().tolist() == [2] and found.lost(["b"]).tolist() == []
     _, said, *lines = found.summary().splitlines()
-    assert said == "1 of 4 samples lost a number: results.lost()"
+    assert said == "1 of 4 samples have NaN: results.lost()"
     counts = {line.split()[0]: line.split()[-2:] for line in lines}
     assert counts == {"column": ["inf", "NaN"], "a": ["0", "1"], "b": ["1", "0"]}
     assert "lost" not in found.summary(["b"])
@@ -94,4 +93,4 @@ def test_rollouts_that_run_away_are_counted(every, method):
     assert found.lost().tolist() == np.flatnonzero(drawn).tolist() != []
     with pytest.warns(KinetreeWarning, match=f"{len(found.lost())} of 20 samples"):
         assert np.isfinite(found.quantiles("q")).all()
-    assert f"{len(found.lost())} of 20 samples lost a number" in found.summary()
+    assert f"{len(found.lost())} of 20 samples have NaN" in found.summary()

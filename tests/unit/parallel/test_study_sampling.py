@@ -83,7 +83,7 @@ def test_a_stream_depends_on_its_own_name_alone():
         ({"dq": Uniform(1, 0)}, "low of dq .* above high"),
         ({"dq": Uniform([1, 2], 3)}, r"range of dq .* shape \(18,\)"),
         ({"dq": Anywhere()}, "which is for positions"),
-        ({"dq": Spread(0.1)}, "for data of the robot alone"),
+        ({"dq": Spread(0.1)}, "only for data of the robot"),
         ({"mass": Spread(1.5)}, "expected 0 <= share < 1"),
         ({"dq": Choice([])}, r"expected \(k, \.\.\.\)"),
         ({"mass": Uniform(-1, 1)}, "mass of the study reaches -1"),

@@ -88,7 +88,7 @@ def test_there_is_an_end_to_it():
 
 
 def test_a_pool_that_cannot_be_mended_is_named():
-    with pytest.raises(StudyError, match="cannot be mended; executor='processes'"):
+    with pytest.raises(StudyError, match="cannot be mended; with executor='processes'"):
         run(FakeEngine({9: lambda k: Lost()}, mends=False))
 
 
