@@ -1,12 +1,16 @@
-"""From measured motion to the robot: parameters with errors, and a robot that exists."""
+"""From measured motion to the robot: parameters with errors, and a physically possible robot."""
 
 from kinetree.identify.base import Base, find_base
 from kinetree.identify.excite import Excitation, excite
-from kinetree.identify.identify import Identification, identify
+from kinetree.identify.identification import Identification, plot_forces, plot_parameters
+from kinetree.identify.identify import identify
 from kinetree.identify.payload import Payload, identify_payload
-from kinetree.identify.plots import plot_forces, plot_parameters
-from kinetree.identify.recording import Recording, make_recording, read_recording
-from kinetree.identify.synthetic import simulated_recording
+from kinetree.identify.recording import (
+    Recording,
+    make_recording,
+    read_recording,
+    simulated_recording,
+)
 from kinetree.identify.unknowns import Unknowns, unknowns
 
 __all__ = [

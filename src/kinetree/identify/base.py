@@ -1,4 +1,7 @@
-"""Base parameters: the combinations that joint forces depend on, and nothing else."""
+"""Base parameters: the combinations of unknowns that joint forces depend on.
+
+`find_base` finds them for all motions, `separated` for the motion of one recording.
+"""
 
 from dataclasses import dataclass
 
@@ -10,22 +13,24 @@ from kinetree.algorithms.base_parameters import (
     first_independent,
     independent_columns,
     lively_state,
+    missed_shares,
 )
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.identify.least_squares import WORST
 from kinetree.identify.unknowns import Unknowns
 
-DUST = 1e-7  # coefficient of a recording, of columns of length 1, that is rounding
-FAINT = 1e-5  # in a recording: what it adds would be known with a hundred thousand times the noise
+DUST = 1e-7  # coefficients between columns of length 1 that are rounding
+FAINT = 1e-5  # smaller additions of a column would be known with 100,000 times the noise
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
     """beta = K x, (r,), of the unknowns x: Y x = Y[:, kept] beta for every motion.
 
-    kept: unknowns that lead a combination; K: (r, p), the identity in their columns. Unlike
-    `kinetree.algorithms.base_parameters` it speaks of what is looked for, and of nothing else.
+    names: of the unknowns. kept: unknowns that lead a combination. K: (r, p), the identity in their
+    columns. Unlike those of `kinetree.algorithms.base_parameters`, the combinations are of the
+    unknowns of an identification, not of all parameters of the robot.
     """
 
     names: tuple[str, ...]
@@ -34,19 +39,19 @@ class Base:
 
     @property
     def r(self) -> int:
-        """How many there are."""
+        """Number of base parameters."""
         return len(self.kept)
 
     def formula(self, k: int) -> str:
-        """The k-th combination in words: "Izz[a] + 0.16 m[b]"."""
+        """The k-th combination as text: "Izz[a] + 0.16 m[b]"."""
         terms = [_term(c, name) for c, name in zip(self.K[k], self.names, strict=True) if c]
         lead = self.names[self.kept[k]]
         rest = [term for term in terms if term != f"+ {lead}"]
         return " ".join([lead, *rest])
 
     def status(self) -> tuple[str, ...]:
-        """Of every unknown: "identified", "in combination" or "no effect"."""
-        found = []
+        """For every unknown "identified", "in combination" or "no effect"."""
+        found: list[str] = []
         for k in range(len(self.names)):
             rows = np.flatnonzero(self.K[:, k])
             alone = len(rows) == 1 and k in self.kept and np.count_nonzero(self.K[rows[0]]) == 1
@@ -64,33 +69,32 @@ def find_base(sought: Unknowns, seed: int = 0) -> Base:
     W = _observed(sought, count, np.random.default_rng(seed))
     kept, K, _ = independent_columns(W, range(W.shape[1]))
     W = _observed(sought, 8, np.random.default_rng((seed, 1)))
-    missed = np.linalg.norm(W - W[:, kept] @ K, axis=0)
-    share = missed / np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
+    share = missed_shares(W, kept, K)
     if share.max(initial=0) > WRONG:
         worst = int(share.argmax())
         raise ModelError(
             f"{len(kept)} base parameters of {sought.robot.name!r} do not give its joint forces at "
-            f"other states: {share[worst]:.2g} of what {sought.names[worst]} does is missed, "
-            f"expected at most {WRONG:g}. Take parts of the robot that are too small to matter out "
-            "of its description, or what is known of its drives out of the unknowns."
+            f"other states: they miss {share[worst]:.2g} of the effect of {sought.names[worst]}, "
+            f"expected at most {WRONG:g}. Remove parts that are too small to matter from the "
+            "description, or known parameters of the drives from the unknowns."
         )
     scale = sought.scale
     return Base(sought.names, tuple(kept), K * scale[kept][:, None] / scale)
 
 
-def told_apart(base: Base, W: Array, sought: Unknowns) -> Base:
-    """The combinations that a recording tells apart; W, (T, n, r), is its regressor of the base.
+def separated(base: Base, W: Array, sought: Unknowns) -> Base:
+    """The combinations that a recording separates; W, (T, n, r), is its regressor of the base.
 
-    A joint that stands still, or a motion that is too short, leaves some of them together.
+    If a joint stands still, or the motion is too short, some of them stay combined.
     """
-    kept, D = told(W, sought.natural.forces, sought.scale[list(base.kept)])
+    kept, D = separable(W, sought.natural.forces, sought.scale[list(base.kept)])
     return Base(base.names, tuple(base.kept[k] for k in kept), D @ base.K)
 
 
-def told(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
-    """`regroup` of a regressor, (T, n, r), so far that least squares can be solved.
+def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
+    """`regroup` the columns of a regressor, (T, n, r), until least squares can be solved.
 
-    forces, scale: what one is in the rows, (n,), and in the parameters, (r,).
+    forces, scale: units of the rows, (n,), and of the parameters, (r,).
     """
     Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINT
     while True:
@@ -104,11 +108,11 @@ def told(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
 def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
     """Columns of Y to keep, and K with Y = Y[:, kept] K.
 
-    Columns are taken one after the other, from the base outward; one that is a combination of
-    those before it, but for `small` of its length, is regrouped into them.
+    Columns are taken in order, from the base outward; one that is a combination of those before it,
+    except for `small` of its length, is regrouped into them.
     """
     lengths = np.linalg.norm(Y, axis=0)
-    # what is left of a column that cancels is rounding of the longest ones
+    # a column that cancels leaves the rounding of the longest ones
     lengths[lengths < SILENT * lengths.max(initial=0)] = 0
     unit = np.where(lengths > 0, Y, 0) / np.where(lengths > 0, lengths, 1)
     kept = first_independent(unit, range(Y.shape[1]), small)

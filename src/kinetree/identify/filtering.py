@@ -1,13 +1,13 @@
 """Rates and accelerations of measured positions: a zero-phase low-pass on a sine series.
 
 A signal on [0, T] is a cubic with its values and curvatures at the ends, plus a series of
-sin(k pi t / T). Each term is weighed by the gain of a Butterworth filter of order N that runs
+sin(k pi t / T). Each term is weighted by the gain of a Butterworth filter of order N that runs
 forward and backward,
 
     gain(f) = 1 / (1 + (f / cutoff)^(2 N)),
 
-which shifts no phase, and differentiated exactly. Curvatures at the ends are less well known than
-within: accelerations within about 1 / cutoff of them are not to be trusted (`margin`).
+which shifts no phase, and differentiated exactly. Curvatures at the ends are less accurate than
+inside: accelerations within about 1 / cutoff of the ends are not reliable (`margin`).
 """
 
 from math import ceil
@@ -35,7 +35,7 @@ def smooth(x: Array, dt: float, cutoff: float, order: int = ORDER) -> tuple[Arra
 
 
 def low_pass(x: Array, dt: float, cutoff: float, order: int = ORDER) -> Array:
-    """x alone, low-passed."""
+    """x, (T, ...), low-passed at `cutoff`, Hz."""
     return smooth(x, dt, cutoff, order)[0]
 
 
@@ -47,13 +47,13 @@ def frequencies(count: int, dt: float) -> Array:
 def choose_cutoff(x: Array, dt: float) -> float:
     """The frequency above which there is only noise, Hz, common to all columns of x (T, n).
 
-    Noise is what the upper half of the spectrum is made of; the signal ends at the last of the
-    frequencies, averaged over seven neighbours, that stands ten times above it. A quarter more is
-    left to the signal.
+    The mean power of the upper half of the spectrum is the noise. The signal ends at the last
+    frequency whose power, averaged over seven neighbours, is ten times the noise; the cutoff is a
+    quarter higher.
     """
     f = frequencies(len(x), dt)
     power = _sine_series(x.reshape(len(x), -1), dt)[1] ** 2
-    # where nothing moves at all there is nothing above the floor either
+    # a joint that never moves has nothing above the floor
     floor = np.maximum(power[len(f) // 2 :].mean(axis=0), 1e-30 * power.max(axis=0))
     floor = np.where(floor > 0, floor, 1.0)
     window = np.ones(7) / 7
@@ -64,17 +64,17 @@ def choose_cutoff(x: Array, dt: float) -> float:
 
 
 def margin(dt: float, cutoff: float) -> int:
-    """Samples at each end whose accelerations are not to be trusted."""
+    """Number of samples at each end whose accelerations are not reliable."""
     return whole_above(1 / (cutoff * dt))
 
 
 def whole_above(x: float) -> int:
-    """The next whole number, or that which x is but for rounding: 50 s / 0.5 s are 100 steps."""
+    """x rounded up, after removing rounding errors: 50 s / 0.5 s are 100 steps."""
     return ceil(x * (1 - 1e-9))
 
 
 def check_cutoff(cutoff: float, dt: float) -> None:
-    """A cutoff lies between zero and half the sampling frequency."""
+    """Raise InputError unless a cutoff is between zero and half the sampling frequency."""
     if not 0 < cutoff < 0.5 / dt:
         raise InputError(
             f"cutoff is {cutoff:g} Hz; expected above 0 and below {0.5 / dt:g} Hz, half the "

@@ -1,10 +1,11 @@
 """Linear least squares over joints of different noise: ordinary, weighted, robust.
 
 With residuals r = y - W beta of joint j in units of its noise, u = r / sigma_j, beta solves
-sum of w psi(u) = 0 over rows w / sigma_j of W, psi(u) = u, or Huber's psi which stops at 1.345.
-Its covariance is the sandwich A^-1 B A^-1: A is the sum of psi'(u) w w^T, B the covariance of the
-sum above, in which joints may share their errors, and so may samples as far apart as their errors
-are found to be correlated (at most `lag`; Bartlett's weights keep B positive).
+sum of w psi(u) = 0 over rows w of W / sigma_j, with psi(u) = u, or with Huber's psi, which is
+clipped at 1.345. The covariance of beta is the sandwich A^-1 B A^-1: A is the sum of
+psi'(u) w w^T, B the covariance of the sum above. In B the errors of all joints may be correlated,
+and those of samples as far apart as correlation is found, at most `lag` (Newey and West 1987:
+Bartlett's weights keep B positive).
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from kinetree.errors import InputError, SingularityError
 METHODS = ("ordinary", "weighted", "robust")
 HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
 ROUNDS = 50
-WORST = 1e6  # condition that can be solved
+WORST = 1e6  # largest condition that can be solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Fit:
 
     @property
     def standard_error(self) -> Array:
-        """Of each entry of beta, (r,)."""
+        """Standard error of each entry of beta, (r,)."""
         return np.sqrt(np.diag(self.covariance))
 
 
@@ -46,7 +47,7 @@ def fit(
 ) -> Fit:
     """Least squares of y, (T, n), on W, (T, n, r).
 
-    `forces` is what counts as one for each joint, (n,): so that moments and forces can be alike.
+    `forces` are units of the rows, (n,), which make moments and forces comparable.
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
@@ -61,7 +62,7 @@ def fit(
     if np.any(lengths == 0):
         raise SingularityError(
             f"column {int(np.argmin(lengths))} of the regressor is zero throughout the recording: "
-            "nothing excites that parameter. Record a motion that does."
+            "nothing excites that parameter. Record a motion that excites it."
         )
     X = W / lengths
     flat = X.reshape(-1, r)
@@ -69,7 +70,7 @@ def fit(
     condition = float(np.sqrt(squares[-1] / max(float(squares[0]), 1e-300)))
     if condition > WORST:
         raise SingularityError(
-            f"the recording does not tell the {r} parameters apart (condition {condition:.1e}); "
+            f"the recording does not separate the {r} parameters (condition {condition:.1e}); "
             "expected a motion of all joints. `kinetree.identify.excite` plans one."
         )
     beta, sigma, w = _solve(X, y, method)
@@ -83,7 +84,7 @@ def fit(
 
 
 def _solve(X: Array, y: Array, method: str) -> tuple[Array, Array, Array]:
-    """beta, the noise that rows are divided by, and the weights of their squares."""
+    """beta, the noise by which rows are divided, and the weights of their squares."""
     n, r = X.shape[1:]
     sigma, w = np.ones(n), np.ones(y.shape)
     beta = _weighted(X, y, w)
@@ -102,7 +103,7 @@ def _solve(X: Array, y: Array, method: str) -> tuple[Array, Array, Array]:
 
 
 def _weighted(X: Array, y: Array, w: Array) -> Array:
-    """Normal equations of unit columns, and once more on what they leave, for lost digits."""
+    """Normal equations of unit columns, and again for their residual, to recover lost digits."""
     rows = (X * w[..., None]).reshape(-1, X.shape[-1])
     flat, target = X.reshape(rows.shape), y.ravel()
     G = rows.T @ flat
@@ -111,14 +112,14 @@ def _weighted(X: Array, y: Array, w: Array) -> Array:
 
 
 def triangle(X: Array, y: Array, w: Array) -> Array:
-    """R of the rows [X y], weighed: all that least squares needs to know, (r + 1, r + 1)."""
+    """R of the weighted rows [X y], (r + 1, r + 1): all that least squares needs."""
     root = np.sqrt(w)
     rows = np.concatenate([X * root[..., None], (y * root)[..., None]], axis=-1)
     return np.asarray(np.linalg.qr(rows.reshape(-1, X.shape[-1] + 1), mode="r"))
 
 
 def _noise(residual: Array, y: Array, r: int, method: str) -> Array:
-    """Standard deviation of each joint's residual; from their median when some may be wild."""
+    """Standard deviation of each joint's residual; by the median if there may be outliers."""
     T, n = residual.shape
     if method == "robust":
         sigma = 1.4826 * np.median(np.abs(residual), axis=0)
@@ -128,6 +129,7 @@ def _noise(residual: Array, y: Array, r: int, method: str) -> Array:
 
 
 def _sandwich(X: Array, residual: Array, sigma: Array, method: str, lag: int) -> Array:
+    """Covariance of beta, (r, r), with correlated errors; see the head of this file."""
     T, n, r = X.shape
     u, slope = residual / sigma, np.ones(residual.shape)
     if method == "robust":
@@ -148,9 +150,9 @@ def _sandwich(X: Array, residual: Array, sigma: Array, method: str, lag: int) ->
 
 
 def _memory(u: Array, lag: int) -> int:
-    """Samples until errors of all joints have forgotten each other, at most `lag`.
+    """Samples until the errors of all joints are uncorrelated, at most `lag`.
 
-    They have where their correlation is within what T independent samples show by chance.
+    They count as uncorrelated if T independent samples show as much correlation by chance.
     """
     T = len(u)
     size = np.maximum((u * u).sum(axis=0), 1e-300)

@@ -1,4 +1,4 @@
-"""The load in the hand: a body on a frame of a known robot, from one recording."""
+"""Payload identification: a body on a frame of a known robot, from one recording."""
 
 from dataclasses import dataclass
 
@@ -7,25 +7,26 @@ import numpy as np
 from kinetree.algorithms.natural_units import natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK
 from kinetree.base.arrays import Array
-from kinetree.base.tables import table
+from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
-from kinetree.identify.base import Base, told
-from kinetree.identify.consistent import descend, unknowns_at
+from kinetree.identify.base import Base, separable
 from kinetree.identify.identify import row_memory
 from kinetree.identify.least_squares import Fit, fit
 from kinetree.identify.physical import (
     coordinates,
     definite,
+    descend,
     parameters_of,
     prior_rows,
     pseudo_of,
+    unknowns_at,
 )
 from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
 from kinetree.robot import Robot
 
-WEAK = 1e-3  # of a prior that keeps a flat body from becoming infinitely flat
-FLATTEST = 1e-8  # squared gyration radius, in lengths of the robot, of a body taken as it was found
+WEAK = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
+FLATTEST = 1e-8  # least squared gyration radius, in lengths of the robot, of a body kept as found
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,9 @@ class Payload:
     """A body in `frame`: m, kg, com, m, I_com, kg m^2 about the centre.
 
     parameters: m, h and I about the frame's origin, (10,), by least squares alone, with their
-    standard_error; NaN where the motion tells nothing of one by itself. untold: names of those;
-    the body then is as compact as the rest allows. condition: of the regressor; large where the
-    motion tells little of the body. robot: with the payload.
+    standard_error; NaN if the motion does not determine one by itself. untold: names of those; the
+    body is then as compact as the others allow. condition: of the regressor; large if the motion
+    determines the body poorly. robot: with the payload.
     """
 
     m: float
@@ -52,7 +53,7 @@ class Payload:
         moments = np.linalg.eigvalsh(self.I_com)
         row = (self.m, 1.96 * self.standard_error[0], *self.com, *moments)
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
-        return table(f"payload on {self.frame}", head, [row], text=0)
+        return notebook_table(f"payload on {self.frame}", head, [row], text=0)
 
     def __str__(self) -> str:
         centre = ", ".join(f"{x:.4f}" for x in self.com)
@@ -60,14 +61,14 @@ class Payload:
         return (
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
             f"centre ({centre}) m, principal moments ({moments}) kg m^2"
-            + (f"; not told by the motion: {', '.join(self.untold)}" if self.untold else "")
+            + (f"; not determined by the motion: {', '.join(self.untold)}" if self.untold else "")
         )
 
 
 def identify_payload(
     robot: Robot, data: Recording, frame: str | None = None, *, method: str = "weighted"
 ) -> Payload:
-    """The body that explains what joint forces the robot itself does not.
+    """The body that explains the joint forces which the robot itself does not explain.
 
     Args:
         robot: without payload, well known; identify it first.
@@ -76,12 +77,12 @@ def identify_payload(
         method: as in `identify`.
 
     Returns:
-        The most likely payload that exists. Positions held still tell its mass and centre; its
-        inertia needs motion.
+        The most likely physically possible payload. Its mass and centre can be found from still
+        positions; its inertia needs motion.
 
     Raises:
-        InputError: there is no payload, or less than none.
-        SingularityError: the motion does not tell its mass.
+        InputError: there is no payload, or its mass is negative.
+        SingularityError: the motion does not determine its mass.
     """
     model = robot.model
     place = model.frame(frame)
@@ -97,7 +98,7 @@ def identify_payload(
     rest = data.tau - robot.inverse_dynamics(*state)
     units = natural_units(model)
     scale = parameter_units(model, units)[:10]
-    kept, K = told(Y, units.forces, scale)
+    kept, K = separable(Y, units.forces, scale)
     lag = row_memory(data, 1, None)
     found = fit(Y[..., kept], rest, method, lag=lag, forces=units.forces)
     alone = [name == "identified" for name in Base(LINK, tuple(kept), K).status()]
@@ -107,7 +108,7 @@ def identify_payload(
     beta[~np.array(alone)] = error[~np.array(alone)] = np.nan
     own = scale[kept]
     weight = np.linalg.inv(found.covariance / np.outer(own, own))
-    x = scale * _exists(found.beta / own, weight, K * scale / own[:, None])
+    x = scale * _possible(found.beta / own, weight, K * scale / own[:, None])
     m, com = float(x[0]), x[1:4] / x[0]
     S = pseudo_of(x)[:3, :3] - m * np.outer(com, com)
     I_com = np.trace(S) * np.eye(3) - S
@@ -118,22 +119,22 @@ def identify_payload(
     )  # fmt: skip
 
 
-def _check_mass(found: Fit, told: bool) -> None:
-    """Refuse what has no mass; its parameter is the first where the motion tells it."""
-    if not told:
+def _check_mass(found: Fit, determined: bool) -> None:
+    """Refuse a payload without mass, which is the first parameter if it is `determined`."""
+    if not determined:
         raise SingularityError(
-            "the recording does not tell the mass of the payload from the rest of it; expected "
-            "joints that lift it, in several positions or in motion."
+            "the recording does not separate the mass of the payload from its other parameters; "
+            "expected joints that lift it, in several positions or in motion."
         )
     m, error = float(found.beta[0]), float(found.standard_error[0])
     if m < 3 * error and m > -3 * error:
         raise InputError(
-            f"there is no payload that the recording tells from none: {m:.3g} kg, give or take "
-            f"{1.96 * error:.2g} kg."
+            f"the recording shows no payload: its mass would be {m:.3g} kg with an uncertainty of "
+            f"{1.96 * error:.2g} kg. Expected a recording of the robot with the payload."
         )
     if m <= 0:
         raise InputError(
-            f"the recording asks for a payload of {m:.3g} kg; expected a positive mass. "
+            f"the payload would have {m:.3g} kg; expected a positive mass. "
             "Check the sign of tau, and that the robot's own parameters are those of the recording."
         )
 
@@ -144,9 +145,10 @@ def _into_link(T_if: Array) -> Array:
     return np.array([parameters_of(T_if @ pseudo_of(unit) @ T_if.T) for unit in units]).T
 
 
-def _exists(beta: Array, weight: Array, K: Array) -> Array:
-    """The body x most likely given beta = K x and its inverse covariance; beta where it is one.
+def _possible(beta: Array, weight: Array, K: Array) -> Array:
+    """The most likely body x given beta = K x and its inverse covariance `weight`.
 
+    It is beta itself if that is a physically possible body.
     All in the robot's own units.
     """
     if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:

@@ -1,24 +1,183 @@
-"""Bodies that exist: log-Cholesky coordinates of the pseudo-inertia, and its prior.
+"""Physically possible bodies, and the most likely robot that has them, from data and a prior.
 
-A body is real exactly when its pseudo-inertia J = [[S, h], [h^T, m]] is positive definite, S the
-second moments. Any ten numbers theta give one (Rucker and Wensing, RA-L 2022):
+A body is physically possible exactly if its pseudo-inertia J = [[S, h], [h^T, m]] is positive
+definite, where S has the second moments. Any ten numbers theta, the log-Cholesky coordinates, give
+such a body (Rucker and Wensing, RA-L 2022):
 
     J = U U^T,   U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
-so m = e^(2a) and the centre of mass is t. A prior J0 = U0 U0^T pulls by the size of
+so m = e^(2a) and the centre of mass is t. A prior J0 = U0 U0^T adds the squared size of
 U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensing, Park, T-RO 2020).
+
+`consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
+Marquardt: the first term is the weighted least squares of all samples, compressed once by a QR
+factorisation, the second the prior. Friction and armature are their own coordinates and stay at
+zero or above. All numbers are in the robot's own units (`algorithms.natural_units`), so that steps
+and bounds are the same in mm and in m.
 """
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify.least_squares import triangle
+from kinetree.identify.unknowns import Unknowns
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
 TRIANGLE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-THINNEST = 0.1  # least gyration radius of a prior body, relative to its largest
-SMALLEST = 0.02  # and the gyration radius of a point, in lengths of the robot
+THINNEST = 0.1  # smallest gyration radius of a prior body, relative to its largest
+SMALLEST = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
+ROUNDS = 200
+LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
+ENOUGH = 1e-6  # decrease of the cost that ends the search: a thousandth of a standard deviation
+NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
+FINEST = 1e-6  # least noise relative to joint forces: rounding must not outweigh the prior
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """x, (p,): unknowns of a physically possible robot.
+
+    deviation: their standard deviations given data and prior, (p,). learned: share of the prior's
+    variance that the data have removed, (p,), 0 if they have no information. rounds: iterations.
+    """
+
+    x: Array
+    deviation: Array
+    learned: Array
+    rounds: int
+
+
+def consistent(
+    sought: Unknowns,
+    Y: Array,
+    tau: Array,
+    weights: Array,
+    *,
+    prior: float = 1.0,
+    watch: Callable[[int, float], None] | None = None,
+) -> Estimate:
+    """The most likely physically possible robot.
+
+    Args:
+        sought: the unknowns; their robot, as described, is the centre of the prior.
+        Y: regressor, (T, n, p), with tau = Y x.
+        tau: joint forces, (T, n), less their known part.
+        weights: of the squares of the rows, (T, n): one over their variance.
+        prior: relative error of the description: 1 is as large as the body itself.
+        watch: is called with the round and the cost.
+    """
+    model, units, scale = sought.robot.model, sought.natural, sought.scale
+    Y, tau = Y * scale / units.forces[:, None], tau / units.forces
+    weights = weights * units.forces**2
+    largest = float(np.abs(tau).max(initial=0)) or 1.0
+    weights = np.minimum(weights, 1 / (FINEST * largest) ** 2)
+    compressed = triangle(Y, tau, weights)[: Y.shape[-1]]
+    R, z = compressed[:, :-1], compressed[:, -1]
+    bodies = [
+        definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
+        for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
+    ]
+    own = (sought.values(model) / scale)[10 * len(bodies) :]
+    spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
+    P, p = _prior(bodies, own, spread, prior)
+    A, b = np.vstack([R, P]), np.concatenate([z, p])
+    start = np.concatenate([*map(coordinates, bodies), spread])
+    theta, rounds = descend(A, b, start, len(bodies), prior, watch)
+    normal = A.T @ A
+    covariance = np.linalg.inv(normal)
+    before = np.diag(np.linalg.inv(P.T @ P))
+    deviation = np.sqrt(np.diag(covariance))
+    learned = np.clip(1 - deviation**2 / before, 0, 1)
+    x = unknowns_at(theta, len(bodies))[0]
+    drives = x[10 * len(bodies) :]
+    drives[drives < NOTHING * spread] = 0
+    return Estimate(x * scale, deviation * scale, learned, rounds)
+
+
+def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:
+    """P, (p, p), and p, (p,), of the prior |P x - p|^2 of bodies and drives."""
+    count = 10 * len(bodies) + len(own)
+    P, p = np.zeros((count, count)), np.zeros(count)
+    for i, J0 in enumerate(bodies):
+        at = slice(10 * i, 10 * i + 10)
+        P[at, at], p[at] = prior_rows(J0)
+    rest = np.arange(10 * len(bodies), count)
+    P[rest, rest], p[rest] = 1 / spread, own / spread
+    return P / prior, p / prior
+
+
+def _typical(Y: Array, tau: Array) -> Array:
+    """The value with which each column would give a tenth of the joint forces it acts on."""
+    acts = np.any(Y != 0, axis=0)  # (n, p)
+    force = np.sqrt((tau**2).mean(axis=0) @ acts)
+    size = np.sqrt((Y**2).mean(axis=0).sum(axis=0))
+    return 0.1 * np.where(size > 0, force, 1) / np.where(size > 0, size, 1) + 1e-9
+
+
+def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
+    """x, (p,), and dx/dtheta, (p, p): bodies by log-Cholesky coordinates, the rest as it is."""
+    count = len(theta)
+    x, D = np.zeros(count), np.zeros((count, count))
+    for i in range(links):
+        at = slice(10 * i, 10 * i + 10)
+        x[at], D[at, at] = body(theta[at])
+    rest = np.arange(10 * links, count)
+    x[rest], D[rest, rest] = theta[rest], 1
+    return x, D
+
+
+def descend(
+    A: Array,
+    b: Array,
+    start: Array,
+    links: int,
+    prior: float,
+    watch: Callable[[int, float], None] | None = None,
+) -> tuple[Array, int]:
+    """theta that minimises |A x(theta) - b|^2 from a start on, and the number of rounds.
+
+    Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
+    one standard deviation. Data can make a body flat, but never of no thickness.
+    """
+    pull = np.zeros(len(start))
+    pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
+
+    def errors(theta: Array) -> tuple[Array, Array]:
+        x, D = unknowns_at(theta, links)
+        return np.concatenate([A @ x - b, pull * (theta - start)]), np.vstack(
+            [A @ D, np.diag(pull)]
+        )
+
+    drives = np.arange(len(start)) >= 10 * links
+    theta, (error, J) = start, errors(start)
+    cost, damping, k = float(error @ error), 1e-3, 0
+    for k in range(1, ROUNDS + 1):
+        g = J.T @ error
+        free = ~(drives & (theta <= 0) & (g > 0))  # zeros that would become negative stay zero
+        H = J[:, free].T @ J[:, free]
+        scale = np.diag(H) + 1e-12 * np.diag(H).max()
+        step = np.zeros(len(theta))
+        step[free] = -np.linalg.solve(H + damping * np.diag(scale), g[free])
+        longest = float(np.abs(step[~drives]).max(initial=1e-300))
+        new = theta + step * min(1, 2 / longest)  # exponentials do not overflow
+        new[drives] = np.maximum(new[drives], 0)
+        e, J_new = errors(new)
+        found = float(e @ e)
+        if watch is not None:
+            watch(k, min(found, cost))
+        if found <= cost:
+            small = cost - found <= max(ENOUGH, 1e-12 * cost)
+            theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-7)
+            if small:
+                break
+        elif damping > 1e12:
+            break
+        else:
+            damping = damping * 8
+    return theta, k
 
 
 def parameters_of(J: Array) -> Array:
@@ -29,7 +188,7 @@ def parameters_of(J: Array) -> Array:
 
 
 def pseudo_of(pi: Array) -> Array:
-    """The pseudo-inertia, (4, 4), of ten parameters, real or not."""
+    """The pseudo-inertia, (4, 4), of ten parameters, physically possible or not."""
     m, x, y, z, xx, xy, xz, yy, yz, zz = pi
     S = second_moment(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     return np.block([[S, np.array([[x], [y], [z]])], [np.array([[x, y, z]]), np.array([[m]])]])
@@ -65,10 +224,10 @@ def body(theta: Array) -> tuple[Array, Array]:
     ).T
 
 
-def definite(m: Any, com: Array, I_com: Array, total: float) -> Array:
+def definite(m: float, com: Array, I_com: Array, total: float) -> Array:
     """A positive definite pseudo-inertia near that of a described body, which may be a point.
 
-    All in units of the robot; `total` is its mass: what has no mass gets a thousandth of it.
+    All in units of the robot; `total` is its mass, of which a body without mass gets a thousandth.
     """
     m = float(m) if m > 0 else 1e-3 * max(total, 1.0)
     S = second_moment(np.asarray(I_com, float))

@@ -18,18 +18,10 @@ from kinetree.identify import (
     simulated_recording,
     unknowns,
 )
-from kinetree.identify.base import regroup, told
-from kinetree.identify.consistent import descend, unknowns_at
+from kinetree.identify.base import regroup, separable
+from kinetree.identify.checks import check_given_rates, jumps, remarks
 from kinetree.identify.filtering import margin, smooth
-from kinetree.identify.findings import odd_errors
-from kinetree.identify.identify import _check, row_memory
-from kinetree.identify.least_squares import Fit, fit
-from kinetree.identify.measured import leaps
-from kinetree.identify.payload import _check_mass, _exists
-from kinetree.identify.physical import body, coordinates, factor, prior_rows, pseudo_of
-from kinetree.identify.rates import check_given_rates
-from kinetree.identify.recording import Recording
-from kinetree.identify.report import (
+from kinetree.identify.identification import (
     POOR,
     base_rows,
     force_rows,
@@ -37,7 +29,20 @@ from kinetree.identify.report import (
     unidentifiable,
     unknown_rows,
 )
-from kinetree.identify.suspicions import remarks
+from kinetree.identify.identify import _check, row_memory
+from kinetree.identify.least_squares import Fit, fit
+from kinetree.identify.notes import odd_errors
+from kinetree.identify.payload import _check_mass, _possible
+from kinetree.identify.physical import (
+    body,
+    coordinates,
+    descend,
+    factor,
+    prior_rows,
+    pseudo_of,
+    unknowns_at,
+)
+from kinetree.identify.recording import Recording
 from kinetree.spatial.inertia import pseudo_inertia
 
 BODY = pseudo_inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.03, 0.04, 0.05]))
@@ -140,7 +145,7 @@ def test_columns_are_regrouped_by_what_they_are(size):
     assert kept == [0, 1, 3]
     assert np.allclose(K, [[1, 0, 2, 0], [0, 1, -0.5, 0], [0, 0, 0, 1]], rtol=1e-9, atol=0)
     forces, scale = np.array([2.0, 3.0]), np.array([1e-3, 1.0, 5.0, 7.0])
-    again = told(Y.reshape(15, 2, 4), forces, scale)
+    again = separable(Y.reshape(15, 2, 4), forces, scale)
     assert again[0] == kept and np.allclose(again[1], K, rtol=1e-9, atol=0)
 
 
@@ -216,11 +221,13 @@ def mass_fit(m, error):
 def test_masses_that_are_none_or_less_are_refused():
     _check_mass(mass_fit(0.5, 0.1), True)
     _check_mass(mass_fit(0.31, 0.1), True)
-    with pytest.raises(SingularityError, match="does not tell the mass"):
+    with pytest.raises(SingularityError, match="does not separate the mass"):
         _check_mass(mass_fit(0.5, 0.1), False)
-    with pytest.raises(InputError, match=r"from none: 0.29 kg, give or take 0.2 kg"):
+    with pytest.raises(
+        InputError, match=r"no payload: its mass would be 0.29 kg with an uncertainty of 0.2 kg"
+    ):
         _check_mass(mass_fit(0.29, 0.1), True)
-    with pytest.raises(InputError, match=r"payload of -0.5 kg"):
+    with pytest.raises(InputError, match=r"payload would have -0.5 kg"):
         _check_mass(mass_fit(-0.5, 0.1), True)
 
 
@@ -228,10 +235,10 @@ def test_a_body_that_exists_is_taken_as_it_was_found():
     pi = body(coordinates(BODY))[0]
     pi[1:4] = 0  # its centre may be anywhere
     pi[4:] = [0.03, 0, 0, 0.04, 0, 0.05]
-    assert _exists(pi, np.eye(10), np.eye(10)) is pi
+    assert _possible(pi, np.eye(10), np.eye(10)) is pi
     flat = pi.copy()
     flat[9] = 0.08  # more than the other two together
-    found = _exists(flat, np.eye(10) * 1e6, np.eye(10))
+    found = _possible(flat, np.eye(10) * 1e6, np.eye(10))
     assert np.linalg.eigvalsh(pseudo_of(found))[0] > 0
     assert np.abs(found - flat).max() < 0.02
 
@@ -257,26 +264,26 @@ def test_what_is_odd_is_named_with_the_worst_of_it():
     assert "repeats itself in up to 22% of the samples" in remarks(model, t, (q, q), tau)[2]
 
 
-def test_leaps_are_single_samples_off_a_smooth_motion():
+def test_jumps_are_single_samples_off_a_smooth_motion():
     model, t = spatial_arm().model, np.linspace(0, 3, 300)
     q = np.sin(t)[:, None] * [1.0, 0.5, 0.2]
-    assert leaps(model, t, q) == []
+    assert jumps(model, t, q) == []
     for k in (2, 150, 297):
         wild = q.copy()
         wild[k, 1] += 0.05
-        assert leaps(model, t, wild) == [
-            f"q of 'lift' leaps in 1 sample, the first at t = {t[k]:.6g} s: if that is no motion, "
-            "take them out of the recording"
+        assert jumps(model, t, wild) == [
+            f"q of 'lift' jumps in 1 sample, the first at t = {t[k]:.6g} s: if that is not a "
+            "motion, remove them from the recording"
         ]
 
 
-def test_of_two_leaps_that_are_neighbours_the_larger_is_told():
+def test_of_two_jumps_that_are_neighbours_the_larger_is_told():
     model, t = spatial_arm().model, np.linspace(0, 3, 300)
     q = np.sin(t)[:, None] * [1.0, 0.5, 0.2]
     for first, second, told_at in ((0.05, -0.06, 152), (0.06, -0.05, 150)):
         wild = q.copy()
         wild[[150, 152], 1] += first, second
-        assert f"leaps in 1 sample, the first at t = {t[told_at]:.6g} s" in leaps(model, t, wild)[0]
+        assert f"jumps in 1 sample, the first at t = {t[told_at]:.6g} s" in jumps(model, t, wild)[0]
 
 
 def test_tables_of_the_report_hold_the_numbers_of_the_result(found):

@@ -40,9 +40,9 @@ def test_a_joint_that_stands_still_leaves_its_own_parameters_open():
     whole, part = found(), found(*with_still([1]))
     assert not whole.untold and part.base.r == whole.base.r - len(part.untold)
     assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
-    assert note(part, f"tells {part.base.r} of {whole.base.r} base parameters apart")
+    assert note(part, f"separates {part.base.r} of {whole.base.r} base parameters")
     assert exists(part.robot.model) and np.all(part.error() < 0.3)
-    assert "'viscous[lift]'" in next(x for x in part.notes if "apart" in x)
+    assert "'viscous[lift]'" in next(x for x in part.notes if "separates" in x)
     friction = (x.model.joint("lift").friction.viscous for x in (part.robot, DESCRIBED))
     assert next(friction) == pytest.approx(next(friction), rel=1e-6)
     section = part.summary().split("## Not identifiable")[1]
@@ -78,7 +78,7 @@ def test_recordings_without_motion_or_forces_are_refused():
 def test_progress_is_told_round_by_round():
     told = []
     identification = found(watch=told.append)
-    assert f"the robot that exists, round {identification.estimate.rounds}" in told
+    assert f"physically possible robot, round {identification.estimate.rounds}" in told
     assert "cross-validation, stretch 5 of 5" in told
 
 
@@ -103,9 +103,9 @@ def test_small_motions_in_degrees_are_told():
 
 
 def test_signs_and_units_are_told_once_for_all_joints():
-    assert note(found(tau=-TAU), "tau of 'turn', 'lift', 'bend' opposes the robot's own")
+    assert note(found(tau=-TAU), "tau of 'turn', 'lift', 'bend' opposes the description's")
     assert note(found(tau=TAU * [1, -1, 1]), "tau of 'lift' opposes")
-    assert note(found(tau=TAU / 50), "times the robot's own: is it in N m (N)?")
+    assert note(found(tau=TAU / 50), "times the description's: is it in N m (N)?")
 
 
 def test_outliers_and_offsets_are_told_and_how_to_meet_them():
@@ -128,20 +128,20 @@ def test_angles_within_one_turn_are_unwound():
     wrapped = (q + np.pi) % (2 * np.pi) - np.pi
     data = make_recording(wheel, t, wrapped, np.cos(q))
     plain = make_recording(wheel, t, q, np.cos(q))
-    assert any("q of 'spin' leaps by whole turns" in x for x in data.notes)
+    assert any("q of 'spin' jumps by whole turns" in x for x in data.notes)
     np.testing.assert_allclose(data.dq, plain.dq, atol=1e-9)
 
 
 def test_single_wild_positions_are_told_and_noise_is_not():
     q = MOTION.q + 2e-5 * RNG.normal(size=MOTION.q.shape)
-    assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, q, TAU).notes)
+    assert not any("jumps" in x for x in make_recording(DESCRIBED, MOTION.t, q, TAU).notes)
     exact = make_recording(DESCRIBED, MOTION.t, MOTION.q, TAU)  # whose turning points are none
-    assert not any("leaps" in x for x in exact.notes)
+    assert not any("jumps" in x for x in exact.notes)
     q[100, 1] += 0.2
     notes = make_recording(DESCRIBED, MOTION.t, q, TAU).notes
-    assert any("'lift' leaps in 1 sample, the first at t = 2 s" in x for x in notes)
+    assert any("'lift' jumps in 1 sample, the first at t = 2 s" in x for x in notes)
     coarse = np.round(MOTION.q / 2e-3) * 2e-3
-    assert not any("leaps" in x for x in make_recording(DESCRIBED, MOTION.t, coarse, TAU).notes)
+    assert not any("jumps" in x for x in make_recording(DESCRIBED, MOTION.t, coarse, TAU).notes)
 
 
 def test_speeds_beyond_the_limits_are_told():

@@ -71,7 +71,7 @@ def test_outliers_do_not_move_a_robust_fit():
 def test_what_cannot_be_told_apart_is_refused():
     W, y, _, _ = problem(0)
     twice = np.concatenate([W, W[..., :1]], axis=-1)
-    with pytest.raises(SingularityError, match="does not tell the 4 parameters apart"):
+    with pytest.raises(SingularityError, match="does not separate the 4 parameters"):
         fit(twice, y)
     with pytest.raises(SingularityError, match="column 1 of the regressor is zero"):
         fit(W * np.array([1, 0, 1]), y)

@@ -85,7 +85,7 @@ def test_positions_held_still_tell_mass_and_centre(panda, motion):
     assert found.untold == ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
     assert np.all(np.isnan(found.parameters) == [False] * 4 + [True] * 6)
     assert np.linalg.eigvalsh(pseudo_inertia(found.m, found.com, found.I_com))[0] > 0
-    assert "not told by the motion: Ixx, Ixy" in str(found)
+    assert "not determined by the motion: Ixx, Ixy" in str(found)
     assert "nan" not in found._repr_html_()
 
 
@@ -103,11 +103,11 @@ def test_a_scara_tells_what_it_can_feel_of_a_payload():
 
 def test_no_payload_and_a_mass_that_nothing_lifts_are_told(panda, motion):
     data = simulated_recording(panda, motion, torque_noise=0.1)
-    with pytest.raises(InputError, match=r"no payload that the recording tells from none: .* kg"):
+    with pytest.raises(InputError, match=r"the recording shows no payload: .* kg"):
         identify_payload(panda, data)
     upright = kt.Builder("turntable").link("base").link("table", 1.0)
     upright.joint("turn", "revolute", "base", "table", axis=(0, 0, 1))
     table = kt.Robot(upright.build())
     data = simulated_recording(table.with_payload(1.0, (0.1, 0, 0)), excitation(table, 5, 0.01))
-    with pytest.raises(SingularityError, match="does not tell the mass of the payload"):
+    with pytest.raises(SingularityError, match="does not separate the mass of the payload"):
         identify_payload(table, data)

@@ -81,7 +81,7 @@ def test_degrees_are_suspected_without_limits_too():
 
 @pytest.mark.parametrize(
     ("factor", "hint"),
-    [(180 / np.pi, "degrees are suspected"), (1e-3, "milliseconds"), (-1, "sign is turned over")],
+    [(180 / np.pi, "degrees are suspected"), (1e-3, "milliseconds"), (-1, "sign is reversed")],
 )
 def test_rates_in_another_unit_are_refused(factor, hint):
     with pytest.raises(InputError, match=hint):
@@ -171,7 +171,7 @@ def test_odd_forces_and_times_are_told():
 
 def test_forces_of_the_other_sign_or_unit_are_told_when_identified():
     noise = 0.1 * np.random.default_rng(0).normal(size=TAU.shape)
-    for factor, text in ((-1, "is its sign turned over"), (1000, "times the robot's own")):
+    for factor, text in ((-1, "is its sign reversed"), (1000, "times the description's")):
         data = make_recording(
             ROBOT, MOTION.t, MOTION.q, factor * TAU + noise, MOTION.dq, MOTION.ddq
         )

@@ -96,4 +96,4 @@ def test_names_cannot_mark_up_the_report(tmp_path):
     assert text.count("\n## Base parameters\n") == 1 and "\n# Identification of arm" in f"\n{text}"
     rows = [line for line in shown.splitlines() if line.startswith("|")]
     assert {row.count("|") for row in rows} <= {7, 8} and len(rows) > 20
-    assert not re.search(r"[`*$]", shown.replace("`told`", ""))
+    assert not re.search(r"[`*$]", shown.replace("`learned`", ""))

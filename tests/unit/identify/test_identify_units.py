@@ -11,8 +11,8 @@ from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 import kinetree as kt
 from kinetree.errors import KinetreeWarning, ModelError, SingularityError
 from kinetree.identify import find_base, identify, identify_payload, make_recording, unknowns
-from kinetree.identify.findings import check_motion
 from kinetree.identify.identify import check_result
+from kinetree.identify.notes import check_motion
 from kinetree.identify.recording import Recording
 from kinetree.motion import excitation
 from other_units import MM_G_MS, SYSTEMS
@@ -111,7 +111,9 @@ def test_combinations_that_miss_at_other_states_are_refused(monkeypatch):
         return kept, K * (1 + 1e-6 * (np.arange(K.shape[1]) % 3 == 0)), gap
 
     monkeypatch.setattr(module, "independent_columns", wrong)
-    with pytest.raises(ModelError, match=r"do not give its joint forces at other states: 1e-06"):
+    with pytest.raises(
+        ModelError, match=r"do not give its joint forces at other states: they miss 1e-06"
+    ):
         find_base(unknowns(kt.robots.planar_2r()))
 
 

@@ -1,0 +1,248 @@
+"""Checks of a recording by itself: units, times, rates, quaternions and jumps.
+
+Data that cannot be right (degrees for radians, milliseconds for seconds, rates that are not the
+derivatives of the positions) raise an InputError. Data that are only odd give a note.
+"""
+
+import numpy as np
+
+from kinetree.algorithms import difference
+from kinetree.algorithms.natural_units import NaturalUnits, natural_units
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, listing
+from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.bounds import bounds_of, positions
+
+DEGREE = 180 / np.pi
+TURN = 2 * np.pi
+SLOW = 1.5  # times the robot's own time, about 0.5 s: longer steps are mostly ms taken for s
+STILL = 1e-3  # rad, or times the robot's own length: a joint that moves less counts as still
+ROUNDED = 1e-2  # error of a quaternion's length: few digits in a file, or a filter
+WILD = 8  # times the residual that nine samples in ten have: 13 standard deviations
+FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or lengths of the robot
+PAIRS = 200  # pairs of positions that are compared if there are quaternions
+MOST = 8  # names in a note
+HINTS = {
+    DEGREE: "degrees are suspected",
+    1 / DEGREE: "degrees are suspected",
+    1000: "milliseconds or millimetres are suspected",
+    1e-3: "milliseconds or millimetres are suspected",
+}
+
+
+def check_units(model: Model, q: Array, way_out: str) -> None:
+    """Refuse positions that only make sense in degrees or millimetres.
+
+    With limits: samples beyond them by more than a tenth of their range, all of which would lie
+    within after a change of unit. Without limits: more than three turns.
+    """
+    bounds = bounds_of(model)
+    x = positions(bounds, q)
+    for k, name in enumerate(bounds.names):
+        unit, factor = ("millimetres", 1000.0) if bounds.sliding[k] else ("degrees", DEGREE)
+        if bounds.coords[k] < 0:
+            continue
+        low, high = bounds.lower[k], bounds.upper[k]
+        span = high - low
+        if np.isfinite(span):
+            slack = 0.1 * span
+            outside = np.mean((x[:, k] < low - slack) | (x[:, k] > high + slack))
+            least, most = x[:, k].min() / factor, x[:, k].max() / factor
+            fits = least >= low - slack and most <= high + slack
+            if outside > 0.01:
+                found = f"{x[:, k].min():.4g} to {x[:, k].max():.4g}"
+                raise InputError(
+                    f"q of {name!r} runs from {found}, {outside:.0%} of it beyond the limits "
+                    f"{low:.4g} to {high:.4g}. "
+                    + (f"It looks like {unit}; expected rad and m (see {way_out})." if fits
+                       else "Check the order of the joints, their zeros and the units.")
+                )  # fmt: skip
+        elif np.ptp(x[:, k]) > 6 * np.pi and not bounds.sliding[k]:
+            raise InputError(
+                f"q of {name!r} spans {np.ptp(x[:, k]):.4g} rad, more than three turns. It looks "
+                f"like degrees; expected rad (see {way_out})."
+            )
+
+
+def least_motion(units: NaturalUnits) -> Array:
+    """Range of each degree of freedom below which it counts as still, (n,), rad or m."""
+    return np.where(units.sliding, STILL * units.length, STILL)
+
+
+def check_times(model: Model, t: Array) -> None:
+    """Refuse samples so far apart that no motion can be seen between them."""
+    step = float(np.diff(t).mean())
+    if step > SLOW * natural_units(model).time:
+        raise InputError(
+            f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
+            "Expected s; or give dq and ddq with the recording."
+        )
+
+
+def gaps(t: Array) -> Array:
+    """Numbers of the samples that are followed by none for more than five mean steps."""
+    steps = np.diff(t)
+    return np.flatnonzero(steps > 5 * steps.mean())
+
+
+def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
+    """Notes on data that look odd and can still be used; `motion` is q and dq."""
+    bounds, units, found = bounds_of(model), natural_units(model), list[str]()
+    q, dq = motion
+    steps = np.diff(t)
+    if steps.mean() > SLOW * units.time:
+        found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
+    if count := len(gaps(t)):
+        more = f", and {count - 1} shorter gaps" if count > 1 else ""
+        at = t[int(steps.argmax())]
+        found.append(f"no samples for {steps.max():.3g} s after t = {at:.6g} s{more}")
+    names = np.array(bounds.names, object)
+    for what, x, limit, doubt in (
+        ("tau", tau, bounds.effort, "is it in N m (N)?"),
+        ("dq", dq, bounds.velocity, "are t in s and q in rad (m)?"),
+    ):
+        reached = np.abs(x).max(axis=0)
+        if np.any(far := np.isfinite(limit) & (reached > 1.5 * limit)):
+            worst = int(np.argmax(np.where(far, reached / np.maximum(limit, 1e-300), 0)))
+            found.append(
+                f"{what} of {listing(names[far], MOST)} is far beyond its limit, "
+                f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {doubt}"
+            )
+    held = (np.diff(tau, axis=0) == 0).mean(axis=0)
+    if np.any(often := held > 0.2):
+        share = f"up to {held.max():.0%}" if often.sum() > 1 else f"{held.max():.0%}"
+        found.append(
+            f"tau of {listing(names[often], MOST)} repeats itself in {share} of the samples"
+        )
+    x = positions(bounds, q)
+    if np.any(still := (bounds.coords >= 0) & (np.ptp(x, axis=0) < least_motion(units))):
+        verb = "hardly moves" if still.sum() == 1 else "hardly move"
+        found.append(
+            f"{listing(names[still], MOST)} {verb}: parameters that depend on that motion cannot "
+            "be found"
+        )
+    return found
+
+
+def unit_quaternions(model: Model, q: Array) -> Array:
+    """q with measured quaternions scaled to length 1; InputError if one is far from it."""
+    found = q
+    for joint in model.joints:
+        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
+            own = list(joint.coords[:4])
+            length = np.linalg.norm(q[:, own], axis=1)
+            worst = int(np.abs(length - 1).argmax())
+            if abs(length[worst] - 1) > ROUNDED:
+                raise InputError(
+                    f"the quaternion (w, x, y, z) of joint {joint.name!r} has length "
+                    f"{length[worst]:.6g} in sample {worst}; expected 1."
+                )
+            found = found.copy() if found is q else found
+            found[:, own] = q[:, own] / length[:, None]
+    return found
+
+
+def in_radians(
+    model: Model, q: Array, rates: list[Array | None]
+) -> tuple[Array, list[Array | None]]:
+    """q and its rates with degrees converted to radians; lengths stay."""
+    factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
+    if model.n != model.nq:
+        raise InputError(f"{model.name!r} has quaternions in q; give angles in radians.")
+    return q * factor, [x if x is None else x * factor for x in rates]
+
+
+def unwound(model: Model, q: Array) -> tuple[Array, list[str]]:
+    """q with angles that were wrapped into one turn made continuous, and a note on them.
+
+    A step from one sample to the next of a whole turn, to a quarter turn, is not a motion.
+    """
+    bounds = bounds_of(model)
+    own = bounds.coords[(bounds.coords >= 0) & ~bounds.sliding]
+    steps = np.diff(q[:, own], axis=0)
+    turns = np.where(np.abs(np.abs(steps) - TURN) < TURN / 4, np.sign(steps), 0)
+    if not turns.any():
+        return q, []
+    q = q.copy()
+    q[1:, own] -= TURN * np.cumsum(turns, axis=0)
+    names = [name for name, k in zip(bounds.names, bounds.coords, strict=True) if k in own]
+    wrapped = [name for name, x in zip(names, turns.T, strict=True) if x.any()]
+    return q, [f"q of {listing(wrapped, MOST)} jumps by whole turns; it was unwound"]
+
+
+def jumps(model: Model, t: Array, q: Array) -> list[str]:
+    """A note on samples far off the cubic through their four neighbours: filters spread them."""
+    far, near = q[:-4] + q[4:], q[1:-3] + q[3:-1]
+    rest = np.zeros_like(q)
+    rest[2:-2] = np.abs(q[2:-2] - (4 * near - far) / 6)
+    common = np.quantile(rest, 0.9, axis=0)  # noise, and steps of an encoder
+    units = natural_units(model)
+    least = np.where(units.positions, LEAST * units.length, LEAST)
+    wild = rest > np.maximum(WILD * common, np.maximum(FINE * np.ptp(q, axis=0), least))
+    largest = np.max([rest[k : len(q) - 4 + k] for k in range(5)], axis=0)
+    wild[2:-2] &= rest[2:-2] == largest  # a jump moves the cubics of its neighbours too
+    if not wild.any():
+        return []
+    names = [name for name, x in zip(model.coordinate_names, wild.T, strict=True) if x.any()]
+    rows = np.flatnonzero(wild.any(axis=1))
+    return [
+        f"q of {listing(names, MOST)} jumps in {counted(len(rows), 'sample')}, the first at "
+        f"t = {t[rows[0]]:.6g} s: if that is not a motion, remove them from the recording"
+    ]
+
+
+def check_given_rates(model: Model, t: Array, q: Array, dq: Array, ddq: Array | None) -> None:
+    """Refuse dq that is not the rate of q, and ddq that is not the rate of dq.
+
+    Slopes over a twentieth of the record have little noise; the factor that fits them to the mean
+    rates in between is 1, unless units or times are wrong. Joints that stand still are skipped.
+    """
+    twentieth = max(1, round(0.05 * (t[-1] - t[0]) / np.diff(t).mean()))
+    steps, way_out = twentieth, "Leave dq out to have it computed."
+    if model.n == model.nq:
+        slope = (q[steps:] - q[:-steps]) / (t[steps:] - t[:-steps])[:, None]
+        mean = _means(t, dq, np.arange(len(t) - steps), steps)
+    else:
+        steps = max(1, steps // 4)  # short enough for turns about changing axes
+        way_out = "Expected (omega, v) in the base's own axes, and quaternions as (w, x, y, z)."
+        at = np.unique(np.linspace(0, len(t) - steps - 1, PAIRS).astype(int))
+        turns = np.array([difference(model, q[k], q[k + steps]) for k in at])
+        slope = turns / (t[at + steps] - t[at])[:, None]
+        mean = _means(t, dq, at, steps)
+    way = np.abs(slope).max(axis=0) * steps * np.diff(t).mean()
+    moves = way > least_motion(natural_units(model))
+    _compare(model, slope, mean, moves, ("dq", "q"), way_out)
+    if ddq is not None:
+        steps = twentieth
+        slope = (dq[steps:] - dq[:-steps]) / (t[steps:] - t[:-steps])[:, None]
+        mean = _means(t, ddq, np.arange(len(t) - steps), steps)
+        _compare(model, slope, mean, moves, ("ddq", "dq"), "Leave ddq out to have it computed.")
+
+
+def _means(t: Array, rate: Array, at: Array, steps: int) -> Array:
+    """Mean rates from each of the samples `at` to the sample some steps later."""
+    pieces = (rate[1:] + rate[:-1]) / 2 * np.diff(t)[:, None]
+    area = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(pieces, axis=0)])
+    return (area[at + steps] - area[at]) / (t[at + steps] - t[at])[:, None]
+
+
+def _compare(
+    model: Model, slope: Array, mean: Array, moves: Array, names: tuple[str, str], way_out: str
+) -> None:
+    """Raise InputError if the mean rates of a moving joint are not the slopes."""
+    what, of = names
+    for k in np.flatnonzero(moves):
+        moved, given = float(slope[:, k] @ slope[:, k]), float(mean[:, k] @ mean[:, k])
+        if moved == 0 or given == 0:
+            continue
+        common = float(slope[:, k] @ mean[:, k])
+        factor = common / moved
+        if common**2 < 0.5 * moved * given or not 0.5 < factor < 2:
+            hints = [f"; {hint}" for x, hint in HINTS.items() if 0.7 < abs(factor) / x < 1.4]
+            hints += ["; the sign is reversed"] if factor < 0 else [""]
+            raise InputError(
+                f"{what} of {model.dof_names[k]!r} is not the rate of its {of}: it is "
+                f"{factor:.3g} times the slope of {of} over t{hints[0]}. {way_out}"
+            )

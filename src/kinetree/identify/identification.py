@@ -1,0 +1,298 @@
+"""Identification: the result of `identify`, its report as Markdown and its plots."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.extras import need
+from kinetree.base.tables import markdown_table, markdown_text, notebook_table
+from kinetree.errors import InputError
+from kinetree.identify.base import Base
+from kinetree.identify.least_squares import Fit
+from kinetree.identify.physical import Estimate
+from kinetree.identify.recording import Recording
+from kinetree.identify.unknowns import Unknowns
+from kinetree.robot import Robot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Table = tuple[list[str], list[list[str]]]  # names of the columns, and rows
+BASE = "The combinations of unknowns that joint forces depend on, by least squares alone."
+ROBOT = (
+    "The most likely robot with physically possible bodies, from the data and the description. "
+    "'learned' is the share of the description's uncertainty that the data have removed: if it is "
+    "small, the value is the description's."
+)
+ALL = "All unknowns are identifiable: each has an effect of its own."
+POOR = 0.1  # an unknown of which the data remove less of the prior's variance is not identified
+MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
+MOST_POINTS = 2000  # of a plotted curve
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """The parameters of a robot that were found in a recording.
+
+    robot: a physically possible robot that explains the data. prior: the robot as described.
+    sought: the unknowns. base, fit: combinations of the unknowns and their estimate, with errors.
+    estimate: the single unknowns of `robot`, from data and prior. method: of least squares.
+    train, test: the samples used and those held out. folds: root mean square errors of each joint,
+    (k, n), in k stretches of `train`, each predicted from the others. notes: on data and result.
+    untold: base parameters that this recording does not separate from the others.
+    """
+
+    robot: Robot
+    prior: Robot
+    sought: Unknowns
+    base: Base
+    fit: Fit
+    estimate: Estimate
+    method: str
+    train: Recording
+    test: Recording
+    folds: Array
+    notes: tuple[str, ...]
+    untold: tuple[str, ...] = ()
+
+    def interval(self, level: float = 0.95) -> Array:
+        """Confidence interval of each base parameter, (r, 2)."""
+        if not 0 < level < 1:
+            raise InputError(f"level is {level}; expected a probability, such as 0.95.")
+        z = NormalDist().inv_cdf(0.5 + level / 2) * self.fit.standard_error
+        return np.stack([self.fit.beta - z, self.fit.beta + z], axis=1)
+
+    def predict(self, data: Recording, *, physical: bool = True) -> Array:
+        """Joint forces, (T, n), of the found robot, or of the base parameters alone."""
+        if physical:
+            return self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
+        state = data.q, data.dq, data.ddq
+        Y = self.sought.regressor(*state)[..., list(self.base.kept)]
+        return Y @ self.fit.beta + self.sought.known(*state)
+
+    def error(self, data: Recording | None = None, *, physical: bool = True) -> Array:
+        """Root mean square error of each joint, (n,), on `data`, or on the held-out samples.
+
+        Measured joint forces are taken as they are: the noise of their sensors is part of the
+        error.
+        """
+        data = self.test if data is None else data
+        return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
+
+    def summary(self) -> str:
+        """The report as Markdown, without plots."""
+        parts = [
+            f"# Identification of {markdown_text(self.robot.name)}",
+            overview(self),
+            "## Joint forces",
+            markdown_table(*force_rows(self)),
+            "## Base parameters",
+            BASE,
+            markdown_table(*base_rows(self)),
+            "## The robot",
+            ROBOT.replace("'learned'", "`learned`"),
+            markdown_table(*unknown_rows(self)),
+            "## Not identifiable",
+            "\n".join(f"- {markdown_text(line)}" for line in unidentifiable(self)) or ALL,
+        ]
+        if self.notes:
+            parts += ["## Notes", "\n".join(f"- {markdown_text(note)}" for note in self.notes)]
+        return "\n\n".join(parts) + "\n"
+
+    def save_report(self, folder: str | PathLike[str]) -> Path:
+        """Write report.md, forces.png and parameters.png into a folder, which is made if needed."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        plot_forces(self, folder / "forces.png")
+        plot_parameters(self, folder / "parameters.png")
+        text = self.summary()
+        for heading, picture in (
+            ("## Base parameters", "![measured and predicted](forces.png)"),
+            ("## The robot", "![base parameters](parameters.png)"),
+        ):
+            text = text.replace(heading, f"{picture}\n\n{heading}", 1)
+        path = folder / "report.md"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def __repr__(self) -> str:
+        error = ", ".join(f"{x:.3g}" for x in self.error())
+        return (
+            f"Identification({self.robot.name!r}, {len(self.fit.beta)} base parameters from "
+            f"{len(self.train.q)} samples; error on held-out motion {error} N m or N)"
+        )
+
+    def _repr_html_(self) -> str:
+        test, now = self.test, self.error()
+        before = test.tau - self.prior.inverse_dynamics(test.q, test.dq, test.ddq)
+        measured, described = ((x**2).mean(axis=0) ** 0.5 for x in (test.tau, before))
+        names = self.robot.model.dof_names
+        rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
+        head = ("joint", "rms", "error as described", "error now", "noise of the fit")
+        title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
+        return notebook_table(title, head, list(rows), notes=self.notes)
+
+
+def overview(found: Identification) -> str:
+    """A sentence on the number of parameters, the method and the data."""
+    train, test = found.train, found.test
+    held = "the same samples (none held out)" if test is train else f"{len(test)} samples held out"
+    return (
+        f"{found.base.r} base parameters of {len(found.sought.names)} unknowns, {found.method} "
+        f"least squares on {len(train)} samples over {train.t[-1] - train.t[0]:.3g} s; tested on "
+        f"{held}. Condition of the regressor: {found.fit.condition:.3g}."
+    )
+
+
+def force_rows(found: Identification) -> Table:
+    """Joint forces on held-out motion, and the errors of their predictions, joint by joint."""
+    test = found.test
+    described = found.prior.inverse_dynamics(test.q, test.dq, test.ddq)
+    before = np.sqrt(((test.tau - described) ** 2).mean(axis=0))
+    size = np.sqrt((test.tau**2).mean(axis=0))
+    columns = (
+        size, before, found.error(), found.error(physical=False), found.folds.mean(axis=0),
+        found.fit.sigma,
+    )  # fmt: skip
+    header = ["joint", "rms", "error as described", "error of the robot", "error of the base",
+              "error, cross-validated", "noise of the fit"]  # fmt: skip
+    rows = [
+        [name, *(f"{x[k]:.4g}" for x in columns)]
+        for k, name in enumerate(found.robot.model.dof_names)
+    ]
+    return header, rows
+
+
+def base_rows(found: Identification) -> Table:
+    """Base parameters with their errors; the combination, which may be long, comes last."""
+    interval, error = found.interval(), found.fit.standard_error
+    described = found.base.K @ found.sought.values(found.prior.model)
+    rows = [
+        [
+            f"{found.fit.beta[k]:.5g}", f"{error[k]:.2g}",
+            f"{interval[k, 0]:.5g} to {interval[k, 1]:.5g}", f"{described[k]:.5g}",
+            found.sought.units[at], found.base.formula(k),
+        ]
+        for k, at in enumerate(found.base.kept)
+    ]  # fmt: skip
+    header = ["value", "std. error", "95% interval", "described", "unit", "combination"]
+    return header, rows
+
+
+def unknown_rows(found: Identification) -> Table:
+    """Every unknown of the robot, and how much the data have contributed to its value."""
+    described, status = found.sought.values(found.prior.model), found.base.status()
+    rows = [
+        [
+            name, f"{found.estimate.x[k]:.5g}", f"{found.estimate.deviation[k]:.2g}",
+            f"{described[k]:.5g}", f"{found.estimate.learned[k]:.0%}", status[k],
+            found.sought.units[k],
+        ]
+        for k, name in enumerate(found.sought.names)
+    ]  # fmt: skip
+    header = ["unknown", "value", "deviation", "described", "learned", "by itself", "unit"]
+    return header, rows
+
+
+def unidentifiable(found: Identification) -> list[str]:
+    """Sentences on the unknowns that no motion, or not this one, can determine."""
+    status, names = found.base.status(), found.sought.names
+    none = [name for name, x in zip(names, status, strict=True) if x == "no effect"]
+    still = [name for name in none if name in found.untold]
+    silent = [name for name in none if name not in found.untold]
+    mixed = [
+        name
+        for name, x, share in zip(names, status, found.estimate.learned, strict=True)
+        if x == "in combination" and share < POOR
+    ]
+    lines: list[str] = []
+    if silent:
+        lines.append(f"No joint force depends on {', '.join(silent)}.")
+    if still:
+        lines.append(f"In this recording nothing depends on {', '.join(still)}.")
+    if mixed:
+        lines.append(
+            f"Determined only in combination with others, and hardly: {', '.join(mixed)}. "
+            "Their values are the description's."
+        )
+    return lines
+
+
+def plot_forces(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
+    """Held-out joint forces, measured and predicted, with their difference; a matplotlib Figure.
+
+    `path`: also save the figure there.
+    """
+    figure = need("matplotlib.figure", "plot", "a plot")
+    data, names = found.test, found.robot.model.dof_names
+    predicted, error = found.predict(data), found.error()
+    unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"
+    fig = figure.Figure(figsize=(10, 1.2 + 1.9 * len(names)), layout="constrained")
+    axes = fig.subplots(len(names), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
+    some = slice(None, None, max(1, len(data) // MOST_POINTS))
+    for k, name in enumerate(names):
+        left, right = axes[k]
+        left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")
+        left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="predicted")
+        left.set_title(name, loc="left", fontsize=9, parse_math=False)
+        left.set_ylabel(unit, fontsize=8)
+        rest = data.tau[some, k] - predicted[some, k]
+        right.plot(data.t[some], rest, ".", ms=1.5, color=MEASURED)
+        for bound in (-2 * found.fit.sigma[k], 2 * found.fit.sigma[k]):
+            right.axhline(bound, color=PREDICTED, lw=0.8, ls="--")
+        right.set_title(f"error, rms {error[k]:.3g}; dashed: 2 sigma of the fit", loc="left",
+                        fontsize=9)  # fmt: skip
+        for ax in (left, right):
+            ax.tick_params(labelsize=8)
+    for ax in axes[-1]:
+        ax.set_xlabel("t, s", fontsize=8)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper right", ncols=2, fontsize=8, frameon=False)
+    return _finished(fig, f"{found.robot.name}: joint forces on held-out motion", path)
+
+
+def plot_parameters(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
+    """Base parameters with 95% intervals beside those of the description; a matplotlib Figure.
+
+    Each line is scaled by the larger of its value and its error, so that all fit on one axis.
+    `path`: also save the figure there.
+    """
+    figure = need("matplotlib.figure", "plot", "a plot")
+    interval, beta, r = found.interval(), found.fit.beta, found.base.r
+    described = found.base.K @ found.sought.values(found.prior.model)
+    scale = np.maximum(np.abs(beta), 2 * found.fit.standard_error)
+    y = np.arange(r)[::-1]
+    fig = figure.Figure(figsize=(8, 1.2 + 0.2 * r), layout="constrained")
+    ax = fig.subplots()
+    ax.hlines(y, interval[:, 0] / scale, interval[:, 1] / scale, color=PREDICTED, lw=2)
+    ax.plot(beta / scale, y, "o", ms=4, color=PREDICTED, label="identified, with 95% interval")
+    shown = np.clip(described / scale, -2.9, 2.9)
+    ax.plot(shown, y, "x", ms=5, color=PRIOR, label="described")
+    ax.axvline(0, color=MEASURED, lw=0.8)
+    others = np.count_nonzero(found.base.K, axis=1) - 1
+    labels = [
+        found.sought.names[k] + (f" + {more} more" if more else "")
+        for k, more in zip(found.base.kept, others, strict=True)
+    ]
+    ax.set_yticks(y, labels, fontsize=7, parse_math=False)  # names, in which $ is a character
+    ax.set_xlim(-3, 3)
+    ax.set_ylim(-1, r)
+    ax.set_xlabel(
+        "value over its size (descriptions beyond the edge are drawn at the edge)", fontsize=8
+    )
+    ax.tick_params(axis="x", labelsize=8)
+    fig.legend(loc="outside upper right", ncols=2, fontsize=8, frameon=False)
+    return _finished(fig, f"{found.robot.name}: base parameters", path)
+
+
+def _finished(fig: "Figure", title: str, path: str | PathLike[str] | None) -> "Figure":
+    """The figure under its title, saved if there is a path."""
+    fig.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False)
+    if path is not None:
+        fig.savefig(path, dpi=110)
+    return fig
