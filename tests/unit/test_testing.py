@@ -9,7 +9,7 @@ from kinetree import Builder, Friction, Robot, algorithms, robots
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.testing import CheckFailure, check_robot
-from kinetree.testing.kernels import KERNELS
+from kinetree.testing.agreement import KERNELS
 
 FEW = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_forces")
 LARGE = ("humanoid",)  # some of its kernels take many seconds to compile
@@ -229,7 +229,7 @@ def test_failures_are_raised_on_request_with_the_report():
     ) as caught:
         report.raise_if_failed()
     assert isinstance(caught.value, AssertionError)
-    with pytest.raises(NameLookupError, match="no check is called 'gravity'"):
+    with pytest.raises(NameLookupError, match="there is no check 'gravity'"):
         report.line("gravity")
 
 
@@ -253,5 +253,5 @@ def test_wrong_arguments_are_refused_with_the_way_out():
         check_robot(robot, tolerance=-1)
     with pytest.raises(NameLookupError, match="no kernel 'mass' to check; expected some of"):
         check_robot(robot, kernel_names=("mass",))
-    with pytest.raises(InputError, match="objects for numbers; expected floats"):
+    with pytest.raises(InputError, match="objects instead of numbers; expected floats"):
         check_robot(Robot(robot.model.replace(com=robot.model.com.astype(object))))

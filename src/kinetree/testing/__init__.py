@@ -1,4 +1,4 @@
-"""A battery of checks that users run on their own robot."""
+"""Checks of mechanics and of compiled kernels that users run on their own robot."""
 
 from kinetree.testing.battery import check_robot
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport

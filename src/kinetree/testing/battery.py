@@ -1,4 +1,4 @@
-"""check_robot: all laws, agreements and kernels on random states of one robot."""
+"""check_robot: all laws and agreements on random states of one robot."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -9,12 +9,12 @@ from kinetree.base.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.model import numbers_of
 from kinetree.robot import Robot
-from kinetree.testing import agreement, kernels, laws
+from kinetree.testing import agreement, laws
 from kinetree.testing.case import random_cases
 from kinetree.testing.check import carry_out
 from kinetree.testing.report import SKIPPED, CheckLine, CheckReport
 
-GROUPS = (laws.GROUP, agreement.GROUP, kernels.GROUP)
+GROUPS = (laws.GROUP, agreement.AGREEMENT_GROUP, agreement.KERNEL_GROUP)
 
 
 def check_robot(
@@ -25,26 +25,26 @@ def check_robot(
     tolerance: float | Mapping[str, float] = 1.0,
     kernel_names: Sequence[str] | None = None,
 ) -> CheckReport:
-    """Check a robot as kinetree's own tests check robots; nothing is raised, all is reported.
+    """Check a robot as kinetree's own tests do; failures are reported, not raised.
 
         report = kinetree.testing.check_robot(robot)
         print(report)
         report.raise_if_failed()
 
-    The laws are those of mechanics (M symmetric and positive definite, dM/dt - 2 C skew, g the
-    gradient of U, the balance of power and the rest), then come the agreement of the four
-    formulations and of the ways to M and ddq, then the compiled kernels against the direct
-    evaluation. What does not apply to the robot is skipped and says why.
+    There are three groups of checks: the laws of mechanics (M symmetric and positive definite,
+    dM/dt - 2 C skew, g the gradient of U, the balance of power and others); the agreement of the
+    four formulations and of the algorithms for M and ddq; and the compiled kernels against the
+    direct evaluation. Checks that do not apply to the robot are skipped, with the reason.
 
     Args:
         robot: the robot, with numbers for all its data.
-        states: how many random states, drawn within the joint limits.
+        states: number of random states, drawn within the joint limits.
         seed: of the random numbers; the same seed gives the same states.
         tolerance: factor on all limits, or a factor for each of the groups "laws", "agreement"
             and "kernels".
-        kernel_names: which kernels to compile and compare, some of the names in
-            `kinetree.testing.kernels.KERNELS`; all of them when None. Compiling all of them for a
-            humanoid takes half a minute.
+        kernel_names: kernels to compile and compare, some of the names in
+            `kinetree.testing.agreement.KERNELS`; all of them when None. Compiling all of them for
+            a humanoid takes half a minute.
     """
     if not isinstance(robot, Robot):
         raise InputError(
@@ -53,15 +53,15 @@ def check_robot(
         )
     if not all(is_numeric(np.asarray(x)) for _, x in numbers_of(robot.model)):
         raise InputError(
-            f"{robot.name!r} has symbols or other objects for numbers; expected floats. Replace "
-            "them first, e.g. with model.astype(float)."
+            f"{robot.name!r} has symbols or other objects instead of numbers; expected floats. "
+            "Replace them first, e.g. with model.astype(float)."
         )
     if not isinstance(states, int) or states < 1:
         raise InputError(f"states is {states!r}; expected a whole number, 1 or more.")
     factors = _factors(tolerance)
     cases = random_cases(robot, states, seed)
     names = _names(kernel_names)
-    checks = [*laws.LAWS, *agreement.AGREEMENT, *kernels.kernel_checks(robot, cases, names)]
+    checks = [*laws.LAWS, *agreement.AGREEMENT, *agreement.kernel_checks(robot, cases, names)]
     if robot.n == 0:
         lines = [CheckLine(x.group, x.law, SKIPPED, reason="no joint moves") for x in checks]
     else:
@@ -85,11 +85,11 @@ def _factors(tolerance: float | Mapping[str, float]) -> dict[str, float]:
 
 def _names(kernel_names: Sequence[str] | None) -> tuple[str, ...]:
     if kernel_names is None:
-        return tuple(kernels.KERNELS)
+        return tuple(agreement.KERNELS)
     for name in kernel_names:
-        if name not in kernels.KERNELS:
+        if name not in agreement.KERNELS:
             raise NameLookupError(
                 f"there is no kernel {name!r} to check; expected some of "
-                f"{', '.join(kernels.KERNELS)}."
+                f"{', '.join(agreement.KERNELS)}."
             )
     return tuple(kernel_names)

@@ -1,27 +1,26 @@
-"""Case: a random state of a robot, what many checks need of it, and the sizes of its terms.
+"""Case: a random state of a robot, quantities that many checks need, and sizes of terms.
 
-An error is measured against the size of the terms that were added up, not of their sum: terms that
-cancel leave their rounding behind.
+An error is measured against the size of the terms that were added, not of their sum: terms that
+cancel leave their rounding error.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.model.inputs import per_link
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
+from kinetree.model.inputs import per_link
 from kinetree.robot import Robot
 from kinetree.spatial import skew
 
 EPS = float(np.finfo(float).eps)
 
 
-def size(x: Any) -> float:
-    """Norm of all entries; infinite unless they are all numbers."""
+def size(x: ArrayLike) -> float:
+    """Norm of all entries; infinite unless they are all finite."""
     x = np.asarray(x, float)
     return float(np.linalg.norm(x)) if np.isfinite(x).all() else np.inf
 
@@ -64,11 +63,11 @@ class Case:
 
     @cached_property
     def scatter(self) -> float:
-        """How far rounding by eps = 1 of every term at every joint would move ddq, at most.
+        """Largest change of ddq if every term at every joint were rounded with eps = 1.
 
         Size of |M^-1| (|M ddq| + |C dq| + |g| + |friction| + |J^T F|), each term by its own
-        joint: the light joints at the end of a heavy robot have light terms. Raises when M is
-        singular, and names the joint.
+        joint: the light joints at the end of a heavy robot have small terms. Raises an error that
+        names the joint if M is singular.
         """
         model, q, dq = self.model, self.q, self.dq
         rest = np.zeros(model.n)
@@ -85,7 +84,7 @@ class Case:
 
     @cached_property
     def joint_weights(self) -> Array:
-        """Terms of g, (n,): each link's weight on its lever at each joint, N m or N."""
+        """Terms of g, (n,): each link's weight times its lever at each joint, N m or N."""
         f = np.abs(self.model.m) * np.linalg.norm(self.model.gravity[3:])
         J, com = self.J, self.model.com
         levers = [J[i][3:] - skew(com[i]) @ J[i][:3] for i in self.model.links]
@@ -104,7 +103,7 @@ class Case:
         far = np.array([np.linalg.norm(x_i) for x_i in x])
         g = float(np.linalg.norm(self.model.gravity[3:]))
         m, com, _ = self.model.base
-        return float(np.abs(self.model.m) @ far + abs(m) * np.linalg.norm(com)) * g
+        return float(np.abs(self.model.m) @ far + abs(float(m)) * np.linalg.norm(com)) * g
 
     @cached_property
     def forces(self) -> float:
@@ -126,21 +125,21 @@ class Case:
 
     @cached_property
     def turning(self) -> float:
-        """The fastest any link can turn at these rates, rad/s: the sum along its path."""
+        """Upper bound of the angular speed of any link, rad/s: the sum along its path."""
         return self.turning_at(self.dq)
 
     def turning_at(self, dq: Array) -> float:
-        """The same for other rates."""
+        """`turning` for other rates."""
         model, own = self.model, per_link(self.model, dq)
         turn = [float(np.linalg.norm((model.A[i] @ own[i])[:3])) for i in model.links]
         return max((sum(turn[j] for j in model.path(i)) for i in model.links), default=0.0)
 
 
 def random_cases(robot: Robot, states: int, seed: int) -> list[Case]:
-    """States within the limits; wrenches that would move each link at about 10 m/s^2."""
+    """States within the limits; wrenches that would accelerate each link by about 10 m/s^2."""
     rng = np.random.default_rng(seed)
     model = robot.model
-    cases = []
+    cases: list[Case] = []
     for k in range(states):
         q = algorithms.random(model, rng)
         dq, ddq = rng.normal(size=(2, model.n))

@@ -1,9 +1,9 @@
-"""CheckReport: what the battery found, one line a check, printed like a test run."""
+"""CheckReport: the results of `check_robot`, one line for each check, printed like a test run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.base.tables import counted, table
+from kinetree.base.tables import counted, notebook_table
 from kinetree.errors import KinetreeError, NameLookupError
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
@@ -17,7 +17,7 @@ class CheckFailure(KinetreeError, AssertionError):
 class CheckLine:
     """One check: its worst error over the states, the limit there and where the limit comes from.
 
-    `state` is the number of the worst state; `reason` says why a check was skipped or could not
+    `state` is the number of the worst state; `reason` explains why a check was skipped or could not
     be carried out.
     """
 
@@ -52,7 +52,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no check failed; skipped ones do not count."""
+        """True if no check failed; skipped ones do not count."""
         return not self.failures
 
     @property
@@ -71,10 +71,10 @@ class CheckReport:
             if line.law == law:
                 return line
         known = ", ".join(repr(line.law) for line in self.lines)
-        raise NameLookupError(f"no check is called {law!r}; there are {known}.")
+        raise NameLookupError(f"there is no check {law!r}; expected one of {known}.")
 
     def raise_if_failed(self) -> None:
-        """Raise CheckFailure, with the report as its message, unless all is well."""
+        """Raise CheckFailure, with the report as its message, if a check failed."""
         if not self.ok:
             raise CheckFailure(str(self))
 
@@ -89,7 +89,7 @@ class CheckReport:
         ]  # fmt: skip
         head = ("group", "law", "", "worst error", "limit", "why")
         first, *_, last = self._text()
-        return table(first, head, rows, text=3, notes=[last])
+        return notebook_table(first, head, rows, text=3, notes=[last])
 
     def _text(self) -> Iterator[str]:
         yield (
