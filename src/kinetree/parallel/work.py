@@ -9,7 +9,6 @@ unpickled.
 import base64
 import dataclasses
 import functools
-import io
 import json
 import math
 import pickle
@@ -86,19 +85,8 @@ def pack(
     has `repeats` samples. The version can be read without unpickling what another one wrote.
     """
     check_data(model)
-    file = io.BytesIO()
-    _Pickler(file).dump((make, model, dict(settings), seed, repeats))
-    return own_version().encode() + b"\n" + file.getvalue()
-
-
-class _Pickler(pickle.Pickler):
-    """Packs what a controller needs of a Trajectory; its notes and events stay here."""
-
-    def reducer_override(self, value: object) -> Any:
-        if not isinstance(value, Trajectory):
-            return NotImplemented
-        parts = {name: getattr(value, name) for name in (*MOTION, "model", "pieces")}
-        return functools.partial(Trajectory, **parts), ()
+    data = pickle.dumps((make, model, dict(settings), seed, repeats))
+    return own_version().encode() + b"\n" + data
 
 
 def run_chunk(packed: bytes, first: int, count: int) -> bytes:
@@ -225,7 +213,10 @@ def _described(value: Any) -> Any:
 
 
 def _motion(value: Trajectory, where: str) -> Trajectory:
-    """A single motion; its model is kept only where q is not a vector, as with quaternions."""
+    """A single motion without its forces and notes, which a controller does not need.
+
+    Its model is kept only if q is not a vector, as with quaternions.
+    """
     if value.batch_shape:
         raise InputError(
             f"{where} is a batch of motions of shape {value.batch_shape}; expected a single one, "
