@@ -80,15 +80,14 @@ def rollout_case(
     **acting: Any,
 ) -> Data:
     """A loop over time: its graphs, initial states and the CPU's records of both number types."""
-    from kinetree.simulate.core.fixed_steps import METHODS, with_stop
-    from kinetree.simulate.core.limits import bounds
-    from kinetree.simulate.core.setup import read_setup
-    from kinetree.simulate.simulation import fixed_steps, record_rows
+    from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps, with_stop
+    from kinetree.simulate.core.outcome import record_rows
+    from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
 
-    given = [acting.get(name) for name in ("tau", "F_ext", "controller")]
-    setup = read_setup(model, q0, dq0, *given, None)
+    setup = read_setup(model, Arguments(q0=q0, dq0=dq0, **acting))
     own = METHODS[method]
-    made = fixed_steps(model, setup, own, tuple(bounds(model)) if limits else ())
+    plan = read_plan(model, method, steps * dt, dt, "record" if limits else "ignore")
+    made = fixed_steps(model, setup, own, plan)
     times = np.arange(steps + 1) * dt
     h = np.append(np.diff(times), 0.0)
     stages = times[:, None] + h[:, None] * np.array(own.times)

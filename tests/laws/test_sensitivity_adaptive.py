@@ -14,11 +14,11 @@ from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
 from kinetree.formulations.drives import frictionless
 from kinetree.kernels.free import free_values
-from kinetree.simulate.core.dop853 import dense, take
-from kinetree.simulate.core.setup import grid, read_setup
+from kinetree.simulate.core.adaptive import adaptive_steps, read_options
+from kinetree.simulate.core.dop853 import dense_output, take_step
+from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.setup import Arguments, grid, read_plan, read_setup
 from kinetree.simulate.friction.stiction import without_dry_friction
-from kinetree.simulate.sensitivity.adaptive import StepLog
-from kinetree.simulate.simulation import adaptive_steps
 from precise_robots import derivative, numbers
 from robot_states import any_robot, random_state, size
 
@@ -29,13 +29,14 @@ TOLERANCES = 1e-8, 1e-10
 
 def taken(model, state, parameters):
     """The system's graph, its constants and the steps of the same run."""
-    acting = (state.ddq, None, None)
-    setup = read_setup(model, state.q, state.dq, *acting, parameters)
-    steps, log = adaptive_steps(model, setup, ()), StepLog()
+    given = Arguments(q0=state.q, dq0=state.dq, tau=state.ddq, parameters=parameters)
+    setup, log = read_setup(model, given), []
+    plan = read_plan(model, "dop853", SPAN["duration"], SPAN["dt"], "ignore")
+    steps = adaptive_steps(model, setup, plan)
     with Progress("", 1.0, False) as bar:
-        steps.run(setup, grid(**SPAN), TOLERANCES, (), bar, None, log)
+        steps.run(setup, plan, read_options(setup, *TOLERANCES, None, ()), bar, log)
     assert steps.system.graph is not None
-    return steps.system.graph, setup.external.params(())[0], log.steps(1)
+    return steps.system.graph, setup.external.params(())[0], AcceptedSteps.joined(log)
 
 
 def exact_results(graph, model, steps, x, p):
@@ -47,11 +48,11 @@ def exact_results(graph, model, steps, x, p):
 
     for i, (t, h) in enumerate(zip(numbers(steps.t), numbers(steps.h), strict=True)):
         t, h = np.array([t]), np.array([h])
-        step = take(slope, t, h, x[None], slope(t, x[None], False))
+        step = take_step(slope, t, h, x[None], slope(t, x[None], False))
         results = range(steps.done[i], steps.due[i])
         for time in numbers(grid(**SPAN)[results]):
             share = (time - t) / h
-            found.append(unit(model, dense(slope, step).at(np.array([0]), share)[0]))
+            found.append(unit(model, dense_output(slope, step).at(np.array([0]), share)[0]))
         x = unit(model, step.end[0])
     return np.array(found)
 

@@ -24,7 +24,7 @@ from kinetree.controllers.reference import Following, gain, motion, position_err
 from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces
 from kinetree.model import Model
-from kinetree.simulate.core.controller import Given
+from kinetree.simulate.core.controller import SignalValues
 from kinetree.spatial.moments import Moments
 
 
@@ -52,7 +52,7 @@ class Adaptive(Following):
         return moments(guess).ravel()
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         links = len(model.links)

@@ -15,7 +15,7 @@ from kinetree.controllers.reference import Following, errors, gain
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import clip
-from kinetree.simulate.core.controller import Given, Stateless
+from kinetree.simulate.core.controller import SignalValues, Stateless
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class GravityCompensation(Stateless):
         return {}
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         own = model_of(self.model) or model
@@ -55,7 +55,7 @@ class PD(Following, Stateless):
     gravity: Any = False
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
@@ -84,7 +84,7 @@ class PID(Following):
         return np.zeros(model.n)
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
@@ -119,7 +119,7 @@ class ComputedTorque(Following, Stateless):
     model: Any = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         own = model_of(self.model) or model

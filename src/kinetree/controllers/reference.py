@@ -10,7 +10,7 @@ from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Joint, Model
 from kinetree.scalars import cos, sign, sin
-from kinetree.simulate.core.controller import Given
+from kinetree.simulate.core.controller import SignalValues
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 
@@ -42,7 +42,9 @@ def as_reference(value: Any, name: str = "reference") -> Any:
     return x
 
 
-def motion(model: Model, given: Given, name: str = "reference") -> tuple[Array, Array, Array]:
+def motion(
+    model: Model, given: SignalValues, name: str = "reference"
+) -> tuple[Array, Array, Array]:
     """q, dq and ddq of a reference at one time; what is not given is zero."""
     parts = given[name]
     if not 1 <= len(parts) <= 3:
@@ -58,7 +60,7 @@ def motion(model: Model, given: Given, name: str = "reference") -> tuple[Array, 
 
 
 def errors(
-    model: Model, q: Array, dq: Array, given: Given, name: str = "reference"
+    model: Model, q: Array, dq: Array, given: SignalValues, name: str = "reference"
 ) -> tuple[Array, Array, Array]:
     """The way e to a reference and its rate de, both (n,), and the ddq of the reference."""
     q_d, dq_d, ddq_d = motion(model, given, name)

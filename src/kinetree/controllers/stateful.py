@@ -17,8 +17,9 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.simulate.core.controller import Given
-from kinetree.simulate.core.purity import call, label
+from kinetree.simulate.core.controller import SignalValues
+from kinetree.simulate.core.memory import label
+from kinetree.simulate.core.purity import call
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Stateful:
         return self.initial
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """What the function returns, checked."""
         law, name = self.function, label(self.function)

@@ -14,11 +14,9 @@ from kinetree.compiler.trace import trace
 from kinetree.controllers.dynamics import model_of
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
-from kinetree.simulate.core.controller import as_controller
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import Actors, first_row, judge
-from kinetree.simulate.core.setup import external_inputs, first_state
-from kinetree.simulate.core.sources import time_source
+from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row
+from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class Stepwise:
     start: Array
     note: str | None
     _model: Model
-    _actors: Actors
+    _acting: ActingForces
     _external: ExternalInputs
     _kernel: Kernel | None
 
@@ -59,7 +57,7 @@ class Stepwise:
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
-            tau[at], dz[at] = self._actors.forces(self._model, t, q[at], dq[at], z[at], given)
+            tau[at], dz[at] = self._acting.joint_forces(self._model, t, q[at], dq[at], z[at], given)
         return tau, dz
 
 
@@ -73,27 +71,25 @@ def step_by_step(controller: Any, robot: Any) -> Stepwise:
     model = model_of(robot)
     assert model is not None
     check_model(model)
-    acting = as_controller(controller)
-    signals = {name: time_source(value, name) for name, value in acting.signals.items()}
-    actors = Actors(acting, signals, None, None)
-    external = external_inputs(model, actors, {})
-    start = first_state(model, acting)
+    acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))
+    external = external_inputs(model, acting, {})
+    start = first_state(model, acting.controller)
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    actors = replace(actors, verdict=judge(model, actors, external, state))
+    acting = replace(acting, verdict=examine_forces(model, acting, external, state))
 
     def law(t: Any, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        tau, dz = actors.forces(model, t, q, dq, z[:-1], external.named(p, s))
+        tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
-    if actors.verdict is not None and actors.verdict.key is None:
-        note = f"runs in Python: {actors.verdict.note}"
-        return Stepwise(start, note, model, actors, external, None)
+    if acting.verdict is not None and acting.verdict.key is None:
+        note = f"runs in Python: {acting.verdict.note}"
+        return Stepwise(start, note, model, acting, external, None)
     try:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
     except Exception as problem:
         note = f"runs in Python: {type(problem).__name__}: {str(problem).splitlines()[0]}"
-        return Stepwise(start, note, model, actors, external, None)
-    return Stepwise(start, None, model, actors, external, Kernel(graph, "law", dtypes=("float64",)))
+        return Stepwise(start, note, model, acting, external, None)
+    return Stepwise(start, None, model, acting, external, Kernel(graph, "law", dtypes=("float64",)))

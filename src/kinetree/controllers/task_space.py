@@ -26,7 +26,7 @@ from kinetree.controllers.reference import as_reference, errors, gain
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
-from kinetree.simulate.core.controller import Given, Stateless
+from kinetree.simulate.core.controller import SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.factor import factor, solve
 
@@ -98,7 +98,7 @@ class OperationalSpace(FrameLaw):
     model: Any = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         task = read_task(self, model, q, dq, given)
@@ -127,7 +127,7 @@ class Impedance(FrameLaw):
     model: Any = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         task = read_task(self, model, q, dq, given)
@@ -136,7 +136,7 @@ class Impedance(FrameLaw):
         return joint_forces(task, q, dq, F), z
 
 
-def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: Given) -> Task:
+def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalValues) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
     own, rows = model_of(law.model) or model, _rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
@@ -190,7 +190,7 @@ def effective_mass(model: Model, q: Array, J: Array, damping: float) -> Any:
     return lambda a: solve(kept, a)
 
 
-def rest(model: Model, q: Array, dq: Array, given: Given, posture: Posture | None) -> Array:
+def rest(model: Model, q: Array, dq: Array, given: SignalValues, posture: Posture | None) -> Array:
     """ddq_0 of the posture, or nothing."""
     if posture is None:
         return np.zeros(model.n, int)

@@ -1,4 +1,4 @@
-"""Motion of robots over time: simulation and its result."""
+"""Simulation of robots: motions over time, their events, and their derivatives."""
 
 from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.limits import SimulationError, Violation

@@ -10,9 +10,8 @@ from kinetree import controllers
 from kinetree.backends.cuda.rollout import CudaRollout, emit_rollout
 from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
-from kinetree.simulate.core.fixed_steps import METHODS
-from kinetree.simulate.core.setup import read_setup
-from kinetree.simulate.gpu.rollouts import gpu_steps
+from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps
+from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
 
 RNG = np.random.default_rng(3)
 BATCH = 37  # a warp and a few
@@ -198,7 +197,7 @@ def test_wrong_input_is_named_as_on_the_cpu(cp):
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
 def test_nvcc_accepts_a_loop_without_a_warning(dtype, method, tmp_path):
     model = kt.robots.quadruped().model
-    setup = read_setup(model, kt.algorithms.neutral(model), None, None, None, None, None)
-    steps = gpu_steps(model, setup, METHODS[method], ())
-    assert isinstance(steps.rollout, CudaRollout)
-    compile_for_gpu(emit_rollout(steps.rollout.stepping, dtype), tmp_path)
+    setup = read_setup(model, Arguments(q0=kt.algorithms.neutral(model)))
+    plan = read_plan(model, method, 0.1, None, "ignore")
+    steps = fixed_steps(model, setup, METHODS[method], plan)
+    compile_for_gpu(emit_rollout(CudaRollout(steps.stepping).stepping, dtype), tmp_path)

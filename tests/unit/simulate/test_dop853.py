@@ -11,11 +11,11 @@ from kinetree.simulate.core.dop853 import (
     B,
     C,
     D,
-    dense,
-    error,
-    factor,
+    dense_output,
+    error_ratio,
     first_length,
-    take,
+    step_factor,
+    take_step,
 )
 
 EPS = np.finfo(float).eps
@@ -73,7 +73,7 @@ def slope(t, x, ends):
 
 def ends_of(h):
     x, t = np.array([[1.0, 0.2, 0.0]]), np.zeros(1)
-    step = take(slope, t, np.array([h]), x, slope(t, x, False))
+    step = take_step(slope, t, np.array([h]), x, slope(t, x, False))
     return step
 
 
@@ -83,13 +83,13 @@ def test_a_step_has_local_order_9_and_its_polynomial_8():
     for h in steps:
         x, t = np.array([[1.0, 0.2, 0.0]]), np.zeros(1)
         for _ in range(16):
-            part = take(slope, t, np.array([h / 16]), x, slope(t, x, False))
+            part = take_step(slope, t, np.array([h / 16]), x, slope(t, x, False))
             x, t = part.end, t + h / 16
             fine.setdefault(h, []).append(x[0])
     local = [abs(ends_of(h).end[0] - fine[h][-1]).max() for h in steps]
     inner = []
     for h in steps:
-        polynomial = dense(slope, ends_of(h))
+        polynomial = dense_output(slope, ends_of(h))
         found = polynomial.at(np.zeros(15, int), np.arange(1, 16) / 16)
         inner.append(abs(found - fine[h][:15]).max())
     assert np.polyfit(np.log(steps), np.log(local), 1)[0] > 8.5
@@ -98,16 +98,16 @@ def test_a_step_has_local_order_9_and_its_polynomial_8():
 
 def test_the_polynomial_begins_and_ends_with_the_step():
     step = ends_of(0.5)
-    polynomial = dense(slope, step)
+    polynomial = dense_output(slope, step)
     assert np.array_equal(polynomial.at(np.zeros(1, int), np.zeros(1)), step.x)
     assert abs(polynomial.at(np.zeros(1, int), np.ones(1)) - step.end).max() < 4 * EPS
 
 
 def test_the_error_grows_with_the_step_and_decides_the_next():
-    small, large = (error(ends_of(h), 1e-8, 1e-10)[0] for h in (0.1, 1.0))
+    small, large = (error_ratio(ends_of(h), 1e-8, 1e-10)[0] for h in (0.1, 1.0))
     assert small < 1e-3 < large
-    assert factor(np.array([0.0]))[0] == 6 and factor(np.array([np.inf]))[0] == 0.333
-    assert factor(np.array([0.9**8]))[0] == pytest.approx(1.0)
+    assert step_factor(np.array([0.0]))[0] == 6 and step_factor(np.array([np.inf]))[0] == 0.333
+    assert step_factor(np.array([0.9**8]))[0] == pytest.approx(1.0)
 
 
 def test_a_first_step_is_neither_huge_nor_nothing():

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from kinetree.simulate.core.dop853 import E3, E5, STAGES, A, B, C, D, dense, first_length, take
+from kinetree.simulate.core.dop853 import (
+    E3,
+    E5,
+    STAGES,
+    A,
+    B,
+    C,
+    D,
+    dense_output,
+    first_length,
+    take_step,
+)
 
 integrate = pytest.importorskip("scipy.integrate")
 
@@ -68,8 +79,8 @@ def test_a_first_step_is_probed_forwards_at_the_end_of_a_small_step():
 def test_a_step_and_the_values_between_are_scipys(seed):
     t, x = start(0.3, seed)
     h = 0.3
-    step = take(slope, t, np.full(4, h), x, slope(t, x))
-    polynomial = dense(slope, step)
+    step = take_step(slope, t, np.full(4, h), x, slope(t, x))
+    polynomial = dense_output(slope, step)
     shares = np.linspace(0, 1, 11)
     for k in range(len(x)):
         solver = integrate.DOP853(
@@ -86,8 +97,8 @@ def test_a_step_and_the_values_between_are_scipys(seed):
 
 def test_the_rate_of_the_polynomial_is_its_derivative():
     t, x = start(0.3, 7)
-    step = take(slope, t, np.full(4, 0.1), x, slope(t, x))
-    polynomial = dense(slope, step)
+    step = take_step(slope, t, np.full(4, 0.1), x, slope(t, x))
+    polynomial = dense_output(slope, step)
     shares = np.linspace(0.05, 0.95, 10)
     for k in range(len(x)):
         rows, small = np.full(len(shares), k), 1e-5
@@ -108,8 +119,8 @@ def test_no_time_of_a_step_lies_beyond_its_end():
         seen.append(at)
         return slope(at, state)
 
-    step = take(watched, t, np.full(4, 0.4), x, slope(t, x), until)
-    dense(watched, step)
+    step = take_step(watched, t, np.full(4, 0.4), x, slope(t, x), until)
+    dense_output(watched, step)
     assert (np.max(seen, 0) == np.minimum(until, 0.7)).all()
     assert np.min(seen) > 0.3
     assert step.times(np.arange(4), np.ones(4)) == pytest.approx(np.minimum(until, 0.7))

@@ -22,13 +22,14 @@ from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import (
     Verdict,
     check_steady,
-    feed_kind,
+    field_key,
     first_row,
-    plain,
+    input_kind,
     python_note,
     value_key,
 )
-from kinetree.simulate.core.purity import Calls, Examined, Memory, call, examine, label
+from kinetree.simulate.core.memory import Memory, label
+from kinetree.simulate.core.purity import Calls, Examined, call, examine
 from kinetree.simulate.core.signals import Sampled
 from kinetree.simulate.core.sources import Source, arguments, force_source, time_source
 
@@ -83,7 +84,7 @@ CHANGES = {
 
 
 def state(x):
-    """Everything in plain form."""
+    """Everything in field_key form."""
     names = ("number", "list", "table", "set", "queue", "ordered", "pair")
     found = [repr(getattr(x, name, None)) for name in names]
     found += [x.array.tolist(), repr(x.objects), str(x.numpy.bit_generator.state), x.space.x]
@@ -494,19 +495,19 @@ def test_controllers_are_their_values():
 
     for x in (controllers.Law(sin), controllers.Stateful(sin, [0]), object(), sin, Own()):
         assert value_key(x) is None
-    assert plain(sin) is None and plain("a") == ("str", "a") and plain({"a": 1}) is None
-    assert plain(1.0) != plain(True) and plain(None) == ("NoneType", None)
+    assert field_key(sin) is None and field_key("a") == ("str", "a") and field_key({"a": 1}) is None
+    assert field_key(1.0) != field_key(True) and field_key(None) == ("NoneType", None)
 
 
 def test_how_an_input_is_fed_decides():
     external = ExternalInputs({"tau": (np.zeros(2), (2,))}, {"F_ext": Sampled(lambda *a: [], ())})
     assert (
-        feed_kind(external, "tau", None) == "constant"
-        and feed_kind(external, "F_ext", None) == "sampled"
+        input_kind(external, "tau", None) == "constant"
+        and input_kind(external, "F_ext", None) == "sampled"
     )
-    assert feed_kind(external, "signal reference", None) is None
-    assert feed_kind(external, "tau", Examined("abc")) == "abc"
-    assert feed_kind(external, "F_ext", Examined(None, sampled=True)) == "sampled"
+    assert input_kind(external, "signal reference", None) is None
+    assert input_kind(external, "tau", Examined("abc")) == "abc"
+    assert input_kind(external, "F_ext", Examined(None, sampled=True)) == "sampled"
 
 
 def test_words_about_unsteady_laws():
@@ -523,7 +524,7 @@ def test_words_about_unsteady_laws():
         check_steady(unsteady, "euler", 1)
     with pytest.warns(KinetreeWarning, match="4 times a step"):
         check_steady(unsteady, "rk4", 4)
-    with pytest.raises(InputError, match="f guesses: it is no function of t, q and dq"):
+    with pytest.raises(InputError, match="f guesses: it is not a function of t, q and dq"):
         check_steady(unsteady, "dop853", None)
     assert python_note(None) is None and python_note(Verdict(robot, robot)) is None
     assert python_note(touched).endswith("f counts")

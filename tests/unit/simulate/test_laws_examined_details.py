@@ -7,7 +7,8 @@ import pytest
 
 from kinetree.compiler.graph import Port
 from kinetree.compiler.trace import trace
-from kinetree.simulate.core.purity import Calls, Memory
+from kinetree.simulate.core.memory import Memory
+from kinetree.simulate.core.purity import Calls
 
 PORTS = (Port("t", ()), Port("q", (2,)))
 START = (0.25, np.array([0.5, -0.25]))

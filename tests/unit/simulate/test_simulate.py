@@ -232,14 +232,11 @@ def test_a_loop_is_compiled_alone(monkeypatch):
 
 
 def test_compiled_code_is_made_once_for_equal_calls():
-    from kinetree.simulate import simulate as package
-
-    module = __import__("kinetree.simulate.simulation", fromlist=["_ready"])
-    assert callable(package)
     run(tau=[1.0, 1.0])
-    before = list(module._ready)
+    loops = ROBOT.model.memo["simulate", "loops"]
+    before = list(loops)
     run(tau=[2.0, 3.0])
-    assert list(module._ready) == before
+    assert list(loops) == before
 
 
 def test_a_bar_on_request(capsys):

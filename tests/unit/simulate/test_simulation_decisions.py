@@ -10,7 +10,7 @@ from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, event, signal
 from kinetree.simulate.core.events import close
 from kinetree.simulate.core.fixed_steps import SLOW, TABLE, WORK, FixedSteps
-from kinetree.simulate.core.purity import Memory
+from kinetree.simulate.core.memory import Memory
 from kinetree.simulate.core.signals import Sampled
 from kinetree.simulate.core.sources import Source, fed
 from kinetree.simulate.gpu.inputs import number_type
@@ -62,14 +62,14 @@ def test_a_function_of_time_that_cannot_be_traced_leaves_the_rest_compiled():
 
 def test_sampled_functions_share_one_loop():
     """Their numbers are fed, so that one compiled loop runs them all."""
-    remembered = __import__("kinetree.simulate.simulation", fromlist=["_ready"])._ready
 
     def torque(size):
         return lambda t: np.array([size if t > 0.003 else 0.0, 0.0])
 
     options = {"duration": 0.01, "method": "rk4", "dt": 1e-3}
-    remembered.clear()
+    ROBOT.model.memo.pop(("simulate", "loops"), None)
     first = ROBOT.simulate([0.1, 0.2], tau=torque(1.0), **options)
+    remembered = ROBOT.model.memo["simulate", "loops"]
     assert len(remembered) == 1
     second = ROBOT.simulate([0.1, 0.2], tau=torque(5.0), **options)
     assert len(remembered) == 1 and abs(second.q - first.q).max() > 1e-6
@@ -140,10 +140,11 @@ def test_the_number_type_of_rollouts_is_that_of_q0():
 def test_steps_of_one_call_follow_from_the_work_of_a_step():
     """Python's steps are slow: few go in one call, so that the bar moves and limits end a run."""
 
-    def chunk(rollout, count, table, operations=10**6):
+    def chunk(graph, count, table, operations=10**6):
         stepping = SimpleNamespace(rate=SimpleNamespace(operations=operations))
-        method = SimpleNamespace(stages=(None,) * 4)
-        steps = SimpleNamespace(rollout=rollout, stepping=stepping, method=method)
+        method, system = SimpleNamespace(stages=(None,) * 4), SimpleNamespace(graph=graph)
+        machine = SimpleNamespace(work=WORK, table=TABLE)
+        steps = SimpleNamespace(system=system, stepping=stepping, method=method, machine=machine)
         return FixedSteps.chunk(steps, count, table)
 
     for count in (1, 7, 10**9):

@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.simulate.friction.modes import Dry, consistent_modes
+from kinetree.simulate.friction.modes import DryFriction, consistent_modes
 from kinetree.simulate.friction.stiction import accelerations
 
 
@@ -75,7 +75,7 @@ def test_fixed_steps_release_the_right_joints_from_rest(n):
 def test_modes_of_joints_at_rest_agree_with_their_forces(n):
     for m, coulomb, f in cases(60, n, 10 + n):
         M = mass_matrix(m)
-        dry = Dry(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
+        dry = DryFriction(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
 
         evaluate = partial(motion_in, M, f, coulomb)
         mode = consistent_modes(dry, 0, np.zeros(n), evaluate)
@@ -90,7 +90,7 @@ def test_modes_of_strongly_coupled_joints_agree_with_their_forces():
         basis = rng.normal(size=(n, 2))
         M = basis @ basis.T + 1e-3 * np.eye(n)  # strongly coupled joints
         coulomb, f = rng.uniform(0, 1, (n, 2)), rng.normal(size=n) * 2
-        dry = Dry(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
+        dry = DryFriction(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
 
         evaluate = partial(motion_in, M, f, coulomb)
         mode = consistent_modes(dry, 0, np.zeros(n), evaluate)

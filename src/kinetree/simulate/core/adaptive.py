@@ -1,7 +1,6 @@
 """Adaptive steps: results at given times, to a given error, for each rollout by itself."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,15 @@ from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
-from kinetree.simulate.core.events import read_events
+from kinetree.model import Model
+from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.fixed_steps import Outcome
-from kinetree.simulate.core.integration import STUCK, Integration, Rollouts, Seen
-from kinetree.simulate.core.limits import Bound, watch_graph
-from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.forces import check_steady
+from kinetree.simulate.core.integration import STUCK, AcceptedSteps, Integration, Rollouts
+from kinetree.simulate.core.limits import margins_graph
+from kinetree.simulate.core.outcome import Outcome
+from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, positive, remembered_loop
+from kinetree.simulate.core.signals import Sampled
 from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.switches import (
     Breaks,
@@ -24,8 +26,8 @@ from kinetree.simulate.core.switches import (
     time_switches,
     traced_activity,
 )
-from kinetree.simulate.core.system import Actors, make_system
-from kinetree.simulate.friction.stiction import rubbing
+from kinetree.simulate.core.system import Plant, make_system
+from kinetree.simulate.friction.stiction import dry_dofs
 
 # The default of max_step is the duration over this number. It bounds what a step can pass over
 # where nothing moves, and neither a switch nor a sample shows that something is going to.
@@ -33,70 +35,86 @@ FEWEST = 25
 FEWEST_BY_PYTHON = 100  # forces from Python may depend on t in ways that cannot be found before
 
 
+@dataclass(frozen=True, eq=False)
+class AdaptiveOptions:
+    """Error allowed in a step, longest step, s, or None, and the events to find."""
+
+    rtol: float
+    atol: float
+    max_step: float | None
+    events: list[Event]
+
+
+def read_options(
+    setup: Setup, rtol: float, atol: float, max_step: float | None, events: Events
+) -> AdaptiveOptions:
+    """Check the options of the adaptive method."""
+    rtol, atol = positive(rtol, "rtol", ""), positive(atol, "atol", "")
+    longest = None if max_step is None else positive(max_step, "max_step", "s")
+    listed = read_events(events)
+    if setup.batch and any(event.terminal for event in listed):
+        raise InputError(
+            f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
+            "different times; give one rollout, or an event that is not terminal."
+        )
+    return AdaptiveOptions(rtol, atol, longest, listed)
+
+
 class AdaptiveSteps:
     """A robot with all that acts on it, ready to run with the adaptive method."""
 
-    def __init__(
-        self, space: StateSpace, actors: Actors, external: ExternalInputs, limits: Sequence[Bound]
-    ) -> None:
-        self.space, self.actors = space, actors
-        self.dry = len(rubbing(space.model, actors.parameters))
-        self.system = make_system(space, actors, self.with_modes(external, ()), adaptive=True)
-        self.watch = watch_graph(space, limits)
+    def __init__(self, space: StateSpace, setup: Setup, plan: Plan) -> None:
+        self.space = space
+        self.dry = len(dry_dofs(space.model, setup.acting.parameters))
+        plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
+        self.system = make_system(plant)
+        self.margins = margins_graph(space, plan.bounds)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
+        self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
-    def with_modes(self, external: ExternalInputs, batch: tuple[int, ...]) -> ExternalInputs:
-        """The external with a mode for each joint that has dry friction, as the last constants."""
+    def with_modes(self, setup: Setup) -> Setup:
+        """The setup with a mode for each joint that has dry friction, as the last constants."""
         if not self.dry:
-            return external
-        modes = np.zeros((*batch, self.dry)), (self.dry,)
-        return replace(external, constants={**external.constants, "mode": modes})
+            return setup
+        modes = np.zeros(self.dry), (self.dry,)
+        constants = {**setup.external.constants, "mode": modes}
+        return replace(setup, external=replace(setup.external, constants=constants))
+
+    def rollouts(self, setup: Setup) -> Rollouts:
+        """The rollouts of a setup."""
+        return Rollouts(self.system, self.with_modes(setup), self.dry)
 
     def run(
         self,
         setup: Setup,
-        times: Array,
-        tolerances: tuple[float, float],
-        events: Any,
-        progress: Progress,
-        max_step: float | None = None,
-        seen: Seen | None = None,
-    ) -> tuple[Outcome, dict[str, Any], Array]:
-        """From setup.x0 over `times`, which begin at 0; `seen` is given every accepted step.
+        plan: Plan,
+        options: AdaptiveOptions,
+        bar: Progress,
+        log: list[AcceptedSteps] | None = None,
+    ) -> tuple[Outcome, dict[str, Any]]:
+        """Integrate from setup.x0 over the times of the plan; `log` receives all accepted steps.
 
-        Returns the records, what `meta` says of them, and their times: where a terminal event ends
-        the motion, the last is its own, unless `seen` is to know every result from its steps.
+        Returns the records at all times, and entries for `meta`. If a terminal event ends the
+        motion, its time is the last, unless there is a log: then all results are times of the plan.
         """
-        listed = read_events(events)
-        if setup.batch and any(event.terminal for event in listed):
-            raise InputError(
-                f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
-                "different times; give one rollout, or an event that is not terminal."
-            )
-        external = self.with_modes(setup.external, ())
-        rollouts = Rollouts(
-            self.system, self.actors, external, setup.batch, len(setup.x0), self.dry
-        )
+        times, longest = plan.times, options.max_step
+        fewest = FEWEST_BY_PYTHON if self.system.graph is None else FEWEST
         integration = Integration(
-            rollouts=rollouts,
+            rollouts=self.rollouts(setup),
             outputs=times,
-            breaks=self.breaks(external, float(times[-1])),
-            rtol=tolerances[0],
-            atol=tolerances[1],
-            max_step=self.longest(float(times[-1])) if max_step is None else max_step,
-            events=listed,
-            seen=seen,
+            breaks=self.breaks(setup.external, float(times[-1])),
+            rtol=options.rtol,
+            atol=options.atol,
+            max_step=float(times[-1]) / fewest if longest is None else longest,
+            events=options.events,
+            log=log,
         )
         integration.begin(setup.x0)
         while integration.alive.any():
             integration.advance()
             t = integration.t[integration.alive].min(initial=times[-1])
-            progress.update(float(t))
-        return self.outcome(integration, setup, seen is None)
-
-    def longest(self, duration: float) -> float:
-        """The default of max_step, s."""
-        return duration / (FEWEST_BY_PYTHON if self.system.graph is None else FEWEST)
+            bar.update(float(t))
+        return self._outcome(integration, log is None), _meta(integration, setup.batch)
 
     def breaks(self, external: ExternalInputs, end: float) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
@@ -110,17 +128,15 @@ class AdaptiveSteps:
             found += [(float(t), float(t)) for t in source.breaks]
             if not len(source.breaks):
 
-                def values(t: Array, source: Any = source) -> Array:
+                def values(t: Array, source: Sampled = source) -> Array:
                     parts = source.at(t, np.zeros(len(t), bool))
                     return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
                 found += python_breaks(values, end)
         return merged(found, end)
 
-    def outcome(
-        self, run: Integration, setup: Setup, with_last: bool
-    ) -> tuple[Outcome, dict[str, Any], Array]:
-        """Records of every result, margins to the limits, and what was found on the way."""
+    def _outcome(self, run: Integration, with_last: bool) -> Outcome:
+        """Records of every result, and the first violations of limits."""
         ended = float(run.ended.min())
         count = int(np.searchsorted(run.outputs, ended, "right"))
         times, parts = run.outputs[:count], (run.result, run.rates, run.forces)
@@ -133,30 +149,45 @@ class AdaptiveSteps:
             )
             times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
-        (w,) = interpret(self.watch, x, k[..., : self.space.rates], y[..., :n])
-        wrong = np.concatenate(
-            [~np.isfinite(x), np.broadcast_to(w < 0, (*x.shape[:2], w.shape[-1]))], -1
-        )
-        amount = np.concatenate([x, np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))], -1)
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., :n])
+        w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
+        wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)
-        found = np.take_along_axis(amount, np.maximum(first, 0)[None], 0)[0]
+        watched = np.concatenate([x, w], -1)
+        amount = np.take_along_axis(watched, np.maximum(first, 0)[None], 0)[0]
         q, dq, z = self.space.split(x)
         records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
         records |= {"z": z} if self.space.extra else {}
-        meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
-        if run.events:
-            meta["events"] = occurrences(run, setup.batch)
-        if np.isfinite(ended):
-            meta["ended"] = ended
-        if (run.stuck > STUCK).any():
-            meta["stuck"] = float(run.t[run.stuck > STUCK].min())
-        return Outcome(records, first, found), meta, times
+        return Outcome(records, first, amount, times, np.arange(len(times)))
 
 
-def occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Any, ...]:
+def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
+    """Counts of steps, events found, and how the integration ended, for `meta`."""
+    meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
+    ended = float(run.ended.min())
+    if run.events:
+        meta["events"] = _occurrences(run, batch)
+    if np.isfinite(ended):
+        meta["ended"] = ended
+    if (run.stuck > STUCK).any():
+        meta["stuck"] = float(run.t[run.stuck > STUCK].min())
+    return meta
+
+
+def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
     """The zeros of events, in the order of time."""
-    named = []
+    named: list[Occurrence] = []
     for row, found in run.found:
         rollout = tuple(int(k) for k in np.unravel_index(row, batch)) if batch else ()
         named.append(replace(found, rollout=rollout))
     return tuple(sorted(named, key=lambda found: found.t))
+
+
+def adaptive_steps(model: Model, setup: Setup, plan: Plan) -> AdaptiveSteps:
+    """The adaptive method for a robot with all that acts on it, made once for equal laws."""
+
+    def make() -> AdaptiveSteps:
+        return AdaptiveSteps(StateSpace(model, setup.extra), setup, plan)
+
+    check_steady(setup.acting.verdict, ADAPTIVE, None)
+    return remembered_loop(model, setup, (ADAPTIVE, bool(plan.bounds)), make)

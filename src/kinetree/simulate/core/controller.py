@@ -1,4 +1,4 @@
-"""Controller: what every controller is, and a function as one."""
+"""Controller: the interface of all controllers, and a plain function as a controller."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,12 +6,17 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.simulate.core.purity import call, label
+from kinetree.scalars import Scalar
+from kinetree.simulate.core.memory import label
+from kinetree.simulate.core.purity import call
+from kinetree.trajectory import Trajectory
 
-Given = Mapping[str, tuple[Array, ...]]
+SignalValues = Mapping[str, tuple[Array, ...]]
+# a reference over time: a constant, a function of t, or a planned motion
+Reference = ArrayLike | Trajectory | Callable[[Scalar], ArrayLike | tuple[ArrayLike, ...]]
 
 
 @runtime_checkable
@@ -28,13 +33,13 @@ class Controller(Protocol):
         ...
 
     def start(self, model: Model) -> Array:
-        """Its own state at the beginning, (m,); empty where it has none."""
+        """Return its own state at the beginning, (m,); empty if it has no state."""
         ...
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
-        """tau, (n,), N m or N, and dz/dt, (m,).
+        """Return tau, (n,), N m or N, and dz/dt, (m,).
 
         Args:
             model: the robot that moves; its data are arguments where a simulation varies them.
@@ -47,10 +52,10 @@ class Controller(Protocol):
 
 
 class Stateless:
-    """What controllers without a state of their own share: z is empty."""
+    """The part shared by controllers without a state of their own: z is empty."""
 
     def start(self, model: Model) -> Array:
-        """Nothing, (0,)."""
+        """Return an empty state, (0,)."""
         return np.zeros(0)
 
 
@@ -61,8 +66,8 @@ class Law(Stateless):
     reference: a function of t that returns an array or a tuple of arrays, or a Trajectory.
     """
 
-    function: Callable[..., Any]
-    reference: Any = None
+    function: Callable[..., ArrayLike]
+    reference: Reference | None = None
     signals: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,9 +80,9 @@ class Law(Stateless):
         object.__setattr__(self, "signals", found)
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Given
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
-        """What the function returns, checked."""
+        """Return the forces of the function, checked."""
         law = self.function
         found = np.array(call(label(law), law, t, q, dq, *given.get("reference", ())))
         if found.shape != (model.n,):
@@ -89,8 +94,6 @@ class Law(Stateless):
         return found, z
 
 
-def as_controller(value: Any) -> Controller:
-    """A controller as it is; a function as a `Law`."""
-    if isinstance(value, Controller):
-        return value
-    return Law(value)
+def as_controller(value: Controller | Callable[..., ArrayLike]) -> Controller:
+    """Return a controller as it is, and a function as a `Law`."""
+    return value if isinstance(value, Controller) else Law(value)

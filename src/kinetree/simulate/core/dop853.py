@@ -232,30 +232,28 @@ D: tuple[dict[int, float], ...] = (
 
 # (t, x, ends) -> dx/dt; `ends` says that t is the end of a step, and not the beginning of one
 Slope = Callable[[Array, Array, bool], Array]
+Weights = tuple[Array, Array]
 ORDER = 8
 RATES = STAGES + 4
-
-
-Weights = tuple[Array, Array]
-
-
-def as_arrays(weights: Mapping[int, float]) -> Weights:
-    """Which rates have weights, (w,), and the weights, (w, 1, 1)."""
-    return np.array(list(weights), int), np.array(list(weights.values()))[:, None, None]
-
-
-STATES = [as_arrays(weights) for weights in A]
-END, FIFTH, THIRD = as_arrays(B), as_arrays(E5), as_arrays(E3)
-BETWEEN = [as_arrays(weights) for weights in D]
 SAFETY, SHRINK, GROW = 0.9, 0.333, 6.0  # of the next step's length, as in Hairer's program
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step: where it began and ended, and its rates (RATES, B, x), number STAGES at its end.
+def _as_arrays(weights: Mapping[int, float]) -> Weights:
+    """The numbers of the rates that have weights, (w,), and the weights, (w, 1, 1)."""
+    return np.array(list(weights), int), np.array(list(weights.values()))[:, None, None]
 
-    No rate is evaluated after `until`, (B,), where t + h may lie by rounding: forces may jump
-    there.
+
+STATES = [_as_arrays(weights) for weights in A]
+END, FIFTH, THIRD = _as_arrays(B), _as_arrays(E5), _as_arrays(E3)
+BETWEEN = [_as_arrays(weights) for weights in D]
+
+
+@dataclass(frozen=True, eq=False)
+class RungeKuttaStep:
+    """A step from x to `end`, and its rates (RATES, B, x), number STAGES at its end.
+
+    No rate is evaluated after `until`, (B,), although t + h may lie there by rounding: forces may
+    jump at that time.
     """
 
     t: Array
@@ -265,53 +263,55 @@ class Step:
     rates: Array
     until: Array
 
-    def of(self, rows: Array) -> "Step":
+    def of(self, rows: Array) -> "RungeKuttaStep":
         """The step of some of its rollouts."""
         t, h, x, end, until = (a[rows] for a in (self.t, self.h, self.x, self.end, self.until))
-        return Step(t, h, x, end, self.rates[:, rows], until)
+        return RungeKuttaStep(t, h, x, end, self.rates[:, rows], until)
 
     def times(self, rows: Array, share: Array) -> Array:
-        """The times at shares of the step of some rollouts."""
+        """The times at shares from 0 to 1 of the step of some rollouts."""
         return np.minimum(self.t[rows] + share * self.h[rows], self.until[rows])
 
 
-def take(slope: Slope, t: Array, h: Array, x: Array, k: Array, until: Array | None = None) -> Step:
-    """A step from (t, x) with rate k there."""
+def take_step(
+    slope: Slope, t: Array, h: Array, x: Array, k: Array, until: Array | None = None
+) -> RungeKuttaStep:
+    """Take a step of length h from (t, x) with rate k there."""
     until = np.full(len(t), np.inf) if until is None else until
-    rates = np.empty((RATES, *k.shape), k.dtype)  # the last three are for the values between
+    rates = np.empty((RATES, *k.shape), k.dtype)  # the last three are for `dense_output`
     rates[0] = k
     column = h[:, None]
     for i in range(1, STAGES):
         at = np.minimum(t + C[i] * h, until)
-        rates[i] = slope(at, x + column * weighted(STATES[i], rates), C[i] == 1)
-    end = x + column * weighted(END, rates)
+        rates[i] = slope(at, x + column * _weighted(STATES[i], rates), C[i] == 1)
+    end = x + column * _weighted(END, rates)
     rates[STAGES] = slope(np.minimum(t + h, until), end, True)
-    return Step(t, h, x, end, rates, until)
+    return RungeKuttaStep(t, h, x, end, rates, until)
 
 
-def weighted(weights: Weights, rates: Array) -> Array:
-    """A sum of rates with these weights; its rounding does not depend on the number of rollouts."""
+def _weighted(weights: Weights, rates: Array) -> Array:
+    """A weighted sum of rates; its rounding does not depend on the number of rollouts."""
     index, weight = weights
     return np.add.reduce(weight * rates[index])
 
 
-def error(step: Step, rtol: float, atol: float) -> Array:
-    """Error of the step over what is allowed, (B,): a step with at most 1 is accepted."""
+def error_ratio(step: RungeKuttaStep, rtol: float, atol: float) -> Array:
+    """Error of the step divided by the error allowed, (B,): up to 1 the step is accepted."""
     scale = atol + rtol * np.maximum(abs(step.x), abs(step.end))
-    fifth, third = (weighted(E, step.rates) / scale for E in (FIFTH, THIRD))
+    fifth, third = (_weighted(E, step.rates) / scale for E in (FIFTH, THIRD))
     five, three = (fifth**2).sum(-1), (third**2).sum(-1)
     below = np.sqrt((five + 0.01 * three) * step.x.shape[-1])
     return np.abs(step.h) * five / np.where(below > 0, below, 1.0)
 
 
-def factor(found: Array) -> Array:
-    """By how much the next step is longer or shorter."""
+def step_factor(ratio: Array) -> Array:
+    """Length of the next step divided by that of a step with this error ratio."""
     with np.errstate(divide="ignore"):
-        return np.clip(SAFETY * found ** (-1 / ORDER), SHRINK, GROW)
+        return np.clip(SAFETY * ratio ** (-1 / ORDER), SHRINK, GROW)
 
 
 def first_length(slope: Slope, t: Array, x: Array, k: Array, rtol: float, atol: float) -> Array:
-    """A first step: from the size of the rate, and of its change over a small Euler step."""
+    """Length of the first step: from the size of the rate, and its change over an Euler step."""
     scale = atol + rtol * abs(x)
 
     def norm(v: Array) -> Array:
@@ -328,10 +328,10 @@ def first_length(slope: Slope, t: Array, x: Array, k: Array, rtol: float, atol: 
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
-    """The polynomial of degree 7 over a step: (7, B, x) coefficients."""
+class DenseOutput:
+    """The polynomial of degree 7 over a step: seven coefficients (B, x)."""
 
-    step: Step
+    step: RungeKuttaStep
     parts: list[Array]
 
     def at(self, rows: Array, share: Array) -> Array:
@@ -359,18 +359,18 @@ class Dense:
         return y + self.step.x[rows], slope / self.step.h[rows, None]
 
 
-def dense(slope: Slope, step: Step) -> Dense:
-    """The values between; three further rates are needed."""
+def dense_output(slope: Slope, step: RungeKuttaStep) -> DenseOutput:
+    """The polynomial over a step; it needs three more rates, which are written into the step."""
     rates = step.rates
     column = step.h[:, None]
     for i in range(STAGES + 1, STAGES + 4):
-        state = step.x + column * weighted(STATES[i], rates)
+        state = step.x + column * _weighted(STATES[i], rates)
         rates[i] = slope(np.minimum(step.t + C[i] * step.h, step.until), state, False)
     move = step.end - step.x
     parts = [
         move,
         column * rates[0] - move,
         2 * move - column * (rates[STAGES] + rates[0]),
-        *(column * weighted(row, rates) for row in BETWEEN),
+        *(column * _weighted(row, rates) for row in BETWEEN),
     ]
-    return Dense(step, parts)
+    return DenseOutput(step, parts)

@@ -1,19 +1,16 @@
-"""Events: moments at which a function of the state passes through zero."""
+"""Events: times at which a function of the state passes through zero.
 
-# TODO merge docstring of kinetree.simulate.core.events:
-# All sign changes of smooth functions over a step, found on their own interpolants.
-#
-# A function g of the share s of a step is sampled at Chebyshev points and replaced by the polynomial
-# through them. Where the coefficients have not died out, the step is halved. The polynomial's
-# extremes separate its zeros, so that between samples and extremes each zero of g stands alone, two
-# zeros close together included; brackets are closed on g itself.
-#
-# A pair of zeros is found when g between them exceeds RESOLVED times its largest value over the step.
+Every sign change within a step is found on an interpolant. A function g of the share s of a step is
+sampled at Chebyshev points and replaced by the polynomial through them; if its coefficients have
+not died out, the step is halved. The extremes of the polynomial separate its zeros, so between
+neighbouring samples and extremes each zero of g stands alone, even if two zeros are close together.
+Each bracket is then closed on g itself. A pair of zeros is found if g between them exceeds RESOLVED
+times its largest value over the step.
+"""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -21,18 +18,29 @@ from numpy.polynomial import chebyshev
 from kinetree.base.arrays import Array, read_only
 from kinetree.errors import InputError
 
+DEGREE = 16
+RESOLVED = 1e-7  # of the largest coefficient: the last ones must be below
+DEEPEST = 6  # halvings of a step whose function does not die out, because it bends or jumps
+CLOSEST = 1e-15  # of a step: the largest distance of a root from a sign change of the function
+
+NODES = (1 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)) / 2  # from 0 to 1
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, DEGREE))
+
+EventFunction = Callable[[float, Array, Array], float]
+ShareFunction = Callable[[Array], Array]  # shares (K,) -> values (K, G)
+
 
 @dataclass(frozen=True, eq=False)
 class Event:
     """g(t, q, dq) = 0. direction: 1 rising, -1 falling, 0 both. terminal: the motion ends there."""
 
-    function: Callable[[float, Array, Array], float]
+    function: EventFunction
     direction: int = 0
     terminal: bool = False
     name: str = ""
 
     def value(self, t: float, q: Array, dq: Array) -> float:
-        """g of one state, which it cannot change."""
+        """Return g of one state, which it cannot change."""
         found = self.function(t, read_only(q), read_only(dq))
         try:
             value = float(found)
@@ -48,13 +56,13 @@ class Event:
         return value
 
     def wanted(self, rising: bool) -> bool:
-        """Whether a crossing in this direction counts."""
+        """Return True if a crossing in this direction counts."""
         return self.direction == 0 or rising == (self.direction > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Occurrence:
-    """A zero of an event: when, in which state, in which rollout."""
+    """A zero of an event: its time, state and rollout."""
 
     event: str
     t: float
@@ -64,7 +72,7 @@ class Occurrence:
 
 
 def event(
-    function: Callable[[float, Array, Array], float],
+    function: EventFunction,
     *,
     direction: int = 0,
     terminal: bool = False,
@@ -76,13 +84,13 @@ def event(
     along the motion is replaced by a polynomial that is exact to 1e-7 of its largest value over a
     step, and pairs of zeros between which it stays below that can be missed. The time of a zero is
     exact to rounding for the motion that was computed. A function that starts at zero, or touches
-    zero without passing it, is no event.
+    zero without passing it, is not an event.
 
     Args:
         function: g(t, q, dq) of one state, a number.
         direction: 1 for zeros where it rises, -1 where it falls, 0 for both.
         terminal: whether the motion ends at the first zero.
-        name: of the event in `meta["events"]`; the function's own where left out.
+        name: of the event in `meta["events"]`; by default the function's own.
     """
     if not callable(function):
         raise InputError(f"an event is {function!r}; expected a function g(t, q, dq).")
@@ -92,8 +100,11 @@ def event(
     return Event(function, direction, bool(terminal), label)
 
 
-def read_events(events: Any) -> list[Event]:
-    """One event or several; a bare function is one."""
+Events = Event | EventFunction | Sequence[Event | EventFunction]
+
+
+def read_events(events: Events) -> list[Event]:
+    """Read one event or several; a bare function is an event."""
     given = list(events) if isinstance(events, list | tuple) else [events]
     return [x if isinstance(x, Event) else event(x) for x in given]
 
@@ -102,17 +113,6 @@ def measure(events: Sequence[Event], t: Array, q: Array, dq: Array) -> Array:
     """The values of all events at states (K, ...), (K, E)."""
     rows = zip(t.tolist(), q, dq, strict=True)
     return np.array([[event.value(*row) for event in events] for row in rows]).reshape(len(t), -1)
-
-
-DEGREE = 16
-RESOLVED = 1e-7  # of the largest coefficient: where the last ones must be
-DEEPEST = 6  # halvings of a step whose function does not die out: it bends or jumps
-CLOSEST = 1e-15  # of a step: how far a root is from a sign change of the function at most
-
-NODES = (1 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)) / 2  # from 0 to 1
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, DEGREE))
-
-Function = Callable[[Array], Array]  # shares (K,) -> values (K, G)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,9 @@ class Crossing:
     rising: bool
 
 
-def samples(function: Function, low: float, high: float, depth: int = 0) -> tuple[Array, Array]:
+def samples(
+    function: ShareFunction, low: float, high: float, depth: int = 0
+) -> tuple[Array, Array]:
     """Shares (K,), increasing, and values (K, G), between which no function has two zeros."""
     shares = low + (high - low) * NODES
     shares[-1] = high
@@ -141,7 +143,7 @@ def samples(function: Function, low: float, high: float, depth: int = 0) -> tupl
         first = samples(function, low, middle, depth + 1)
         second = samples(function, middle, high, depth + 1)
         return np.append(first[0], second[0][1:]), np.concatenate([first[1], second[1][1:]])
-    extremes = [extreme_points(series[:, j]) for j in np.flatnonzero(near)]
+    extremes = [_extreme_points(series[:, j]) for j in np.flatnonzero(near)]
     found = np.unique(np.concatenate([*extremes, np.zeros(0)]))
     found = low + (high - low) * found
     found = np.setdiff1d(found[(found > low) & (found < high)], shares)
@@ -151,23 +153,23 @@ def samples(function: Function, low: float, high: float, depth: int = 0) -> tupl
     return np.append(shares, found)[order], np.concatenate([values, function(found)])[order]
 
 
-def extreme_points(series: Array) -> Array:
-    """Where a Chebyshev series on [0, 1] has its extremes."""
+def _extreme_points(series: Array) -> Array:
+    """The points in [0, 1] at which a Chebyshev series has its extremes."""
     slope = chebyshev.chebder(series)
     size = abs(slope)
     kept = np.flatnonzero(size > 1e-13 * size.max()) if size.max() > 0 else np.zeros(0, int)
     if not len(kept) or kept[-1] == 0:
         return np.zeros(0)
     roots = chebyshev.chebroots(slope[: kept[-1] + 1])
-    real = roots.real[abs(roots.imag) <= 1e-6]  # two that almost meet count as one
+    real = roots.real[abs(roots.imag) <= 1e-6]  # two that almost coincide count as one
     return (real[abs(real) <= 1] + 1) / 2
 
 
 def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing], Array]:
     """Sign changes in the order of their brackets, and the signs after them.
 
-    sides, (G,), are the signs before the first sample; 0 where there was none yet. A zero keeps
-    the sign before it, so that a function that comes back from zero has not crossed it.
+    sides, (G,), are the signs before the first sample; 0 if there is none yet. A zero keeps the
+    sign before it, so that a function that comes back from zero has not crossed it.
     """
     found: list[Crossing] = []
     sides = sides.copy()
@@ -206,6 +208,7 @@ def close(function: Callable[[float], float], low: float, high: float, rising: b
         f = way * function(middle)
         if f == 0:
             return middle
+        # the Illinois rule: the value at an end that stays twice is halved
         if f > 0:
             high, f_high = middle, f
             kept = kept + 1 if kept > 0 else 1

@@ -1,19 +1,18 @@
-"""Methods of integration with fixed steps: what each stage makes of the rates so far.
+"""Fixed steps: the methods of integration, and the whole loop in machine code.
 
 Each method is written once, over any scalar kind: it is traced into the compiled loop, and run as
-it is where a controller can only be run by Python. x + v means the way along a tangent vector,
-on quaternions too (space.py).
+it is where a controller can only be run by Python. x + v means the state reached along a tangent
+vector, on quaternions too (state.py).
+
+The loop is called for as many steps as take a fraction of a second. Between calls the progress bar
+moves, Ctrl-C is noticed and limits are looked at; then the state goes on where it was. The same
+code drives the CPU and the GPU (`Machine`).
 """
 
-# TODO merge docstring of kinetree.simulate.core.fixed_steps:
-# Fixed steps: the whole loop in machine code, called for as many steps as a fraction of a second.
-#
-# Between calls a bar can move, Ctrl-C is heard and limits are looked at; the state goes on where it
-# was.
-
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,20 +25,31 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.limits import Bound, watch_graph
+from kinetree.simulate.core.forces import check_steady
+from kinetree.simulate.core.limits import margins_graph
+from kinetree.simulate.core.outcome import Outcome, record_rows
+from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
 from kinetree.simulate.core.state import StateSpace
-from kinetree.simulate.core.system import System
+from kinetree.simulate.core.system import Plant, System, make_system
+from kinetree.simulate.friction.stiction import dry_dofs
+
+WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a second
+TABLE = 4_000_000  # numbers of the table of one call
+SLOW = 2_000  # evaluations by Python in one call
 
 Stage = Callable[[StateSpace, Any, Array, Sequence[Array]], Array]
 
 
 @dataclass(frozen=True)
 class Method:
-    """When the rate is evaluated within a step, as parts of h, and what follows from it.
+    """The times within a step at which the rate is evaluated, as parts of h, and its stages.
 
-    braking: how many times 1 / h dry friction may brake at most. For dq' = -braking / h dq one step
-    leaves little of dq: nothing with Euler's methods, a quarter with Runge and Kutta's.
+    A stage maps h, x and the rates so far to the next state. braking: how many times 1 / h dry
+    friction may brake at most. For dq' = -braking / h dq one step leaves little of dq: nothing with
+    Euler's methods, a quarter with Runge and Kutta's.
     """
 
     name: str
@@ -49,13 +59,13 @@ class Method:
     stages: tuple[Stage, ...]
 
 
-def euler(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
-    """X + h k_1: the book's, of first order; q moves with the old dq."""
+def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """x + h k_1: the book's method, of first order; q moves with the old dq."""
     return space.plus(x, k[0] * h)
 
 
-def semi_implicit_euler(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
-    """Dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
+def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
     n = space.model.n
     _, dq, _ = space.split(x)
     new = space.settle(dq, dq + k[0][n : 2 * n] * h)
@@ -65,23 +75,23 @@ def semi_implicit_euler(space: StateSpace, h: Any, x: Array, k: Sequence[Array])
 RK4_SHARES = (0.5, 0.5, 1.0)  # where in the step k_2, k_3 and k_4 are evaluated, and with how much
 
 
-def rk4_stage(i: int) -> Stage:
+def _rk4_stage(i: int) -> Stage:
     """Stages 1 to 3 of the classical method lead to where k_2, k_3 and k_4 are evaluated."""
 
     def stage(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
-        return space.plus(x, step_rates(space, h, k)[i] * (h * RK4_SHARES[i]))
+        return space.plus(x, _step_rates(space, h, k)[i] * (h * RK4_SHARES[i]))
 
     return stage
 
 
-def rk4_end(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
-    """X + h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6."""
-    a, b, c, d = step_rates(space, h, k)
+def _rk4_end(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
+    """x + h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6."""
+    a, b, c, d = _step_rates(space, h, k)
     return space.plus(x, (a + (b + c) * 2 + d) * (h / 6))
 
 
-def step_rates(space: StateSpace, h: Any, k: Sequence[Array]) -> list[Array]:
-    """The rates as those of the coordinates of the step (Munthe-Kaas); k itself without turns."""
+def _step_rates(space: StateSpace, h: Any, k: Sequence[Array]) -> list[Array]:
+    """The rates as those of the coordinates of the step (Munthe-Kaas); k itself if none turn."""
     found = [k[0]]
     for share, rate in zip(RK4_SHARES, k[1:], strict=False):
         found.append(space.inverse_rate(found[-1] * (h * share), rate))
@@ -92,14 +102,13 @@ METHODS = {
     "euler": Method("euler", 1, 1.0, (0.0,), (euler,)),
     "semi_implicit_euler": Method("semi_implicit_euler", 1, 1.0, (0.0,), (semi_implicit_euler,)),
     "rk4": Method(
-        "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (rk4_stage(0), rk4_stage(1), rk4_stage(2), rk4_end)
+        "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
     ),
 }
-ADAPTIVE = "dop853"
 
 
 def find_method(name: str) -> Method | None:
-    """The method of that name; None is the adaptive one."""
+    """Return the method of that name; None is the adaptive one."""
     if name == ADAPTIVE:
         return None
     if name not in METHODS:
@@ -108,115 +117,139 @@ def find_method(name: str) -> Method | None:
     return METHODS[name]
 
 
-WORK = 4_000_000_000  # operations between looks at the clock, about a tenth of a second
-TABLE = 4_000_000  # numbers of the table that are kept at a time
-SLOW = 2_000  # evaluations by Python between looks
-
-
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Records (R, B, size) by name, of q, dq, ddq, tau and z, and what was noted on the way.
+class Machine:
+    """The processor that runs the loop: its module of arrays and its entry into the loop.
 
-    There is no record of tau where it is constant, and none of z where there is no such state.
+    integers: the type of row numbers. work, table: the operations, and the numbers of the table,
+    in one call.
     """
 
-    records: dict[str, Array]
-    first: Array
-    amount: Array
-
-    def thinned(self, kept: Array) -> "Outcome":
-        """The outcome with some rows of its records, in memory of their own."""
-        records = {name: np.ascontiguousarray(x[kept]) for name, x in self.records.items()}
-        return Outcome(records, self.first, self.amount)
+    xp: ModuleType
+    call: Callable[[Run], None]
+    integers: str
+    work: int
+    table: int
 
 
+@dataclass(eq=False)
 class FixedSteps:
-    """A system and a method, ready to run."""
+    """A system and a method, ready to run on a machine."""
 
-    def __init__(
-        self, system: System, method: Method, limits: Sequence[Bound], constant: bool
-    ) -> None:
-        self.system, self.method, self.space = system, method, system.space
-        self.fields = fields_of(system.space, constant)
-        self.stepping = make_stepping(system, method, limits, tuple(self.fields.values()))
-        self.rollout = None if system.graph is None else Rollout(self.stepping)
+    system: System
+    method: Method
+    fields: dict[str, Field]
+    stepping: Stepping
+    machine: Machine
+    derivatives: dict[Any, Any] = field(default_factory=dict)  # compiled by sensitivities
 
-    def run(
-        self,
-        x0: Array,
-        external: ExternalInputs,
-        batch: tuple[int, ...],
-        times: Array,
-        rows: Array,
-        progress: Progress,
-        stop: bool,
-    ) -> Outcome:
-        """All steps from x0, (B, x), at times (T,); rows says which of them are recorded where."""
-        count, watched = len(x0), self.stepping.watched
-        external = with_stop(external, self.space, self.method.braking / float(times[1] - times[0]))
-        state, params = (
-            np.array(x0, order="C"),
-            external.params(batch),
-        )  # the loop moves its own copy
-        first = np.full((count, watched), NEVER)
-        amount = np.zeros((count, watched))
-        kept = int(rows.max()) + 1
-        records = [np.empty((kept, count, field.size)) for field in self.stepping.fields]
+    @property
+    def space(self) -> StateSpace:
+        """The states of the system."""
+        return self.system.space
+
+    def run(self, setup: Setup, plan: Plan, bar: Progress) -> Outcome:
+        """Take all steps from setup.x0 at the times of the plan."""
+        machine, times, batch, count = self.machine, plan.times, setup.batch, len(setup.x0)
+        xp, dtype = machine.xp, setup.x0.dtype.name
+        rows, kept = record_rows(len(times), plan.every)
+        braking = self.method.braking / float(times[1] - times[0])
+        external = with_stop(setup.external, self.space, braking)
+        state, params = setup.x0.copy(), external.params(batch, xp, dtype)
+        first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
+        amount = xp.zeros((count, self.stepping.watched), dtype)
+        records = [xp.empty((len(kept), count, x.size), dtype) for x in self.stepping.fields]
         h = np.append(np.diff(times), 0.0)
-        length = self.chunk(count, external.table(times[:1], np.array([False]), batch).size)
+        length = self.chunk(count, external.table_rows(batch) * external.table_size)
         for begin in range(0, len(times), length):
             part = slice(begin, min(begin + length, len(times)))
             stages = times[part, None] + h[part, None] * np.array(self.method.times)
             run = Run(
                 state=state,
                 params=params,
-                table=self.table(external, stages, batch),
-                times=stages,
-                h=h[part].copy(),
-                rows=rows[part].copy(),
+                table=self.table(external, stages, batch, dtype),
+                times=xp.array(stages, dtype),
+                h=xp.array(h[part], dtype),
+                rows=xp.array(rows[part], machine.integers),
                 steps=min(part.stop, len(times) - 1) - begin,
                 records=records,
                 first=first,
                 amount=amount,
                 offset=begin,
             )
-            self.call(run)
-            progress.update(float(times[part.stop - 1]))
-            if stop and (first >= 0).any():
+            machine.call(run)
+            bar.update(float(times[part.stop - 1]))
+            if plan.limits == "stop" and bool((first >= 0).any()):
                 break
-        return Outcome(dict(zip(self.fields, records, strict=True)), first, amount)
+        named = dict(zip(self.fields, records, strict=True))
+        return Outcome(named, first, amount, times, kept, xp)
 
-    def call(self, run: Run) -> None:
-        """Some of the steps."""
-        if self.rollout is not None:
-            self.rollout.run(run)
-        else:
-            interpret_run(self.stepping, run, self.system.rate)
-
-    def table(self, external: ExternalInputs, stages: Array, batch: tuple[int, ...]) -> Array:
-        """What changes with time, (E, S, B or 1, s)."""
+    def table(
+        self,
+        external: ExternalInputs,
+        stages: Array,
+        batch: tuple[int, ...],
+        dtype: str = "float64",
+    ) -> Array:
+        """Values over time at the stages (E, S) of steps, (E, S, B or 1, s)."""
+        xp = self.machine.xp
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
-        found = external.table(stages.ravel(), ends.ravel(), batch)
-        return np.ascontiguousarray(found.reshape(*stages.shape, *found.shape[1:]))
+        found = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
+        return xp.ascontiguousarray(found.reshape(*stages.shape, *found.shape[1:]))
 
     def chunk(self, count: int, table: int) -> int:
-        """Steps in one call."""
+        """Steps in one call; table: numbers of one time."""
         stages = len(self.method.stages)
-        if self.rollout is None:
+        if self.system.graph is None:
             return max(1, SLOW // (stages * count))
         work = stages * count * (self.stepping.rate.operations + 50)
-        return max(1, min(WORK // work, TABLE // (stages * table)))
+        return max(1, min(self.machine.work // work, self.machine.table // (stages * table)))
+
+
+def cpu_machine(system: System, stepping: Stepping) -> Machine:
+    """Machine code on the CPU; the interpreter if forces come from Python."""
+    if system.graph is None:
+        call = partial(_run_by_python, stepping, system)
+    else:
+        call = Rollout(stepping).run
+    return Machine(np, call, "int64", WORK, TABLE)
+
+
+def _run_by_python(stepping: Stepping, system: System, run: Run) -> None:
+    interpret_run(stepping, run, system.rate)
+
+
+def fixed_steps(
+    model: Model,
+    setup: Setup,
+    method: Method,
+    plan: Plan,
+    target: str = "cpu",
+    make_machine: Callable[[System, Stepping], Machine] = cpu_machine,
+) -> FixedSteps:
+    """The loop for a robot with all that acts on it, made once for equal laws and targets."""
+
+    def make() -> FixedSteps:
+        space = StateSpace(model, setup.extra, dry_dofs(model, setup.acting.parameters))
+        system = make_system(Plant(space, setup.acting, with_stop(setup.external, space)))
+        fields = recorded_fields(space, setup.acting.constant)
+        stepping = make_stepping(system, method, plan, tuple(fields.values()))
+        return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
+
+    check_steady(setup.acting.verdict, method.name, len(method.stages))
+    rest = target, method.name, bool(plan.bounds)
+    return remembered_loop(model, setup, rest, make)
 
 
 def with_stop(external: ExternalInputs, space: StateSpace, stop: float = 0.0) -> ExternalInputs:
-    """The external with the rate at which dry friction may brake, 1/s, where there is any."""
+    """The inputs with the rate at which dry friction may brake, 1/s, if any joint has it."""
     if not space.dry:
         return external
     return replace(external, constants={**external.constants, "stop": (np.array([stop]), (1,))})
 
 
-def fields_of(space: StateSpace, constant: bool) -> dict[str, Field]:
-    """What is recorded; constant forces are not."""
+def recorded_fields(space: StateSpace, constant: bool) -> dict[str, Field]:
+    """The fields of the record; constant forces are left out."""
     nq, n = space.model.nq, space.model.n
     found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
     if not constant:
@@ -227,7 +260,7 @@ def fields_of(space: StateSpace, constant: bool) -> dict[str, Field]:
 
 
 def make_stepping(
-    system: System, method: Method, limits: Sequence[Bound], fields: tuple[Field, ...]
+    system: System, method: Method, plan: Plan, fields: tuple[Field, ...]
 ) -> Stepping:
     """The graphs of a step."""
     space = system.space
@@ -235,15 +268,15 @@ def make_stepping(
     rate = system.graph or Graph((), (Port("t", ()), x), (k, Port("y", (space.model.n,))), ())
     return Stepping(
         rate=rate,
-        stages=tuple(_stage(space, stage, i) for i, stage in enumerate(method.stages)),
-        watch=watch_graph(space, limits),
+        stages=tuple(_stage_graph(space, stage, i) for i, stage in enumerate(method.stages)),
+        watch=margins_graph(space, plan.bounds),
         fields=fields,
     )
 
 
-def _stage(space: StateSpace, stage: Any, i: int) -> Graph:
+def _stage_graph(space: StateSpace, stage: Stage, i: int) -> Graph:
     def function(h: Any, x: Array, *k: Array) -> Array:
-        return partial(stage, space)(h, x, k)
+        return stage(space, h, x, k)
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]

@@ -1,42 +1,49 @@
-"""Laws as values: compiled code is remembered by what acts on the robot computes.
+"""ActingForces: everything that moves a robot, and the key under which its code is remembered.
 
-A user's function counts as its traced graph with all constants, a controller of kinetree as the
-values of its fields. Arrays, signals and sampled references count as their shapes, since their
-numbers are fed to the loop. Nothing counts by identity but the robot, which never changes.
+Compiled code is remembered by what it computes, never by the identity of a user's function. A
+function counts as its traced graph with all constants; a controller of kinetree as the values of
+its fields; arrays, signals and sampled references as their shapes, since their numbers are inputs
+of the loop. Only the robot counts by identity, because a model never changes.
 """
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, read_only
+from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, warn
 from kinetree.kernels.free import free_ports, with_free
+from kinetree.kernels.memo import remembered
 from kinetree.model import Model
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.purity import Examined, call, examine, label
-from kinetree.simulate.core.sources import Parts, Source
+from kinetree.simulate.core.controller import Controller, SignalValues
+from kinetree.simulate.core.external import ExternalInputs, NamedParts, Parts
+from kinetree.simulate.core.memory import label
+from kinetree.simulate.core.purity import Examined, call, examine
+from kinetree.simulate.core.sources import Source
 
-OWN = "kinetree.controllers."  # modules whose controllers are what their fields are
-FOLLOWED = "reference"  # the field that is a signal, and is examined as such
+OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
+REFERENCE = "reference"  # the field that is a signal, and is examined as such
+RECENT = 32  # pieces of compiled code that are kept for each model
 REMEDY = (
     "Declare what it remembers as the state of kinetree.controllers.Stateful, and give noise as "
     "kinetree.simulate.signal(t, values)."
 )
 Key = tuple[Any, ...]
+State = tuple[Array, Array, Array]  # q, dq and z of one rollout
+Code = TypeVar("Code")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What acts on a robot, examined.
+    """The examination of everything that acts on a robot.
 
-    robot: the robot with its friction functions, as a key. key: of everything that is compiled,
-    None where forces come from Python. note: why numbers come from Python. doubt: what is impure.
-    unsteady: equal arguments gave different numbers.
+    robot: key of the robot with its friction functions. key: of everything that is compiled, None
+    if forces come from Python. note: why numbers come from Python. doubt: evidence that a function
+    is impure. unsteady: equal arguments gave different numbers.
     """
 
     robot: Key
@@ -47,8 +54,11 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Actors:
-    """Everything that moves the robot: its controller, further forces, wrenches, changed data."""
+class ActingForces:
+    """Everything that moves the robot: its controller, further forces, wrenches, changed data.
+
+    parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
+    """
 
     controller: Controller | None
     signals: Mapping[str, Source]
@@ -57,10 +67,15 @@ class Actors:
     parameters: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
-    def forces(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: Mapping[str, Any]
+    @property
+    def constant(self) -> bool:
+        """Whether the joint forces are the same at all times and states."""
+        return self.controller is None and (self.tau is None or self.tau.constant is not None)
+
+    def joint_forces(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: NamedParts
     ) -> tuple[Array, Array]:
-        """tau and dz, new arrays; laws are given copies that they cannot write into."""
+        """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write."""
         q, dq = read_only(q), read_only(dq)
         tau, dz = np.zeros(model.n, int), z
         if self.controller is not None:
@@ -68,25 +83,31 @@ class Actors:
                 name: tuple(map(read_only, source.evaluate(t, q, dq, given.get(f"signal {name}"))))
                 for name, source in self.signals.items()
             }
-            tau, dz = control(self.controller, model, t, q, dq, read_only(z), values)
+            tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
         if self.tau is not None:
             tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
         return tau, dz
 
-    def wrenches(self, t: Any, q: Array, dq: Array, given: Mapping[str, Any]) -> Array | None:
-        """F_ext, (links, 6), or None."""
+    def wrenches(self, t: Any, q: Array, dq: Array, given: NamedParts) -> Array | None:
+        """Return F_ext, (links, 6), or None."""
         if self.F_ext is None:
             return None
         return self.F_ext.evaluate(t, read_only(q), read_only(dq), given.get("F_ext"))[0]
 
-    def changed(self, model: Model, given: Mapping[str, Any]) -> Model:
-        """The robot with its changed data."""
+    def changed_model(self, model: Model, given: NamedParts) -> Model:
+        """Return the robot with the data that it was given."""
         values = [given[f"parameter {name}"][0] for name in self.parameters]
         return with_free(model, self.parameters, values)
 
 
-def control(
-    controller: Controller, model: Model, t: Any, q: Array, dq: Array, z: Array, values: Any
+def _control(
+    controller: Controller,
+    model: Model,
+    t: Any,
+    q: Array,
+    dq: Array,
+    z: Array,
+    values: SignalValues,
 ) -> tuple[Array, Array]:
     """tau and dz of a controller, copied: it may return the same arrays every time."""
     name = label(controller, "the controller")
@@ -94,46 +115,41 @@ def control(
     return np.array(tau), np.array(dz)
 
 
-def judge(
-    model: Model, actors: Actors, external: ExternalInputs, start: tuple[Array, Array, Array]
+def examine_forces(
+    model: Model, acting: ActingForces, external: ExternalInputs, start: State
 ) -> Verdict:
     """Examine everything that acts; start: q, dq and z of one rollout, (nq,), (n,), (m,)."""
     robot = model_key(model)
-    found = {f"signal {name}": source.examined for name, source in actors.signals.items()}
-    forces = {"tau": actors.tau, "F_ext": actors.F_ext}
-    for name, source in forces.items():
-        found[name] = None if source is None else examined_force(source, start)
-    own = None if actors.controller is None else value_key(actors.controller)
-    if actors.controller is not None and own is None:
-        found["controller"] = examined_controller(model, actors, external, start)
-    kinds = [(name, feed_kind(external, name, x)) for name, x in found.items()]
-    told = [x for x in found.values() if x is not None and x.note is not None]
-    doubts = [x.doubt for x in told if x.doubt is not None]
+    found = {f"signal {name}": source.examined for name, source in acting.signals.items()}
+    for name, source in {"tau": acting.tau, "F_ext": acting.F_ext}.items():
+        found[name] = None if source is None else _examined_force(source, start)
+    own = None if acting.controller is None else value_key(acting.controller)
+    if acting.controller is not None and own is None:
+        found["controller"] = _examined_controller(model, acting, external, start)
+    kinds = [(name, input_kind(external, name, x)) for name, x in found.items()]
+    noted = [x for x in found.values() if x is not None and x.note is not None]
+    doubts = [x.doubt for x in noted if x.doubt is not None]
     by_python = any(x is not None and x.digest is None and not x.sampled for x in found.values())
     return Verdict(
         robot=robot,
         key=None if by_python else (robot, own, *kinds),
-        note=None if not told else told[0].note,
+        note=None if not noted else noted[0].note,
         doubt=doubts[0] if doubts else None,
-        unsteady=any(x.unsteady for x in told),
+        unsteady=any(x.unsteady for x in noted),
     )
 
 
-def feed_kind(external: ExternalInputs, name: str, found: Examined | None) -> Any:
-    """What decides the code for one input: its graph, or that it is fed."""
+def input_kind(external: ExternalInputs, name: str, found: Examined | None) -> str | None:
+    """Return what decides the code for one input: its graph, or that its numbers are given."""
     if found is not None and not found.sampled:
         return found.digest
-    return (
-        "constant"
-        if name in external.constants
-        else "sampled"
-        if name in external.sampled
-        else None
-    )
+    if name in external.constants:
+        return "constant"
+    return "sampled" if name in external.sampled else None
 
 
-def examined_force(source: Source, start: tuple[Array, Array, Array]) -> Examined | None:
-    """A law of t, q and dq; functions of time were examined where they were read."""
+def _examined_force(source: Source, start: State) -> Examined | None:
+    """Examine a law of t, q and dq; functions of time were examined when they were read."""
     if source.law is None:
         return source.examined
     q, dq, _ = start
@@ -145,15 +161,15 @@ def examined_force(source: Source, start: tuple[Array, Array, Array]) -> Examine
     return examine(label(source.law), function, ports, source.law, (0.0, q, dq))
 
 
-def examined_controller(
-    model: Model, actors: Actors, external: ExternalInputs, start: tuple[Array, Array, Array]
+def _examined_controller(
+    model: Model, acting: ActingForces, external: ExternalInputs, start: State
 ) -> Examined:
-    """A controller as a function of t, q, dq, z, of what it follows and of the robot's data."""
-    controller = actors.controller
+    """Examine a controller as a function of t, q, dq, z, its signals and the robot's data."""
+    controller = acting.controller
     assert controller is not None
     q, dq, z = start
-    signals = {name: source.start_values() for name, source in actors.signals.items()}
-    data = free_ports(model, actors.parameters)
+    signals = {name: source.start_values() for name, source in acting.signals.items()}
+    data = free_ports(model, acting.parameters)
     ports = [Port("t", ()), Port("q", q.shape), Port("dq", dq.shape), Port("z", z.shape)]
     ports += [Port(name, x.shape) for name, parts in signals.items() for x in parts]
     ports += data
@@ -161,39 +177,38 @@ def examined_controller(
     example += [first_row(*external.constants[f"parameter {port.name}"]) for port in data]
 
     def function(t: Any, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
-        values, at = {}, 0
+        values: dict[str, Parts] = {}
+        at = 0
         for name, parts in signals.items():
             values[name] = tuple(map(read_only, rest[at : at + len(parts)]))
             at += len(parts)
-        own = with_free(model, actors.parameters, rest[at:])
+        own = with_free(model, acting.parameters, rest[at:])
         state = read_only(q), read_only(dq), read_only(z)
-        return control(controller, own, t, *state, values)
+        return _control(controller, own, t, *state, values)
 
-    owner = getattr(controller, "function", None)
+    owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
     return examine(label(owner), function, ports, owner, example)
 
 
-def first_row(x: Any, shape: tuple[int, ...]) -> Array:
+def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The numbers of the first rollout of an array (..., *shape)."""
     x = np.asarray(x, float)
     return x[(0,) * (x.ndim - len(shape))]
 
 
 def model_key(model: Model) -> Key:
-    """A robot: itself, and the graphs of its friction functions, which are code of the user."""
-    found = []
+    """Key of a robot: itself, and the graphs of its friction functions, which users write."""
+    found: list[str | None] = []
     for joint in model.joints:
         function = joint.friction.function
         if function is not None:
             name = f"the friction function of joint {joint.name!r}"
-            seen = examine(
-                name,
-                lambda dq, f=function: (np.asarray(f(dq)),),
-                [Port("dq", ())],
-                function,
-                (0.1,),
-            )
+
+            def friction(dq: Any, f: Callable[..., Any] = function) -> Parts:
+                return (np.asarray(f(dq)),)
+
+            seen = examine(name, friction, [Port("dq", ())], function, (0.1,))
             if seen.doubt is not None:
                 raise InputError(
                     f"{seen.doubt}; expected a force that depends on dq alone. Give forces that "
@@ -203,28 +218,28 @@ def model_key(model: Model) -> Key:
     return model, *found
 
 
-def value_key(controller: Any) -> Key | None:
-    """A controller of kinetree as the values of its fields; None for any other."""
+def value_key(controller: object) -> Key | None:
+    """Key of a controller of kinetree: the values of its fields; None for any other."""
     if not (is_own(controller, OWN) and is_dataclass(controller)):
         return None
     found: list[Any] = [type(controller)]
     for field in fields(controller):
-        if field.name == FOLLOWED:
+        if field.name == REFERENCE:
             continue
-        value = plain(getattr(controller, field.name))
+        value = field_key(getattr(controller, field.name))
         if value is None:
             return None
         found.append(value)
     return tuple(found)
 
 
-def is_own(x: Any, package: str) -> bool:
-    """Whether the very class of an object is kinetree's, not a subclass of the user's."""
+def is_own(x: object, package: str) -> bool:
+    """Return True if the class of an object is kinetree's own, not a subclass of the user's."""
     return f"{type(x).__module__}.".startswith(package)
 
 
-def plain(x: Any) -> Any:
-    """A value that can be compared, or None where it must be traced instead."""
+def field_key(x: Any) -> Key | None:
+    """Key of the value of a field, or None if the controller must be traced instead."""
     if isinstance(x, str | bool | type(None)):
         return type(x).__name__, x
     if isinstance(getattr(x, "model", x), Model):
@@ -241,25 +256,25 @@ def plain(x: Any) -> Any:
 
 
 def python_note(verdict: Verdict | None) -> str | None:
-    """Why numbers come from Python where the loop itself is compiled."""
+    """Why numbers come from Python although the loop itself is compiled, or None."""
     if verdict is None or verdict.note is None:
         return None
     return f"values over time come from Python, not from compiled code: {verdict.note}"
 
 
 def check_steady(verdict: Verdict | None, method: str, calls: int | None) -> None:
-    """Warn of laws that are no functions of t, q and dq; refuse them for adaptive steps.
+    """Warn of laws that are not functions of t, q and dq; refuse them for adaptive steps.
 
     calls: of a law in a step; None for the adaptive method, whose error control would shorten its
-    steps without end where a repeated call gives other numbers.
+    steps without end if a repeated call gave other numbers.
     """
     if verdict is None or verdict.doubt is None:
         return
     if calls is None and verdict.unsteady:
         raise InputError(
-            f"{verdict.doubt}: it is no function of t, q and dq, so {method!r} can neither repeat "
-            f"a step nor estimate its error. {REMEDY} Fixed steps such as method='euler' run it as "
-            "it is."
+            f"{verdict.doubt}: it is not a function of t, q and dq, so {method!r} can neither "
+            f"repeat a step nor estimate its error. {REMEDY} Fixed steps such as method='euler' "
+            "run it as it is."
         )
     times = {None: "also at trial states", 1: "once a step"}.get(calls, f"{calls} times a step")
     depends = "" if verdict.unsteady else "where its values depend on it, "
@@ -267,3 +282,28 @@ def check_steady(verdict: Verdict | None, method: str, calls: int | None) -> Non
         f"{verdict.doubt}. It is run as it is, in Python, and {depends}the motion depends on how "
         f"often it is called: {method!r} calls it {times}, for each rollout of a batch. {REMEDY}"
     )
+
+
+def recent(
+    model: Model, kind: str, key: Hashable, make: Callable[[], Code], keep: Callable[[Code], bool]
+) -> Code:
+    """Return the code of one kind that was made for an equal key before, or make it now.
+
+    The latest RECENT pieces are kept with the model: a search over gains makes a new loop for every
+    value, which must not fill the memory. `keep` decides whether a new piece is kept at all.
+    """
+
+    def empty() -> OrderedDict[Hashable, Code]:
+        return OrderedDict()
+
+    kept = remembered(model, ("simulate", kind), empty)
+    found = kept.get(key)
+    if found is None:
+        found = make()
+        if not keep(found):
+            return found
+    kept[key] = found
+    kept.move_to_end(key)
+    while len(kept) > RECENT:
+        kept.popitem(last=False)
+    return found

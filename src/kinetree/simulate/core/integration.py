@@ -1,78 +1,77 @@
 """Integration: many rollouts under way with the adaptive method, each with its own time and step.
 
-A step is accepted when its error is small, and when the polynomial through it obeys the equations
-of motion at points that the method itself has not looked at (its defect): what happens between
-the stages cannot be passed over. Results are values of that polynomial; the forces recorded with
-them are those that were compared with it.
+A step is accepted if its error is small, and if the polynomial through it obeys the equations of
+motion at points that the method itself has not looked at. The distance from them is the defect of
+the step; because of it nothing that happens between the stages can be passed over. Results are
+values of that polynomial; the forces recorded with them are those that were compared with it.
 
 A step ends at a break, where an input may jump (switches.py); where a mode of dry friction ends
-(sliding.py); and at a terminal event.
+(friction/modes.py); and at a terminal event (events.py).
 """
 
-# TODO merge docstring of kinetree.simulate.core.integration:
-# Rollouts of one adaptive run: the numbers that each is given, and its modes of dry friction.
-
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.dop853 import (
-    Dense,
+    STAGES,
+    DenseOutput,
+    RungeKuttaStep,
     Slope,
-    Step,
-    dense,
-    error,
-    factor,
+    dense_output,
+    error_ratio,
     first_length,
-    take,
+    step_factor,
+    take_step,
 )
-from kinetree.simulate.core.events import Event, Occurrence, close, crossings, measure, samples
-from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.events import (
+    Event,
+    Occurrence,
+    close,
+    crossings,
+    measure,
+    samples,
+)
+from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.state import normalised
 from kinetree.simulate.core.switches import Breaks
-from kinetree.simulate.core.system import Actors, System
-from kinetree.simulate.friction.modes import Dry, consistent_modes, dry_of
+from kinetree.simulate.core.system import System
+from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
 
 CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
-DEFECT = 1e3  # of the error allowed in a step: the most that the polynomial may be off
-RESULTS = 1e2  # of that: the most at results, which does not depend on how close they are
+DEFECT = 1e3  # of the error allowed in a step: the largest defect of the polynomial
+RESULTS = 1e2  # of that: the largest defect at results, whose number is the user's choice
 FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
-SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a step that cannot be seen any more
+SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a shorter step does not change it
 STUCK = 1000  # fine steps one after the other: forces jump back and forth
-
-# rows, t, h, until, results due, x, modes and whether dry friction cut the step, (K, ...)
-Seen = Callable[[Array, Array, Array, Array, Array, Array, Array, Array], None]
+SAMPLED = 64  # times at which functions of time are evaluated at once
 
 
 class Rollouts:
-    """Rollouts of a system with a batch shape; the external ends with the modes of `dry` joints."""
+    """Rollouts of a system: their inputs, and the modes of joints with dry friction.
 
-    def __init__(
-        self,
-        system: System,
-        actors: Actors,
-        external: ExternalInputs,
-        batch: tuple[int, ...],
-        count: int,
-        dry: int,
-    ) -> None:
-        self.system, self.space, self.actors = system, system.space, actors
-        self.external, self.batch = external, batch
-        rows = external.params(batch)
+    The external inputs of `setup` end with the modes of `dry` joints.
+    """
+
+    def __init__(self, system: System, setup: Setup, dry: int) -> None:
+        self.system, self.space, self.acting = system, system.space, setup.acting
+        self.external, self.batch = setup.external, setup.batch
+        rows, count = self.external.params(self.batch), len(setup.x0)
         self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])))
         self.at_end = slice(self.external.params_size - dry, self.external.params_size)
-        self.dry = self.read_dry() if dry else None
+        self.dry = self._read_dry() if dry else None
 
-    def read_dry(self) -> Dry:
-        """What friction can give in each rollout."""
-        actors, empty = self.actors, np.zeros(self.external.table_size)
-        rows = self.params if actors.parameters else self.params[:1]
+    def _read_dry(self) -> DryFriction:
+        """The dry friction of each rollout."""
+        acting, empty = self.acting, np.zeros(self.external.table_size)
+        rows = self.params if acting.parameters else self.params[:1]
         given = [self.external.named(p, empty) for p in rows]
-        found = dry_of(self.space.model, actors.parameters, given, actors.changed)
+        model = self.space.model
+        found = read_dry_friction(model, acting.parameters, given, acting.changed_model)
         shape = (len(self.params), found.plus.shape[-1])
-        return Dry(
+        return DryFriction(
             found.dofs, np.broadcast_to(found.plus, shape), np.broadcast_to(found.minus, shape)
         )
 
@@ -81,12 +80,12 @@ class Rollouts:
         return normalised(self.space.model, x)
 
     def signals(self, t: Array, ends: bool, rows: Array) -> Array:
-        """What changes with time, (K or 1, s), a row for each time and rollout."""
+        """Values over time, (K or 1, s), a row for each time and rollout."""
         if not self.external.sampled:
             return np.zeros((1, 1))
-        found = []
-        for at in range(0, len(t), 64):
-            part = slice(at, at + 64)
+        found: list[Array] = []
+        for at in range(0, len(t), SAMPLED):
+            part = slice(at, at + SAMPLED)
             table = self.external.table(t[part], np.full(len(t[part]), ends), self.batch)
             own = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
             found.append(table[np.arange(len(own)), own])
@@ -97,7 +96,7 @@ class Rollouts:
         return self.system.rate(t, x, self.params[rows], self.signals(t, ends, rows))
 
     def slope(self, rows: Array) -> Slope:
-        """The rate of some rollouts."""
+        """The rate of some rollouts, as the method calls it."""
 
         def slope(t: Array, x: Array, ends: bool) -> Array:
             return self.rate(t, x, rows, ends)[0]
@@ -109,7 +108,7 @@ class Rollouts:
         return self.params[rows, self.at_end]
 
     def settle(self, row: int, t: float, x: Array) -> None:
-        """Put a rollout into the mode that its state asks for."""
+        """Put a rollout into the mode in which its forces and motions agree."""
         assert self.dry is not None
         nq, n = self.space.model.nq, self.space.model.n
 
@@ -121,27 +120,13 @@ class Rollouts:
         _, dq, _ = self.space.split(x)
         self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
 
-    def guards(self, row: int, i: int, polynomial: Dense, slow: float) -> Callable[[Array], Array]:
-        """The functions that end the mode of a rollout, of shares of row i of a step."""
-        assert self.dry is not None
-        dry, mode, n = self.dry, self.modes(np.array([row]))[0], self.space.model.n
-
-        def guards(shares: Array) -> Array:
-            own = np.full(len(shares), i)
-            x = self.normal(polynomial.at(own, shares))
-            friction = np.zeros((len(shares), len(mode)))
-            if (mode == 0).any():
-                times = polynomial.step.times(own, shares)
-                friction = self.rate(times, x, np.full(len(shares), row))[1][:, n:]
-            return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
-
-        return guards
-
-    def cut(self, row: int, i: int, polynomial: Dense, slow: float) -> tuple[float, Array] | None:
+    def cut(
+        self, row: int, i: int, polynomial: DenseOutput, slow: float
+    ) -> tuple[float, Array] | None:
         """The share of a step at which the mode of its row i ends first, and the state there."""
         if self.dry is None:
             return None
-        guards = self.guards(row, i, polynomial, slow)
+        guards = self._guards(row, i, polynomial, slow)
         shares, values = samples(guards, 0.0, 1.0)
         found, _ = crossings(shares, values, np.ones(values.shape[1]))
         falling = [x for x in found if not x.rising]
@@ -162,12 +147,63 @@ class Rollouts:
         x[nq + dofs[mode == 0]] = 0.0
         return first, x
 
+    def _guards(
+        self, row: int, i: int, polynomial: DenseOutput, slow: float
+    ) -> Callable[[Array], Array]:
+        """The functions that end the mode of a rollout, of shares of row i of a step."""
+        assert self.dry is not None
+        dry, mode, n = self.dry, self.modes(np.array([row]))[0], self.space.model.n
+
+        def guards(shares: Array) -> Array:
+            own = np.full(len(shares), i)
+            x = self.normal(polynomial.at(own, shares))
+            friction = np.zeros((len(shares), len(mode)))
+            if (mode == 0).any():
+                times = polynomial.step.times(own, shares)
+                friction = self.rate(times, x, np.full(len(shares), row))[1][:, n:]
+            return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
+
+        return guards
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedSteps:
+    """S accepted steps: rollout, number in the rollout, t, h and the next break, all (S,).
+
+    done, due: counts of results before and after the step. x: the state at its beginning, (S, x).
+    modes: of joints with dry friction, (S, d). cut: whether dry friction ended it early.
+    """
+
+    rollout: Array
+    number: Array
+    t: Array
+    h: Array
+    until: Array
+    done: Array
+    due: Array
+    x: Array
+    modes: Array
+    cut: Array
+
+    @classmethod
+    def joined(cls, parts: Sequence["AcceptedSteps"]) -> "AcceptedSteps":
+        """All steps of several records, in their order."""
+        names = [x.name for x in fields(cls)]
+        return cls(**{name: np.concatenate([getattr(x, name) for x in parts]) for name in names})
+
+    def results(self, part: Array, count: int) -> tuple[Array, Array]:
+        """The results in some steps: their step, counted among these, and their own numbers."""
+        done, due = (np.minimum(x[part], count) for x in (self.done, self.due))
+        which = np.repeat(np.arange(len(part)), due - done)
+        start = np.cumsum(due - done) - (due - done)
+        return which, done[which] + np.arange(len(which)) - start[which]
+
 
 @dataclass(frozen=True, eq=False)
 class Checked:
     """Points of a step at which its polynomial was compared with the equations of motion.
 
-    which: rows of the step, (P,). share: where in it. result: the number of the result there, -1
+    which: rows of the step, (P,). share: place in it. result: the number of the result there, -1
     for points that only check. x: states. moving: rates of the polynomial. k, y: rates and forces
     by the equations.
     """
@@ -185,8 +221,8 @@ class Checked:
 class Integration:
     """The state of all rollouts, t, h (B,), x, k (B, x), and the results so far.
 
-    outputs: times of the results, (T,). breaks: where steps end. seen: is given every accepted
-    step.
+    outputs: times of the results, (T,). breaks: times at which steps end. log: receives all
+    accepted steps, if it is a list.
     """
 
     rollouts: Rollouts
@@ -196,7 +232,7 @@ class Integration:
     atol: float
     max_step: float
     events: list[Event] = field(default_factory=list)
-    seen: Seen | None = None
+    log: list[AcceptedSteps] | None = None
     found: list[tuple[int, Occurrence]] = field(default_factory=list)
     steps: int = 0
     rejected: int = 0
@@ -210,7 +246,7 @@ class Integration:
             for row in rows:
                 self.rollouts.settle(int(row), 0.0, self.x[row])
         self.k, y = self.rollouts.rate(self.t, self.x, rows)
-        with np.errstate(all="ignore"):  # states near the end of numbers' range have no length
+        with np.errstate(all="ignore"):  # the norm of a state near the largest number overflows
             slope = self.rollouts.slope(rows)
             first = first_length(slope, self.t, x, self.k, self.rtol, self.atol)
         self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
@@ -218,6 +254,7 @@ class Integration:
         self.alive = np.ones(count, bool)
         self.stuck = np.zeros(count, int)
         self.done = np.ones(count, int)  # results that are written
+        self.taken = np.zeros(count, int)  # accepted steps
         results = len(self.outputs)
         self.result = np.full((results, count, x.shape[-1]), np.nan)
         self.rates = np.full((results, count, self.k.shape[-1]), np.nan)
@@ -228,22 +265,22 @@ class Integration:
         self.last: dict[int, tuple[Array, Array, Array]] = {}  # x, k and y at terminal events
 
     def advance(self) -> None:
-        """One step of every rollout that is under way."""
+        """Take one step of every rollout that is under way."""
         rows = np.flatnonzero(self.alive)
         t = self.t[rows]
         until, after = self.breaks.next(t)
         wanted = np.minimum(self.h[rows], self.max_step)
-        h = np.where(t + 1.01 * wanted >= until, until - t, wanted)  # no crumbs
+        h = np.where(t + 1.01 * wanted >= until, until - t, wanted)  # leave no tiny last step
         with np.errstate(all="ignore"):  # a step that runs away is rejected
-            step = take(self.rollouts.slope(rows), t, h, self.x[rows], self.k[rows], until)
-            wrong = error(step, self.rtol, self.atol)
+            step = take_step(self.rollouts.slope(rows), t, h, self.x[rows], self.k[rows], until)
+            wrong = error_ratio(step, self.rtol, self.atol)
         wrong = np.where(np.isfinite(wrong) & np.isfinite(step.end).all(-1), wrong, np.inf)
         good = wrong <= 1
-        grown = factor(wrong)
+        grown = step_factor(wrong)
         if good.any():
-            self.accept(rows, step, good, grown, after)
+            self._accept(rows, step, good, grown, after)
         grown = np.minimum(grown, np.where(self.after[rows], 1.0, np.inf))
-        # a step that a break cut short says nothing about how long the next may be
+        # the length of a step that a break cut short does not limit that of the next
         next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
         self.h[rows] = next_h
         self.after[rows] = ~good
@@ -254,7 +291,9 @@ class Integration:
         lost |= self.stuck[rows] > STUCK
         self.alive[rows[lost]] = False
 
-    def accept(self, rows: Array, step: Step, good: Array, grown: Array, after: Array) -> None:
+    def _accept(
+        self, rows: Array, step: RungeKuttaStep, good: Array, grown: Array, after: Array
+    ) -> None:
         """Check the steps whose error is small, write results, look for events, go on.
 
         `good` and `grown` change where a polynomial does not obey the equations of motion.
@@ -263,15 +302,15 @@ class Integration:
         own, step = rows[at], step if good.all() else step.of(at)
         slope = self.rollouts.slope(own)
         with np.errstate(all="ignore"):
-            polynomial = dense(slope, step)
+            polynomial = dense_output(slope, step)
             ends = np.where(step.h == step.until - step.t, step.until, step.t + step.h)
-            points = self.check(own, polynomial, ends)
-            miss = self.defect(polynomial, points)
+            points = self._check(own, polynomial, ends)
+            miss = self._defect(polynomial, points)
         kept = (miss <= 1) | (step.h <= FINE * self.max_step)
         good[at[~kept]] = False
         grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
         states, due = self.rollouts.normal(step.end), self.done[own].copy()
-        again = (ends == step.until) & (ends < self.outputs[-1])  # the rate jumps: it is made anew
+        again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
         times = np.where(again, after[at], ends)
         cut = np.zeros(len(own), bool)
         shares = np.ones(len(own))
@@ -283,32 +322,23 @@ class Integration:
                 times[i] = step.t[i] + shares[i] * step.h[i]
                 cut[i] = True
             if self.events:
-                self.note(row, int(i), polynomial, shares[i])
+                self._find_events(row, int(i), polynomial, shares[i])
         # a result at a break belongs to the step after it, with the forces and modes that follow
         upto = np.searchsorted(self.outputs, np.where(cut, times, ends * (1 + 1e-15)), "right")
         last = np.where(times == step.until, times * (1 - 1e-15), step.until)  # 0.1 + 0.2 is 0.3
         upto = np.where(again & ~cut, np.searchsorted(self.outputs, last, "right"), upto)
         due[kept] = np.maximum(upto, due)[kept]
-        if self.seen is not None:
-            parts = (own, step.t, step.h, step.until, due, step.x, self.rollouts.modes(own), cut)
-            self.seen(*(x[kept] for x in parts))
-        self.write(own, points, kept, due)
-        self.go_on(own, step, kept, times, states, again, cut)
+        if self.log is not None:
+            results, modes = (self.done[own], due), self.rollouts.modes(own)
+            taken = own, self.taken[own], step.t, step.h, step.until, *results, step.x, modes, cut
+            self.log.append(AcceptedSteps(*(x[kept] for x in taken)))
+        self._write(own, points, kept, due)
 
-    def go_on(
-        self,
-        own: Array,
-        step: Step,
-        kept: Array,
-        times: Array,
-        states: Array,
-        again: Array,
-        cut: Array,
-    ) -> None:
-        """Put rollouts where their steps ended, in the modes that they then have."""
+        # put the rollouts where their steps ended, in the modes that they have there
         went = own[kept]
+        self.taken[went] += 1
         self.t[went], self.x[went] = times[kept], states[kept]
-        self.k[went] = step.rates[12][kept]
+        self.k[went] = step.rates[STAGES][kept]
         for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
             self.rollouts.settle(int(own[i]), float(times[i]), states[i])
         moved = own[kept & (cut | again | (states != step.end).any(-1))]
@@ -317,7 +347,7 @@ class Integration:
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
         self.alive &= ~over
 
-    def check(self, own: Array, polynomial: Dense, ends: Array) -> Checked:
+    def _check(self, own: Array, polynomial: DenseOutput, ends: Array) -> Checked:
         """The equations of motion at points between the stages, and at the results in a step."""
         count = len(own)
         due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
@@ -336,20 +366,20 @@ class Integration:
         k, y = self.rollouts.rate(t, x, own[which])
         return Checked(which, share, result, x, moving, k, y)
 
-    def defect(self, polynomial: Dense, points: Checked) -> Array:
-        """How far each step is from obeying the equations, (B,); 1 is allowed."""
+    def _defect(self, polynomial: DenseOutput, points: Checked) -> Array:
+        """Largest defect of each step, (B,), divided by the defect allowed."""
         step, which = polynomial.step, points.which
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
         off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
         size = np.sqrt((off**2).mean(-1)) / DEFECT
         size = np.where(points.result >= 0, size / RESULTS, size)
-        inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # what jumps there has two sides
+        inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
         size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)
         worst = np.zeros(len(step.t))
         np.maximum.at(worst, which, size)
         return worst
 
-    def write(self, own: Array, points: Checked, kept: Array, due: Array) -> None:
+    def _write(self, own: Array, points: Checked, kept: Array, due: Array) -> None:
         """Write the results of accepted steps."""
         valid = (points.result >= 0) & kept[points.which] & (points.result < due[points.which])
         index, rows = points.result[valid], own[points.which[valid]]
@@ -358,7 +388,7 @@ class Integration:
         self.forces[index, rows] = points.y[valid]
         self.done[own] = np.where(kept, due, self.done[own])
 
-    def note(self, row: int, i: int, polynomial: Dense, end: float) -> None:
+    def _find_events(self, row: int, i: int, polynomial: DenseOutput, end: float) -> None:
         """Find all zeros of events in a step and keep them; a terminal one ends its rollout."""
         step, space = polynomial.step, self.rollouts.space
 
@@ -372,7 +402,7 @@ class Integration:
 
         shares, measured = samples(values, 0.0, float(end))
         changes, self.sides[row] = crossings(shares, measured, self.sides[row])
-        found = []
+        found: list[tuple[Event, Occurrence]] = []
         for x in changes:
             event = self.events[x.index]
             if not event.wanted(x.rising):

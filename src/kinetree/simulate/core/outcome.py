@@ -1,90 +1,169 @@
-"""How a simulation ends: with a record, or with the error that says when, where and why.
+"""Outcome: the arrays that a loop leaves, and how a simulation ends.
 
-The same on a CPU and on a GPU, whose arrays stay where they are.
+It ends with a record of the motion, or with a SimulationError that says when, where and why. The
+same code serves the CPU and the GPU: `xp` is the module of the arrays, NumPy or CuPy, and arrays on
+the GPU stay there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.simulate.core.fixed_steps import ADAPTIVE, Outcome
-from kinetree.simulate.core.limits import SimulationError, Violation
+from kinetree.simulate.core.limits import Bound, SimulationError, Violation
+from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup
+from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.core.state import StateSpace
 
 Record = TypeVar("Record")
+# times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
+MakeRecord = Callable[[Array, dict[str, Any], dict[str, Any]], Record]
 
 
-def conclude(
-    outcome: Outcome,
-    noted: Sequence[Violation],
-    t: Array,
-    batch: tuple[int, ...],
-    limits: str,
-    meta: dict[str, Any],
-    hold: Callable[[Sequence[Violation]], None],
-    record: Callable[[int], Record],
-) -> Record:
-    """The record, or a SimulationError with the part of it before.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Records (R, B, size) by name, of q, dq, ddq, tau and z, and the violations on the way.
 
-    Args:
-        outcome: what the loop left.
-        noted: limits that were passed and numbers that are none, the earliest first.
-        t: times of the records, (R,).
-        batch: leading axes of the rollouts.
-        limits: "stop", "record" or "ignore".
-        meta: says how; takes the violations that are to be listed.
-        hold: stops the rollouts of a batch that ran away.
-        record: makes a record of so many rows.
+    There is no record of tau if it is constant, and none of z if the controller has no state.
+    times: of all evaluations, (E,). kept: numbers of those that are recorded, (R,). first,
+    (B, watched): number of the evaluation at which something was wrong for the first time, or -1;
+    amount: the number found there. What is watched are the entries of x, then the margins.
     """
+
+    records: dict[str, Array]
+    first: Array
+    amount: Array
+    times: Array
+    kept: Array
+    xp: ModuleType = np
+
+    def thinned(self, every: int) -> "Outcome":
+        """The outcome with every so many rows of its records, and the last, as a copy."""
+        _, rows = record_rows(len(self.kept), every)
+        records = {name: np.ascontiguousarray(x[rows]) for name, x in self.records.items()}
+        return replace(self, records=records, kept=self.kept[rows])
+
+
+def record_rows(count: int, every: int) -> tuple[Array, Array]:
+    """The row of the records for each evaluation, -1 for none, and the evaluations recorded."""
+    kept = np.unique([*range(0, count, every), count - 1])
+    rows = np.full(count, -1)
+    rows[kept] = np.arange(len(kept))
+    return rows, kept
+
+
+def finish(
+    space: StateSpace,
+    setup: Setup,
+    plan: Plan,
+    outcome: Outcome,
+    meta: dict[str, Any],
+    make: MakeRecord[Record],
+) -> Record:
+    """Return the record, or raise a SimulationError with the part of it before.
+
+    meta: how the motion was found; the violations that are to be listed are added to it.
+    """
+    t = outcome.times[outcome.kept]
+
+    def record(count: int) -> Record:
+        found = {
+            name: x[:count].reshape(count, *setup.batch, x.shape[-1])
+            for name, x in outcome.records.items()
+        }
+        state = {"controller_state": found.pop("z")} if "z" in found else {}
+        if "tau" not in found:
+            found["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, space.model.n))
+        return make(t[:count], found, meta | state)
+
+    noted = violations(space, plan.bounds, outcome, setup.batch)
     lost = [v for v in noted if v.by is None]
-    wrong = noted if limits == "stop" else lost
-    if wrong and (limits == "stop" or not batch):
+    wrong = noted if plan.limits == "stop" else lost
+    if wrong and (plan.limits == "stop" or not setup.batch):
         error = SimulationError(explanation(wrong[0], meta, len(wrong)))
-        before = finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
+        before = _finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
         if before:
             error.trajectory = record(before)
         raise error
     if lost:
-        hold(lost)
-    if limits == "record":
+        _hold_lost(outcome, lost, setup.batch)
+    if plan.limits == "record":
         meta["violations"] = tuple(noted)
     return record(len(t))
 
 
-def recorded(
-    outcome: Outcome, count: int, batch: tuple[int, ...], meta: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The first `count` rows by name, (count, *batch, ...), and what the record says about them."""
-    found = {
-        name: x[:count].reshape(count, *batch, x.shape[-1]) for name, x in outcome.records.items()
-    }
-    state = {"controller_state": found.pop("z")} if "z" in found else {}
-    return found, meta | state
+def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
+    """Joint forces that were not recorded because they are constant."""
+    xp, given = outcome.xp, setup.external.constants.get("tau")
+    constant = xp.zeros(shape[-1]) if given is None else xp.asarray(given[0])
+    return xp.broadcast_to(constant.astype(outcome.records["q"].dtype), shape)
 
 
-def finite_rows(outcome: Outcome, count: int) -> int:
-    """How many of the first `count` rows hold numbers, accelerations and forces included."""
+def violations(
+    space: StateSpace, bounds: Sequence[Bound], outcome: Outcome, batch: tuple[int, ...]
+) -> list[Violation]:
+    """All violations, the earliest first; only rollouts that have any leave the GPU."""
+    chosen = outcome.xp.flatnonzero((outcome.first >= 0).any(axis=1))
+    rows = on_cpu(chosen)
+    first, amount = on_cpu(outcome.first[chosen]), on_cpu(outcome.amount[chosen])
+    found: list[Violation] = []
+    for b, j in np.argwhere(first >= 0):
+        t = float(outcome.times[first[b, j]])
+        rollout = tuple(int(k) for k in np.unravel_index(rows[b], batch)) if batch else ()
+        if j < space.size:
+            joint, quantity = _state_entry(space, int(j))
+            found.append(Violation(t, joint, quantity, None, rollout))
+        else:
+            bound = bounds[j - space.size]
+            by = -float(amount[b, j])
+            found.append(Violation(t, bound.joint, bound.quantity, by, rollout, bound.unit))
+    return sorted(found, key=lambda v: (v.t, v.rollout))
+
+
+def _state_entry(space: StateSpace, j: int) -> tuple[str, str]:
+    """Joint and quantity of an entry of the state."""
+    nq, n = space.model.nq, space.model.n
+    if j < nq:
+        return space.model.coordinate_names[j], "position"
+    if j < nq + n:
+        return space.model.dof_names[j - nq], "velocity"
+    return f"entry {j - nq - n} of the controller's state", "value"
+
+
+def _finite_rows(outcome: Outcome, count: int) -> int:
+    """How many of the first `count` rows are finite, accelerations and forces included."""
     for x in outcome.records.values():
-        finite = np.isfinite(x[:count]).all((1, 2))
-        count = count if finite.all() else int(np.argmin(finite))
+        finite = outcome.xp.isfinite(x[:count]).all((1, 2))
+        count = count if finite.all() else int(finite.argmin())
     return count
 
 
-def hold_lost(outcome: Outcome, count: int, lost: Sequence[Violation], batch: Any) -> None:
-    """Rollouts of a batch that ran away stand still where they were last finite."""
-    records = outcome.records
-    for b in {int(np.ravel_multi_index(v.rollout, batch)) for v in lost}:
-        finite = np.ones(count, bool)
-        for x in records.values():
-            finite &= np.isfinite(x[:, b]).all(-1)
-        end = count if finite.all() else int(np.argmin(finite))
-        for name, x in records.items():
-            x[end:, b] = x[end - 1, b] if name in ("q", "z") and end else 0
+def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ...]) -> None:
+    """Let rollouts of a batch that ran away stand still where they were last finite."""
+    xp, records = outcome.xp, outcome.records
+    rows = np.unique([np.ravel_multi_index(v.rollout, batch) for v in lost])
+    at, count = xp.asarray(rows), len(outcome.kept)
+    finite = np.ones((count, len(rows)), bool)
+    for x in records.values():
+        finite &= on_cpu(xp.isfinite(x[:, at]).all(-1))
+    end = np.where(finite.all(0), count, finite.argmin(0))
+    number = np.arange(count)[:, None]
+    last = xp.asarray(np.minimum(number, np.maximum(end - 1, 0)))
+    for name, x in records.items():
+        part = x[:, at]
+        if name in ("q", "z"):
+            part = part[last, xp.asarray(np.arange(len(rows)))]
+            part[xp.asarray(np.broadcast_to(end == 0, finite.shape))] = 0
+        else:
+            part[xp.asarray(number >= end)] = 0
+        x[:, at] = part
 
 
 def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
-    """Why a simulation ended, and the way out."""
+    """Why a simulation ended, and what to do."""
     more = f" ({count} such events in all)" if count > 1 else ""
     if first.by is not None:
         way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'

@@ -1,13 +1,14 @@
-"""The arguments of a simulation, checked: states, times, and what acts on the robot."""
+"""The arguments of a simulation, read and checked: states, times, and everything that acts."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.progress import Progress
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
@@ -15,58 +16,129 @@ from kinetree.kernels.free import free_ports
 from kinetree.model import Model
 from kinetree.simulate.core.controller import Controller, as_controller
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import Actors, judge
+from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
+from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Sampled
-from kinetree.simulate.core.sources import Source, constant, force_source, time_source
+from kinetree.simulate.core.sources import ForceInput, constant, force_source, time_source
+
+ADAPTIVE = "dop853"
+LIMITS = ("stop", "record", "ignore")
+FIXED_STEP, RESULT_STEP = 0.001, 0.01  # s: the default dt; of results of the adaptive method
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arguments:
+    """The state and everything that acts, as the user gave them; see `simulate`."""
+
+    q0: ArrayLike
+    dq0: ArrayLike | None = None
+    tau: ForceInput | None = None
+    F_ext: ForceInput | None = None
+    controller: Controller | Callable[..., ArrayLike] | None = None
+    parameters: Mapping[str, ArrayLike] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Initial states x0 (B, x) of rollouts with leading axes `batch`, and all that acts on them."""
+    """Initial states x0 (B, x) of rollouts with leading axes `batch`, and all that acts on them.
+
+    extra: count of numbers in the controller's own state.
+    """
 
     x0: Array
     batch: tuple[int, ...]
-    actors: Actors
+    acting: ActingForces
     external: ExternalInputs
     extra: int
 
+    def described(
+        self, method: str, note: str | None, extra: Mapping[str, object]
+    ) -> dict[str, object]:
+        """How a motion was found, for its `meta`."""
+        controller = self.acting.controller
+        name = "" if controller is None else type(controller).__name__
+        note = note or python_note(self.acting.verdict)
+        return {
+            "method": method,
+            "controller": name,
+            **extra,
+            "note": note,
+            "compiled": note is None,
+        }
 
-def read_setup(
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a simulation computes: times 0, dt, ..., (T,), of which every so many are recorded.
+
+    limits: "stop", "record" or "ignore". bounds: the limits that are watched.
+    """
+
+    method: str
+    times: Array
+    every: int
+    limits: str
+    bounds: tuple[Bound, ...]
+    progress: bool | None = None
+
+    def bar(self) -> Progress:
+        """A progress bar over the times."""
+        return Progress("simulating", float(self.times[-1]), self.progress)
+
+
+def read_plan(
     model: Model,
-    q0: Any,
-    dq0: Any,
-    tau: Any,
-    F_ext: Any,
-    controller: Any,
-    parameters: Mapping[str, Any] | None,
-) -> Setup:
-    """Everything that acts, with leading axes that broadcast."""
-    q0 = positions(model, q0)
-    dq0 = np.zeros(model.n) if dq0 is None else rates(model, dq0)
-    acting = None if controller is None else as_controller(controller)
-    sources = {} if acting is None else dict(acting.signals)
-    signals = {name: time_source(value, name) for name, value in sources.items()}
-    links = len(model.links)
-    actors = Actors(
-        controller=acting,
-        signals=signals,
-        tau=force_source(tau, (model.n,), "tau", ", ".join(model.dof_names)),
-        F_ext=force_source(F_ext, (links, 6), "F_ext", "(moment, force) onto every link"),
-        parameters=tuple(parameters or ()),
-    )
-    external = external_inputs(model, actors, parameters or {})
-    z0 = first_state(model, acting)
+    method: str,
+    duration: float,
+    dt: float | None,
+    limits: str,
+    every: int = 1,
+    progress: bool | None = None,
+) -> Plan:
+    """Check the times and options of a simulation."""
+    default = RESULT_STEP if method == ADAPTIVE else FIXED_STEP
+    times = grid(duration, default if dt is None else dt)
+    if limits not in LIMITS:
+        raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
+    bounds = () if limits == "ignore" else joint_bounds(model)
+    return Plan(method, times, int(every), limits, bounds, progress)
+
+
+def read_setup(model: Model, arguments: Arguments) -> Setup:
+    """Read everything that acts, with leading axes that broadcast."""
+    q0 = read_positions(model, arguments.q0)
+    dq0 = np.zeros(model.n) if arguments.dq0 is None else read_rates(model, arguments.dq0)
+    acting = read_forces(model, arguments)
+    external = external_inputs(model, acting, arguments.parameters or {})
+    z0 = first_state(model, acting.controller)
     batch = common_batch(q0, dq0, external, z0)
     if 0 in batch:
         raise ShapeError(
-            f"the leading axes of the rollouts are {batch}, none at all; give at least one state."
+            f"the leading axes of the rollouts are {batch}, which is no rollout at all; give at "
+            "least one state."
         )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
-    sizes = (model.nq, model.nq + model.n)
-    q, dq, z = np.split(x0[0], sizes)
-    actors = replace(actors, verdict=judge(model, actors, external, (q, dq, z)))
-    return Setup(x0, batch, actors, external, z0.shape[-1])
+    q, dq, z = np.split(x0[0], (model.nq, model.nq + model.n))
+    acting = replace(acting, verdict=examine_forces(model, acting, external, (q, dq, z)))
+    return Setup(x0, batch, acting, external, z0.shape[-1])
+
+
+def read_forces(model: Model, arguments: Arguments) -> ActingForces:
+    """Everything that acts on the robot, not yet examined."""
+    given = arguments.controller
+    controller = None if given is None else as_controller(given)
+    signals = {} if controller is None else controller.signals
+    wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
+    return ActingForces(
+        controller=controller,
+        signals={name: time_source(value, name) for name, value in signals.items()},
+        tau=force_source(arguments.tau, (model.n,), "tau", ", ".join(model.dof_names)),
+        F_ext=force_source(arguments.F_ext, *wrenches),
+        parameters=tuple(arguments.parameters or ()),
+    )
 
 
 def first_state(model: Model, controller: Controller | None) -> Array:
@@ -82,23 +154,25 @@ def first_state(model: Model, controller: Controller | None) -> Array:
     return z0
 
 
-def external_inputs(model: Model, actors: Actors, parameters: Mapping[str, Any]) -> ExternalInputs:
-    """What the sources need, by name."""
+def external_inputs(
+    model: Model, acting: ActingForces, parameters: Mapping[str, ArrayLike]
+) -> ExternalInputs:
+    """The numbers that all sources need, by name."""
     constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
     sampled: dict[str, Sampled] = {}
-    forces = (("tau", actors.tau, (model.n,)), ("F_ext", actors.F_ext, (len(model.links), 6)))
+    forces = (("tau", acting.tau, (model.n,)), ("F_ext", acting.F_ext, (len(model.links), 6)))
     for name, source, shape in forces:
         if source is not None and source.constant is not None:
             constants[name] = source.constant, shape
-    for name, source in actors.signals.items():
+    for name, source in acting.signals.items():
         if source.constant is not None:
             constants[f"signal {name}"] = source.constant, source.constant.shape[-1:]
-    for port in free_ports(model, actors.parameters):
+    for port in free_ports(model, acting.parameters):
         what = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", what)
         constants[f"parameter {port.name}"] = value, port.shape
-    named: dict[str, Source | None] = {"tau": actors.tau, "F_ext": actors.F_ext}
-    named |= {f"signal {name}": source for name, source in actors.signals.items()}
+    named = {"tau": acting.tau, "F_ext": acting.F_ext}
+    named |= {f"signal {name}": source for name, source in acting.signals.items()}
     for name, source in named.items():
         if source is not None and source.sampled is not None:
             sampled[name] = source.sampled
@@ -120,15 +194,42 @@ def common_batch(q0: Array, dq0: Array, external: ExternalInputs, z0: Array) -> 
         ) from None
 
 
-def positions(model: Model, q0: Any) -> Array:
-    """Initial positions, (..., nq), quaternions of length 1."""
-    q0 = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
-    check_quaternions(model, q0, "q0")
-    return q0
+def remembered_loop(
+    model: Model, setup: Setup, rest: tuple[object, ...], make: Callable[[], Code]
+) -> Code:
+    """Return the loop made before for the same robot, laws and shapes, or make it now.
+
+    Laws count by what they compute (forces.py). A loop that calls Python is not kept, since the
+    user's functions are part of it.
+    """
+    verdict, acting, external = setup.acting.verdict, setup.acting, setup.external
+    if verdict is None or verdict.key is None:
+        return make()
+    shapes = [(name, shape) for name, (_, shape) in external.constants.items()]
+    sampled = [(name, source.shapes) for name, source in external.sampled.items()]
+    key = verdict.key, setup.extra, tuple(shapes), tuple(sampled), acting.parameters, rest
+
+    def compiled(loop: Code) -> bool:
+        system = getattr(loop, "system", None)
+        return system is None or system.graph is not None
+
+    return recent(model, "loops", key, make, compiled)
+
+
+def read_positions(model: Model, q0: ArrayLike) -> Array:
+    """Read initial positions, (..., nq), with quaternions of length 1."""
+    q = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
+    check_quaternions(model, q, "q0")
+    return q
+
+
+def read_rates(model: Model, dq0: ArrayLike) -> Array:
+    """Read initial rates, (..., n)."""
+    return constant(dq0, (model.n,), "dq0", ", ".join(model.dof_names))
 
 
 def check_quaternions(model: Model, q: Array, name: str) -> None:
-    """Refuse positions, (..., nq), whose quaternions are no rotations."""
+    """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
     for joint in model.joints:
         if joint.type in (SPHERICAL, FREE_JOINT):
             length = np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1)
@@ -141,13 +242,8 @@ def check_quaternions(model: Model, q: Array, name: str) -> None:
                 )
 
 
-def rates(model: Model, dq0: Any) -> Array:
-    """Initial rates, (..., n)."""
-    return constant(dq0, (model.n,), "dq0", ", ".join(model.dof_names))
-
-
-def positive(value: Any, name: str, unit: str) -> float:
-    """A finite number above zero."""
+def positive(value: SupportsFloat, name: str, unit: str) -> float:
+    """Read a finite number above zero."""
     of = f" of {unit}" if unit else ""
     try:
         number = float(value)
@@ -160,8 +256,8 @@ def positive(value: Any, name: str, unit: str) -> float:
     return number
 
 
-def grid(duration: Any, dt: Any) -> Array:
-    """Times 0, dt, 2 dt, ..., duration; the last step is shorter where dt does not divide it."""
+def grid(duration: SupportsFloat, dt: SupportsFloat) -> Array:
+    """Times 0, dt, 2 dt, ..., duration; the last step is shorter if dt does not divide it."""
     duration, dt = positive(duration, "duration", "s"), positive(dt, "dt", "s")
     if dt > duration * (1 + 1e-9):  # 2.0 - 1.95 is a little less than 0.05
         raise InputError(
@@ -176,8 +272,3 @@ def grid(duration: Any, dt: Any) -> Array:
         times[-1] = duration
         return times
     return np.append(times, duration)
-
-
-def known_controller(controller: Controller | None) -> str:
-    """What the record says about it."""
-    return "" if controller is None else type(controller).__name__

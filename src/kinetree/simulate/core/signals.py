@@ -147,6 +147,6 @@ def _beside(x: Array, y: Array) -> Array:
 
 def _cupy() -> ModuleType:
     """CuPy; the module that finds it is imported only when an array is on a GPU."""
-    from kinetree.backends.cuda import launch as toolkit
+    from kinetree.backends.cuda import launch
 
-    return toolkit.require_device()
+    return launch.require_device()

@@ -1,8 +1,8 @@
 """Sources: torques, wrenches and references as a user gives them, made ready for a loop.
 
 A source is a constant, a signal, a trajectory, a function of time or a law of t, q and dq. Each
-becomes a function (t, q, dq, given) -> parts that can be traced; what cannot be traced but depends
-on time alone is sampled outside the loop.
+becomes a function (t, q, dq, given) -> parts that can be traced; a function that cannot be traced
+but depends on time alone is sampled outside the loop.
 """
 
 import inspect
@@ -12,33 +12,37 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
-from kinetree.simulate.core.purity import Examined, Memory, call, examine, label
+from kinetree.samples.interpolation import warn_of_excess
+from kinetree.simulate.core.external import Parts
+from kinetree.simulate.core.memory import Memory, label
+from kinetree.simulate.core.purity import Examined, call, examine
 from kinetree.simulate.core.signals import Sampled, Signal, sample_signal
 from kinetree.trajectory import Trajectory
 
-Parts = tuple[Array, ...]
+# joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
+ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
 Evaluate = Callable[[Any, Array, Array, Parts | None], Parts]
 PORTS = (Port("t", ()),)
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """How to evaluate it, and what it needs to be fed: a constant, or samples over time.
+    """How to evaluate a source, and the numbers it needs: a constant, or samples over time.
 
-    examined: what is known of a function of time. law: a user's function of t, q and dq.
+    examined: the examination of a function of time. law: a user's function of t, q and dq.
     """
 
     evaluate: Evaluate
     constant: Array | None = None
     sampled: Sampled | None = None
     examined: Examined | None = None
-    law: Callable[..., Any] | None = None
+    law: Callable[..., ArrayLike] | None = None
 
     def start_values(self) -> list[Array]:
-        """The parts at t = 0 for the first rollout; zeros for what is on a GPU."""
+        """The parts at t = 0 for the first rollout; zeros for values on a GPU."""
         if self.constant is not None:
             return [np.asarray(self.constant, float).reshape(-1, self.constant.shape[-1])[0]]
         if self.sampled is None:
@@ -49,18 +53,20 @@ class Source:
             found = self.sampled.at(np.zeros(1), np.zeros(1, bool))
             parts = zip(found, shapes, strict=True)
             return [np.asarray(x, float).reshape(-1, *shape)[0] for x, shape in parts]
-        except TypeError:  # arrays of CuPy do not become NumPy's unasked
+        except TypeError:  # arrays of CuPy refuse to become NumPy's unless asked
             return [np.zeros(shape) for shape in shapes]
 
 
-def force_source(value: Any, shape: tuple[int, ...], name: str, names: str) -> Source | None:
-    """Torques or wrenches of the given shape; None where there are none.
+def force_source(
+    value: ForceInput | None, shape: tuple[int, ...], name: str, names: str
+) -> Source | None:
+    """Read torques or wrenches of the given shape; None if there are none.
 
     Args:
         value: None, an array (..., *shape), a `signal`, a function of t, or one of t, q, dq.
         shape: of one value.
         name: of the argument, for messages.
-        names: what the entries are, for messages.
+        names: of the entries, for messages.
     """
     if value is None:
         return None
@@ -68,13 +74,13 @@ def force_source(value: Any, shape: tuple[int, ...], name: str, names: str) -> S
         return Source(fed, sampled=sample_signal(value, shape, name))
     if callable(value):
         if arguments(value) >= 3:
-            return Source(law_of(value, shape, name), law=value)
+            return Source(_law(value, shape, name), law=value)
         return time_source(value, name, lambda x: shaped(x, shape, name))
     return Source(fed, constant=constant(value, shape, name, names))
 
 
-def law_of(law: Callable[..., Any], shape: tuple[int, ...], name: str) -> Evaluate:
-    """A user's function of t, q and dq, which must not write into what it is given."""
+def _law(law: Callable[..., ArrayLike], shape: tuple[int, ...], name: str) -> Evaluate:
+    """A user's function of t, q and dq as a source."""
 
     def evaluate(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
         return (shaped(call(label(law), law, t, q, dq), shape, name),)
@@ -85,9 +91,9 @@ def law_of(law: Callable[..., Any], shape: tuple[int, ...], name: str) -> Evalua
 def time_source(
     function: Any, name: str, checked: Callable[[Any], Any] = lambda value: value
 ) -> Source:
-    """A function of time: traced where possible, else sampled; an array is a constant vector.
+    """Read a function of time: traced if possible, else sampled; an array is a constant vector.
 
-    checked: what is done to its values.
+    checked: is applied to its values.
     """
     if isinstance(function, Trajectory):
         return Source(fed, sampled=sample_motion(function))
@@ -97,7 +103,7 @@ def time_source(
         raise InputError(f"{name} is {function!r}; expected a function of t, or a Trajectory.")
 
     def parts(t: Any) -> Parts:
-        return as_parts(checked(function(t)))
+        return _as_parts(checked(function(t)))
 
     before = Memory(function)
     try:
@@ -112,7 +118,8 @@ def time_source(
         rows = [parts(float(t)) for t in times]
         return [np.array([row[k] for row in rows], float) for k in range(len(shapes))]
 
-    note = found.note if found.doubt is not None else None  # samples of a function are the function
+    # a function that only cannot be traced loses nothing by sampling: no note is needed
+    note = found.note if found.doubt is not None else None
     return Source(
         fed, sampled=Sampled(at, shapes), examined=replace(found, note=note, sampled=True)
     )
@@ -124,8 +131,6 @@ def sample_motion(trajectory: Trajectory) -> Sampled:
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
     """
-    from kinetree.samples.interpolation import warn_of_excess
-
     warn_of_excess(trajectory)
     pieces = trajectory.curve
     first, last = trajectory.t[0], trajectory.t[-1]
@@ -149,20 +154,20 @@ def sample_motion(trajectory: Trajectory) -> Sampled:
 
 
 def fed(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
-    """What the loop was given."""
+    """Return the parts that the loop was given: the evaluation of constants and samples."""
     assert given is not None
     return given
 
 
-def as_parts(value: Any) -> Parts:
+def _as_parts(value: Any) -> Parts:
     """A tuple of new arrays, from one array or several; a function may return its own again."""
     return tuple(map(np.array, value)) if isinstance(value, tuple) else (np.array(value),)
 
 
 def arguments(function: Callable[..., Any]) -> int:
-    """How many arguments a function takes by position; 3 where that is unknown.
+    """Count the positional arguments of a function; 3 if that is unknown.
 
-    One that must be given decides: `lambda t, low=0, high=1: ...` is a function of time.
+    A single required one decides: `lambda t, low=0, high=1: ...` is a function of time.
     """
     try:
         found = inspect.signature(function).parameters.values()
@@ -176,9 +181,9 @@ def arguments(function: Callable[..., Any]) -> int:
 
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
-    """An array (..., *shape) of finite numbers."""
+    """Read an array (..., *shape) of finite numbers, as a copy."""
     try:
-        x = np.asarray(value, float).copy()  # tensors of torch know no copy of NumPy's
+        x = np.asarray(value, float).copy()  # np.array(tensor, copy=True) fails on torch's tensors
     except (TypeError, ValueError) as problem:
         raise InputError(
             f"{name} is {value!r}; expected an array (..., {', '.join(map(str, shape))}), "
@@ -197,8 +202,8 @@ def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array
     return x
 
 
-def shaped(value: Any, shape: tuple[int, ...], name: str) -> Array:
-    """What a user's function returned, copied, of the right shape, finite where it is a number."""
+def shaped(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Copy the result of a user's function; raise unless it has the shape and is finite."""
     x = np.array(value)
     if x.shape != shape:
         raise ShapeError(f"the function {name} returned shape {x.shape}; expected {shape}.")

@@ -1,8 +1,9 @@
-"""Dry friction between events: each joint slides one way or sticks, and modes change at once.
+"""Modes of dry friction, for adaptive steps: each joint slides one way, or is held.
 
-Within a mode the equations are smooth, so that a method of high order keeps its order. A sliding
-joint whose rate reaches zero, and a held one whose force exceeds its friction, end the mode; then
-the modes of all joints at rest are found together, so that forces and motions agree.
+Within a mode the equations of motion are smooth, so that a method of high order keeps its order. A
+mode ends when the rate of a sliding joint reaches zero, or when the force on a held joint exceeds
+its friction. Then the modes of all joints at rest are found together, such that forces and motions
+agree (`consistent_modes`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,20 +21,20 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute
 from kinetree.simulate.core.limits import SimulationError
 from kinetree.simulate.friction.stiction import (
+    dry_dofs,
     dry_friction,
-    rubbing,
     slip,
     solve_in,
     without_dry_friction,
 )
 
-SLACK = 5e-10  # of the friction both ways together: a held joint is released that much late
+SLACK = 5e-10  # of the friction in both directions: a held joint is released that much late
 
 
 def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
     """ddq, (n,), and the friction of each joint that has any, (d,).
 
-    mode, (d,): 1 and -1 for the way a joint slides, 0 for one that is held.
+    mode, (d,): 1 or -1 for the direction in which a joint slides, 0 for a joint that is held.
     """
     model = tree.model
     dry = dry_friction(model)
@@ -48,22 +49,22 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
 
 
 @dataclass(frozen=True, eq=False)
-class Dry:
-    """Which entries of dq have dry friction, and how much it can give, (B, d) each way."""
+class DryFriction:
+    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d)."""
 
     dofs: Array
     plus: Array
     minus: Array
 
     def slack(self, row: int) -> Array:
-        """Force beyond the most that friction can give at which a held joint is released, (d,)."""
+        """Force beyond the most that friction can give, at which a held joint is released, (d,)."""
         return SLACK * (self.plus[row] + self.minus[row])
 
     def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
         """Functions of states (K, ...) that are positive in a mode, (K, G), and end it at zero.
 
-        A sliding joint has one: its rate, which may pass zero by `slow`. A held one has two: how
-        far its friction is from the most that it can give either way.
+        A sliding joint has one: its rate, which may pass zero by `slow`. A held joint has two: the
+        distances of its friction from the most that it can give in each direction.
         """
         held, slack = np.flatnonzero(mode == 0), self.slack(row)
         slides = np.flatnonzero(mode != 0)
@@ -78,44 +79,48 @@ class Dry:
         )
 
     def stopped(self, mode: Array, dq: Array) -> Array:
-        """Sliding joints whose rate, (n,), has reached zero or passed it."""
+        """Sliding joints whose rate, an entry of dq (n,), has reached zero or passed it."""
         return self.dofs[(mode != 0) & (mode * dq[self.dofs] <= 0)]
 
 
-def dry_of(
+def read_dry_friction(
     model: Model,
     varied: Sequence[str],
     changes: Sequence[Mapping[str, Any]],
     change: Callable[..., Model],
-) -> Dry:
-    """The numbers of every rollout; `changes` is what each was given, or one for all.
+) -> DryFriction:
+    """The dry friction of every rollout.
 
-    varied: data of the robot that change; where friction is among them, zeros rub as well.
+    Args:
+        model: the robot.
+        varied: data of the robot that change; with "friction" among them, every joint counts.
+        changes: the inputs of each rollout, or of one for all.
+        change: makes the robot of a rollout from its inputs.
     """
-    rub = rubbing(model, varied)
-    order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in rub)
+    dry = dry_dofs(model, varied)
+    order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in dry)
     dofs = np.array(list(order), int)
     rows = [dry_friction(change(model, given)) for given in changes]
     pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
     pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
-    return Dry(dofs, pairs[..., 0], pairs[..., 1])
+    return DryFriction(dofs, pairs[..., 0], pairs[..., 1])
 
 
 def consistent_modes(
-    dry: Dry,
+    dry: DryFriction,
     row: int,
     dq: Array,
     evaluate: Callable[[Array], tuple[Array, Array]],
 ) -> Array:
     """Modes, (d,), in which forces and motions of all joints agree; for the rates of one rollout.
 
-    Of the joints at rest, each is either held by no more than its friction can give, or moves the
-    way that its friction resists. For a positive definite mass matrix there is exactly one such
-    motion. It is found by changing all joints that disagree, and where that does not lower their
-    number three times in a row, only the first of them, which always ends (Judice and Pires,
-    Computers & Operations Research 21, 1994).
+    Each joint at rest is either held by no more than its friction can give, or begins to move in
+    the direction that its friction resists. For a positive definite mass matrix there is exactly
+    one such motion. It is found by changing all joints that disagree; if that does not lower their
+    number three times in a row, only the first of them is changed, which always ends (Judice and
+    Pires, Computers & Operations Research 21, 1994).
 
-    evaluate(mode) gives ddq and the friction of each joint.
+    evaluate(mode) returns ddq and the friction of each joint.
     """
     still = dq[dry.dofs] == 0
     mode = np.where(still, 0.0, np.sign(dq[dry.dofs]))

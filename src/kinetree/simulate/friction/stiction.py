@@ -1,16 +1,17 @@
 """Accelerations with dry friction that stops joints and holds them, for fixed steps.
 
-Sliding, Coulomb friction is a number times the sign of dq, which makes a stopping joint chatter
-about zero. Here friction may stop a joint but not turn it around: a joint that would pass zero
-within the time 1/stop, about a step, is bound to ddq = -stop dq instead, at rest to ddq = 0, and
-the friction that this takes follows from
+The Coulomb friction of a sliding joint is a number times the sign of dq. Integrated with fixed
+steps, that makes a stopping joint chatter about zero. Here friction may stop a joint but not turn
+it around: a joint that would pass zero within the time 1/stop, about a step, is bound to
+ddq = -stop dq instead (ddq = 0 at rest), and the friction that this needs follows from
 
     f = tau - h - M ddq
 
-with everything else in motion. A joint whose |f| exceeds what friction can give is released, with
-friction against the way that it will go; one that then would not go that way is bound again; and
-the rest is solved again. Up to ROUNDS of this are written one after the other, without a branch, so
-that the compiled loop can run them on all lanes.
+with everything else in motion. A joint whose |f| exceeds the most that friction can give is
+released, with friction against the direction in which it will slide. A released joint that then
+would not slide that way is bound again, and the accelerations are solved again. Up to ROUNDS of
+this are written one after the other, without a branch, so that the compiled loop can run them on
+all lanes of a vector register.
 """
 
 from collections.abc import Sequence
@@ -30,13 +31,14 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute, sign, where
 from kinetree.spatial.factor import solve
 
-Dry = dict[int, tuple[Any, Any]]
+# by degree of freedom: the friction against dq > 0 and against dq < 0
+CoulombPairs = dict[int, tuple[Any, Any]]
 ROUNDS = 7  # enough for all of 12,000 random releases of up to 7 joints at once
 
 
-def dry_friction(model: Model) -> Dry:
-    """Degrees of freedom with Coulomb friction: what it gives against dq > 0 and dq < 0."""
-    found: Dry = {}
+def dry_friction(model: Model) -> CoulombPairs:
+    """Degrees of freedom with Coulomb friction, and the friction against dq > 0 and dq < 0."""
+    found: CoulombPairs = {}
     for joint in model.joints:
         pair = joint.friction.coulomb
         if all(isinstance(c, int | float) and c == 0 for c in pair):
@@ -50,13 +52,13 @@ def dry_friction(model: Model) -> Dry:
     return found
 
 
-def rubbing(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
-    """Degrees of freedom with Coulomb friction; all where a simulation varies friction."""
+def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
+    """Degrees of freedom with Coulomb friction; all of them if a simulation varies friction."""
     return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
 
 
 def accelerations(tree: Tree, dq: Array, tau: Array, stop: Any = 0) -> Array:
-    """ddq, (n,), of a robot whose dry friction stops and holds; stop: 1/s, about 1 / dt."""
+    """ddq, (n,), of a robot whose dry friction stops and holds joints; stop: 1/s, about 1 / dt."""
     model = tree.model
     dry = dry_friction(model)
     if not dry:
@@ -68,7 +70,7 @@ def accelerations(tree: Tree, dq: Array, tau: Array, stop: Any = 0) -> Array:
     sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.items())
     ddq = solve_bound(model, M, b - sliding, {}, dq)
     goal, way = dq * -stop, {}
-    for d in dry:  # 0 for what is bound, else the way in which friction slips
+    for d in dry:  # 0 if the joint is bound, else the direction in which it slides
         passes = dq[d] * (dq[d] * stop + ddq[d])
         way[d] = where(passes, sign(dq[d]), 0)
     moves = dict(way)
@@ -83,9 +85,9 @@ def accelerations(tree: Tree, dq: Array, tau: Array, stop: Any = 0) -> Array:
 
 
 def solve_in(
-    model: Model, M: Array, b: Array, dry: Dry, way: dict[int, Any], goal: Array
+    model: Model, M: Array, b: Array, dry: CoulombPairs, way: dict[int, Any], goal: Array
 ) -> tuple[Array, Array]:
-    """ddq, and the friction that binds the joints whose `way` is 0; the others slip their way."""
+    """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way."""
     unit = np.eye(model.n, dtype=int)
     held = {d: 1 - absolute(way[d]) for d in dry}
     b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in dry.items())
@@ -94,12 +96,12 @@ def solve_in(
 
 
 def slip(pair: tuple[Any, Any], way: Any) -> Any:
-    """Friction of a joint that slides: of the sign of `way`, 0 at rest."""
+    """Friction of a sliding joint, with the sign of `way`; 0 if `way` is 0."""
     return where(way, pair[0], where(-way, -pair[1], 0))
 
 
 def without_dry_friction(model: Model) -> Model:
-    """The robot whose joints have no Coulomb friction."""
+    """The robot without Coulomb friction in its joints."""
     joints = [
         replace(joint, friction=replace(joint.friction, coulomb=(0, 0))) for joint in model.joints
     ]
@@ -107,7 +109,7 @@ def without_dry_friction(model: Model) -> Model:
 
 
 def solve_bound(model: Model, M: Array, b: Array, bound: dict[int, Any], goal: Array) -> Array:
-    """M ddq = b, but ddq = goal for the joints whose `bound` is 1 and not 0."""
+    """Solve M ddq = b with ddq = goal for the joints whose `bound` is 1 and not 0."""
     n = model.n
     free = [1 - bound[k] if k in bound else 1 for k in range(n)]
     A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]

@@ -1,4 +1,4 @@
-"""Where motion has no derivative: joints with dry friction that stand still or come to rest."""
+"""Motions that have no derivative: joints that dry friction holds or stops, runaway rollouts."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,40 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.friction.modes import DryFriction
 from kinetree.simulate.friction.stiction import dry_friction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
 
-ROUNDING = 1e-9  # of the forces: what a step's own friction may differ from that of sliding
+MOST = 2**28  # numbers, 2 GiB
+ROUNDING = 1e-9  # of the forces: the most that a step's friction may differ from that of sliding
+REPEATED = 1e-6  # a repeated step leads to the same state up to rounding, or it is another one
 
 
-def rough(model: Model, friction: Array | None) -> Array:
-    """Which degrees of freedom have Coulomb friction, (S or 1, n); friction: (S, links, 4)."""
+def check_pure(model: Model, setup: Setup) -> None:
+    """Raise InputError for laws that are not functions of t, q and dq."""
+    verdict = setup.acting.verdict
+    if verdict is not None and verdict.doubt is not None:
+        raise InputError(
+            f"the forces on {model.name!r} cannot be differentiated: {verdict.doubt}. Declare what "
+            "it remembers as the state of kinetree.controllers.Stateful."
+        )
+
+
+def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
+    """Raise InputError before the work begins if the result would not fit into memory."""
+    count = states * rollouts * N * columns
+    if count > MOST:
+        raise InputError(
+            f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
+            f"more than the {MOST:.3g} that are kept at most. Take fewer rollouts, inputs or steps "
+            "at a time."
+        )
+
+
+def coulomb_joints(model: Model, friction: Array | None) -> Array:
+    """Degrees of freedom that have Coulomb friction, (S or 1, n); friction: (S, links, 4)."""
     if friction is None:
         dry = dry_friction(model)
         return np.array([[d in dry for d in range(model.n)]])
@@ -26,7 +52,7 @@ def rough(model: Model, friction: Array | None) -> Array:
 
 
 def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smooth: Array) -> None:
-    """Refuse states in which friction holds or stops a joint.
+    """Raise InputError if friction holds or stops a joint.
 
     Args:
         model: the robot.
@@ -45,6 +71,24 @@ def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smo
         )
 
 
+def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
+    """Raise InputError if dry friction holds a joint in an adaptive step, or ends one."""
+    dofs, dq = dry.dofs, steps.x[:, model.nq : model.nq + model.n]
+    coulomb = (dry.plus != 0) | (dry.minus != 0)
+    leaves = (dq[:, dofs] == 0) & coulomb[steps.rollout]
+    bad = (steps.modes == 0) | leaves | steps.cut[:, None]
+    if bad.any():
+        i = int(np.argmax(bad.any(-1)))
+        slowest = np.abs(dq[i, dofs]) + np.where(bad[i], 0, np.inf)
+        raise InputError(
+            f"joint {model.dof_names[dofs[np.argmin(slowest)]]!r} stands still or is stopped by "
+            f"its Coulomb friction after t = {steps.t[i]:.6g} s, where its motion has no "
+            "derivative. Start with dq0 that is not 0, end before it rests, or take the Coulomb "
+            'friction out of the robot. Where "friction" is only asked for, method="rk4" passes '
+            "through rest."
+        )
+
+
 def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[Input]) -> Array:
     """Slopes, (S, n, c), with NaN where a joint at rest would be given Coulomb friction."""
     rest = dq == 0
@@ -52,6 +96,7 @@ def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[In
         return slopes
     at, found = 0, slopes.copy()
     for given in constants:
+        # entries 2 and 3 of a joint's friction are its Coulomb coefficients, in both layouts
         first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(given.name)
         if first is not None:
             for i, joint in enumerate(model.joints):
@@ -60,3 +105,36 @@ def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[In
                 found[still, :, place : place + 2] = np.nan
         at += given.size
     return found
+
+
+def check_repeated(reached: Array, simulated: Array, times: Array, batch: tuple[int, ...]) -> None:
+    """Raise InputError for rollouts that ran away, which a simulation lets stand still instead.
+
+    reached: states after steps that were repeated, (E, B, x). simulated: those of the motion.
+    """
+    size = 1 + np.abs(simulated)
+    wrong = ~(np.abs(reached - simulated) <= REPEATED * size).all(-1)
+    if wrong.any():
+        step, b = (int(k) for k in np.argwhere(wrong)[0])
+        raise InputError(
+            _ran_away(b, batch, times[step]) + " Take a smaller dt, or leave the rollout out."
+        )
+
+
+def check_complete(steps: AcceptedSteps, batch: tuple[int, ...], count: int, results: int) -> None:
+    """Raise InputError for rollouts whose adaptive steps ended before the last result."""
+    reached, due = np.zeros(count), np.ones(count, int)
+    np.maximum.at(reached, steps.rollout, steps.t + steps.h)
+    np.maximum.at(due, steps.rollout, steps.due)
+    lost = np.flatnonzero(due < results)
+    if len(lost):
+        row = int(lost[np.argmin(reached[lost])])
+        raise InputError(_ran_away(row, batch, reached[row]) + " Leave the rollout out.")
+
+
+def _ran_away(row: int, batch: tuple[int, ...], t: float) -> str:
+    where = [int(k) for k in np.unravel_index(row, batch)] if batch else []
+    return (
+        f"rollout {where} is not finite after t = {t:.6g} s, where the simulation lets it stand "
+        "still; a motion that ran away has no derivatives."
+    )

@@ -1,4 +1,4 @@
-"""What a trajectory can be differentiated by: where each input enters a step.
+"""Inputs that a motion can be differentiated by, and the places at which they enter a step.
 
 Initial states are inputs of the first step alone. Constants (forces, wrenches, data of the robot)
 enter every step; the samples of a signal enter the steps near their times, by weights.
@@ -7,7 +7,6 @@ enter every step; the samples of a signal enter the steps near their times, by w
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.free import FREE, free_values
 from kinetree.model import Model
 from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.setup import Arguments
 from kinetree.simulate.core.signals import Signal, sample_signal
 
 STATE = ("q0", "dq0")
@@ -26,17 +26,8 @@ Numbers = Callable[[Array, Array], Array]  # of times and whether they end a ste
 KNOWN = (*STATE, *FORCES, PARAMETERS, *FREE)
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """Arguments of a simulation with a number for everything that it is differentiated by."""
-
-    tau: Any
-    F_ext: Any
-    parameters: dict[str, Any]
-
-
 def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
-    """Names that are known, each once."""
+    """Read the names of inputs, each known and given once."""
     names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
     if not names:
         raise InputError(f"wrt is empty; expected some of {', '.join(KNOWN)}.")
@@ -48,51 +39,30 @@ def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def complete(
-    model: Model,
-    names: Sequence[str],
-    tau: Any,
-    F_ext: Any,
-    parameters: Mapping[str, Any] | None,
-) -> Given:
-    """Zeros and the robot's own data for what is differentiated by but was not given."""
-    found = dict(parameters or {})
-    double = [name for name in FREE if name != "gravity" and name in found | dict.fromkeys(names)]
+def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Arguments:
+    """Arguments with zeros and the robot's own data for the inputs that were not given."""
+    parameters = dict(arguments.parameters or {})
+    given = parameters | dict.fromkeys(names)
+    double = [name for name in FREE if name != "gravity" and name in given]
     if PARAMETERS in names and double:
         raise InputError(
             f"wrt has 'parameters', all of the robot's, and {', '.join(double)} is given or asked "
             "for as well, which is among them. Ask for one of both, and change the robot itself."
         )
-    found |= {name: free_values(model, name) for name in names if name in FREE if name not in found}
-    for name, value in (("tau", tau), ("F_ext", F_ext)):
-        if name in names and callable(value):
+    for name in names:
+        if name in FREE and name not in parameters:
+            parameters[name] = free_values(model, name)
+    zeros = {"tau": np.zeros(model.n), "F_ext": np.zeros((len(model.links), 6))}
+    forces = {name: getattr(arguments, name) for name in FORCES}
+    for name in FORCES:
+        if name in names and callable(forces[name]):
             raise InputError(
                 f"wrt has {name!r}, but {name} is a function, which has no numbers to "
                 "differentiate by. Give an array, or kinetree.simulate.signal(t, values)."
             )
-    if tau is None and "tau" in names:
-        tau = np.zeros(model.n)
-    if F_ext is None and "F_ext" in names:
-        F_ext = np.zeros((len(model.links), 6))
-    return Given(tau, F_ext, found)
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """One input: its shape, and its place among the constants p or samples s of a step.
-
-    place: None for initial states and for pi, which no step is given. weights: of a signal.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    place: slice | None = None
-    weights: "Weights | None" = None
-
-    @property
-    def size(self) -> int:
-        """Numbers in it (of a signal: at one time)."""
-        return math.prod(self.shape)
+        if name in names and forces[name] is None:
+            forces[name] = zeros[name]
+    return replace(arguments, parameters=parameters, **forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +77,85 @@ class Weights:
     count: int
 
 
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One input: its shape, and its place among the constants p or samples s of a step.
+
+    place: None for initial states and for pi, which are not among them. weights: of a signal.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    place: slice | None = None
+    weights: Weights | None = None
+
+    @property
+    def size(self) -> int:
+        """Count of its numbers (for a signal: at one time)."""
+        return math.prod(self.shape)
+
+    @property
+    def samples(self) -> int:
+        """Count of samples of a signal; 1 for other inputs."""
+        return 1 if self.weights is None else self.weights.count
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Directions in which a step is differentiated, side by side as columns.
+
+    First the `states` tangent vectors of its state; then the numbers of each constant; then, for
+    each of the `values` of a signal that enter a step, the numbers of all signals.
+    """
+
+    states: int
+    inputs: tuple[Input, ...]
+    values: int
+
+    @property
+    def constants(self) -> list[Input]:
+        """Inputs that enter every step."""
+        return [x for x in self.inputs if x.name not in STATE and x.weights is None]
+
+    @property
+    def signals(self) -> list[Input]:
+        """Inputs that are samples of a signal."""
+        return [x for x in self.inputs if x.weights is not None]
+
+    @property
+    def of_constants(self) -> slice:
+        """The columns of the constants."""
+        return slice(self.states, self.states + sum(x.size for x in self.constants))
+
+    @property
+    def width(self) -> int:
+        """Count of numbers of all signals at one time."""
+        return sum(x.size for x in self.signals)
+
+    @property
+    def count(self) -> int:
+        """Count of columns."""
+        return self.of_constants.stop + self.values * self.width
+
+    def split(self, found: Array) -> tuple[Array, dict[str, Array]]:
+        """Split changes (..., columns, N) into A, (..., N, N), and B by name, (..., N, S, size).
+
+        S is `values` for a signal, and 1 for a constant.
+        """
+        found, by = found.swapaxes(-1, -2), dict[str, Array]()
+        lead, at = found.shape[:-1], self.states
+        for x in self.constants:
+            by[x.name] = found[..., None, at : at + x.size]
+            at += x.size
+        rest, at = found[..., at:].reshape(*lead, self.values, self.width), 0
+        for x in self.signals:
+            by[x.name] = rest[..., at : at + x.size]
+            at += x.size
+        return found[..., : self.states], by
+
+
 def sample_numbers(found: Signal) -> Numbers:
-    """Which sample stands at a time, 2.5 being halfway from number 2 to 3, by the signal's rule."""
+    """The number of the sample at a time, by the signal's rule; 2.5 is halfway from 2 to 3."""
     numbers = replace(found, values=np.arange(len(found.t), dtype=float))
     sampled = sample_signal(numbers, (), "")
 
@@ -118,8 +165,8 @@ def sample_numbers(found: Signal) -> Numbers:
     return at
 
 
-def make_weights(found: Signal, stages: Array, ends: Array) -> Weights:
-    """From the signal's own rule, applied to the numbers of its samples."""
+def _weights(found: Signal, stages: Array, ends: Array) -> Weights:
+    """Weights from the signal's own rule, applied to the numbers of its samples."""
     count = len(found.t)
     at = sample_numbers(found)(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
     at = at.reshape(stages.shape)
@@ -130,15 +177,18 @@ def make_weights(found: Signal, stages: Array, ends: Array) -> Weights:
 def find_inputs(
     model: Model,
     names: Sequence[str],
-    given: Given,
+    arguments: Arguments,
     external: ExternalInputs,
     stages: Array,
     ends: Array,
 ) -> tuple[Input, ...]:
-    """Every input of `wrt`; stages, (E, S): times at which rates are evaluated."""
+    """Every input of `wrt`.
+
+    stages, (E, S): times at which rates are evaluated. ends: those that end a step.
+    """
     constants = _places({name: [shape] for name, (_, shape) in external.constants.items()})
     sampled = _places({name: source.shapes for name, source in external.sampled.items()})
-    found = []
+    found: list[Input] = []
     for name in names:
         if name in STATE:
             found.append(Input(name, (model.n,)))
@@ -146,7 +196,7 @@ def find_inputs(
             found.append(Input(name, (len(parameter_list(model)),)))
         elif name in FORCES and name in sampled:
             shape = external.sampled[name].shapes[0]
-            weights = make_weights(getattr(given, name), stages, ends)
+            weights = _weights(getattr(arguments, name), stages, ends)
             found.append(Input(name, shape, sampled[name], weights))
         else:
             key = name if name in FORCES else f"parameter {name}"
@@ -155,8 +205,9 @@ def find_inputs(
 
 
 def _places(shapes: Mapping[str, Sequence[tuple[int, ...]]]) -> dict[str, slice]:
-    """Where the numbers of each name stand, in the order of the external."""
-    found, at = {}, 0
+    """The place of each name among p or s, in the order of the external inputs."""
+    found: dict[str, slice] = {}
+    at = 0
     for name, parts in shapes.items():
         end = at + sum(math.prod(shape) for shape in parts)
         found[name] = slice(at, end)

@@ -5,27 +5,20 @@ own state z) and u of inputs follow
 
     x_{k+1} = A_k x_k + B_k u
 
-Forward, columns of d x/d u are carried along; backward, the slopes of a number by every state.
+With fixed steps the states are the results; an adaptive method has its results inside its steps,
+y = P x_k + Q u. Forward, columns of d x/d u are carried along; backward, the slopes of a number by
+every state.
 """
-
-# TODO merge docstring of kinetree.simulate.sensitivity.result:
-# Chain: the linear system of a motion's steps, and of its results, forward and backward.
-#
-# Small changes x of the state and u of inputs follow x_{k+1} = A_k x_k + B_k u. With fixed steps the
-# states are the results; an adaptive method has its results inside its steps, y = P x_k + Q u.
-# TODO merge docstring of kinetree.simulate.sensitivity.result:
-# A number that is made of a motion, J = final + sum of h running, and its slopes by the states.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.derivatives import tangent_map
+from kinetree.algorithms.tangents import tangent_map
 from kinetree.backends.kernel import Kernel
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import counted
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Port
@@ -33,17 +26,20 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
+from kinetree.scalars import Scalar
+from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
 from kinetree.trajectory import Trajectory
 
-MOST = 2**28  # numbers of one derivative, 2 GiB
+FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
+RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
-    """Results inside steps: `step`, (T, B), in which each lies, P and Q that lead to it from there.
+class ResultsInSteps:
+    """Results inside steps: the number of its `step`, (T, B), and P and Q that lead to it.
 
-    P: (T, B, N, N). Q: by name (T, B, N, S, size), S as in Chain.B.
+    P: (T, B, N, N). Q: by name (T, B, N, S, size), S as in LinearSteps.B.
     """
 
     step: Array
@@ -52,7 +48,7 @@ class Inside:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class LinearSteps:
     """A: (E, B, N, N), of E steps of B rollouts. B: by name (E, B, N, S, size).
 
     S counts the values of a signal that enter a step; it is 1 for constants.
@@ -60,7 +56,7 @@ class Chain:
 
     A: Array
     B: Mapping[str, Array]
-    inside: Inside | None = None
+    inside: ResultsInSteps | None = None
 
     def forward(self, given: Input, X: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Times (K,), rollouts (K,) and derivatives of results, (K, N, count, size), step by step.
@@ -73,9 +69,11 @@ class Chain:
         for k, A in enumerate(self.A):
             if self.inside is not None:
                 t, b = np.nonzero(self.inside.step == k)
-                Y = _times(self.inside.P[t, b], X[b])
-                yield t, b, _spread(Y, given, k, b, self.inside.Q, (t, b))
-            X = _spread(_times(A, X), given, k, rows, self.B, k)
+                Y, Q = _product(self.inside.P[t, b], X[b]), self.inside.Q
+                by_input = Q[given.name][t, b] if given.name in Q else None
+                yield t, b, _add_inputs(Y, given, k, b, by_input)
+            by_input = self.B[given.name][k] if given.name in self.B else None
+            X = _add_inputs(_product(A, X), given, k, rows, by_input)
             if self.inside is None:
                 yield np.full_like(rows, k + 1), rows, X
 
@@ -100,7 +98,7 @@ class Chain:
         return back if self.inside is not None else back + slopes[0]
 
 
-def _times(A: Array, X: Array) -> Array:
+def _product(A: Array, X: Array) -> Array:
     """A X, (K, N, count, size)."""
     return (A @ X.reshape(*X.shape[:2], X.shape[2] * X.shape[3])).reshape(X.shape)
 
@@ -114,20 +112,13 @@ def _samples(given: Input, k: int, rows: Array) -> list[tuple[Array, Array]]:
     return list(zip(weights.first[k][:, own], weights.share[k][:, own], strict=True))
 
 
-def _spread(
-    X: Array,
-    given: Input,
-    k: int,
-    rows: Array,
-    by: Mapping[str, Array],
-    at: int | tuple[Array, ...],
-) -> Array:
-    """X with what the inputs of step k add to it."""
-    if given.name not in by:
+def _add_inputs(X: Array, given: Input, k: int, rows: Array, B: Array | None) -> Array:
+    """X with the inputs of step k added; B: (K, N, S, size), None if the input enters no step."""
+    if B is None:
         return X
-    found, each = by[given.name][at], np.arange(len(rows))
+    each = np.arange(len(rows))
     for i, (first, share) in enumerate(_samples(given, k, rows)):
-        column, part = share[:, None, None], found[:, :, i]
+        column, part = share[:, None, None], B[:, :, i]
         X[each, :, first] += part * (1 - column)
         if share.any():
             X[each, :, np.minimum(first + 1, X.shape[2] - 1)] += part * column
@@ -144,63 +135,18 @@ def _collect(total: Array, given: Input, k: int, rows: Array, B: Array, back: Ar
             np.add.at(total, (rows, after), found[:, i] * share[:, None])
 
 
-def cost_slopes(
-    model: Model,
-    motion: Trajectory,
-    final: Callable[..., Any] | None,
-    running: Callable[..., Any] | None,
-) -> tuple[Array, Array]:
-    """J, (...), and d J/d(q, dq) at each time, (T, ..., 2n), along tangent vectors."""
-    if final is None and running is None:
-        raise InputError("the cost has no parts; give final(q, dq), running(t, q, dq), or both.")
-    n, lead = model.n, motion.batch_shape
-    value, slopes = np.zeros(lead), np.zeros((len(motion), *lead, 2 * n))
-    if final is not None:
-        J, dJ = evaluated(model, final, "final", motion.q[-1], motion.dq[-1])
-        value, slopes[-1] = value + J, dJ
-    if running is not None:
-        h = np.diff(motion.t).reshape(-1, *(1 for _ in lead))
-        t = motion.t[:-1].reshape(h.shape)
-        J, dJ = evaluated(model, running, "running", motion.q[:-1], motion.dq[:-1], t)
-        value = value + (h * J).sum(0)
-        slopes[:-1] += h[..., None] * dJ
-    return value, slopes
-
-
-def evaluated(
-    model: Model, function: Callable[..., Any], name: str, q: Array, dq: Array, *t: Array
-) -> tuple[Array, Array]:
-    """The function and its slopes by (q, dq), at states of any leading shape."""
-    ports = [Port("q", (model.nq,)), Port("dq", (model.n,))]
-    ports = [Port("t", ()), *ports] if t else ports
-    try:
-        graph = trace(function, ports)
-    except Exception as problem:
-        raise InputError(
-            f"{name} cannot be differentiated, because it cannot be traced: {problem}"
-        ) from problem
-    if [port.shape for port in graph.outputs] != [()]:
-        shapes = ", ".join(str(port.shape) for port in graph.outputs)
-        raise InputError(f"{name} returned arrays of shape {shapes}; expected one number.")
-    along = {"q": partial(tangent_map, model)}
-    slope = Kernel(optimise(jacobian(graph, ["q", "dq"], along=along)), name, dtypes=("float64",))
-    by_q, by_dq = slope(*t, q, dq)
-    return Kernel(optimise(graph), name, dtypes=("float64",))(*t, q, dq), np.concatenate(
-        np.broadcast_arrays(by_q, by_dq), -1
-    )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivities:
     """Derivatives of a simulated motion.
 
-    motion: the simulation. inputs: what it can be differentiated by. A: (E, ..., N, N), of each
-    step, N = 2n and the entries of a controller's own state. B: by name (E, ..., N, *shape), of
-    each step; for a signal (E, ..., N, values, *shape), by its values at the stages of the step.
+    motion: the simulation. inputs: the inputs that it can be differentiated by. A: (E, ..., N, N),
+    of each step, N = 2n and the entries of a controller's own state. B: by name
+    (E, ..., N, *shape), of each step; for a signal (E, ..., N, values, *shape), by its values at
+    the stages of the step.
 
-    "dop853" has steps of its own, in each rollout: `inside` leads from where a step begins to the
-    results in it, the values of a signal are those of the samples before and after the step, and
-    rollouts with fewer steps stand still after their last.
+    "dop853" has steps of its own, in each rollout: `inside` leads from the beginning of a step to
+    the results in it, the values of a signal are those of the samples before and after the step,
+    and rollouts with fewer steps stand still after their last.
     """
 
     motion: Trajectory
@@ -208,17 +154,16 @@ class Sensitivities:
     inputs: tuple[Input, ...]
     A: Array
     B: Mapping[str, Array]
-    inside: Inside | None = None
+    inside: ResultsInSteps | None = None
 
     def by(self, name: str) -> Array:
         """d(q, dq)/d input at every time, (T, ..., 2n, *shape), q and q0 along tangent vectors.
 
-        The shape of a signal's values is (N, *shape). Not a number: Coulomb friction given to a
-        joint that stands still.
+        The shape of a signal's values is (N, *shape). The derivative by the Coulomb friction of a
+        joint that stands still is NaN.
         """
         given, chain = self._find(name), self._chain()
-        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
-        count = 1 if given.weights is None else given.weights.count
+        n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), given.samples
         B, N = chain.A.shape[1:3]
         if T * B * N * count * given.size > MOST:
             raise InputError(
@@ -236,7 +181,7 @@ class Sensitivities:
         samples = () if given.weights is None else (count,)
         return found.reshape(T, *lead, 2 * n, *samples, *given.shape)
 
-    def gradient(self, slopes: Any) -> dict[str, Array]:
+    def gradient(self, slopes: ArrayLike) -> dict[str, Array]:
         """Slopes of a number by every input, (..., *shape), from those by the states: backward.
 
         Args:
@@ -253,40 +198,35 @@ class Sensitivities:
         B, N = chain.A.shape[1:3]
         wide = np.zeros((T, B, N))
         wide[..., : 2 * n] = slopes.reshape(T, B, 2 * n)
-        totals = {
-            x: np.zeros((B, 1 if x.weights is None else x.weights.count, x.size))
-            for x in self.inputs
-            if x.name not in STATE
-        }
+        entering = [x for x in self.inputs if x.name not in STATE]
+        totals = {x: np.zeros((B, x.samples, x.size)) for x in entering}
         first = chain.backward(wide, totals)
         found = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
         found |= {given.name: total for given, total in totals.items()}
         return {x.name: found[x.name].reshape(self._shape(x)) for x in self.inputs}
 
-    def _chain(self) -> Chain:
-        """The same numbers with the rollouts in a row and the axes of inputs apart."""
+    def _chain(self) -> LinearSteps:
+        """The steps with the axes of the batch in one, and those of each input in one."""
         E, N = len(self.A), self.A.shape[-1]
         A = self.A.reshape(E, -1, N, N)
         values = {x.name: 1 if x.weights is None else x.weights.first.shape[1] for x in self.inputs}
         B = {name: x.reshape(*A.shape[:3], values[name], -1) for name, x in self.B.items()}
-        return Chain(A, B, self.inside)
+        return LinearSteps(A, B, self.inside)
 
     def cost(
-        self,
-        final: Callable[[Array, Array], Any] | None = None,
-        running: Callable[[Any, Array, Array], Any] | None = None,
+        self, final: FinalCost | None = None, running: RunningCost | None = None
     ) -> tuple[Array, dict[str, Array]]:
         """J, (...), and its slopes by every input, (..., *shape).
 
-        J = final(q, dq) at the end + the sum over the steps of h running(t, q, dq) where they
-        begin. Both functions return a number and are traced: take sin and its friends from
+        J = final(q, dq) at the end + the sum over the steps of h running(t, q, dq) at their
+        beginnings. Both functions return a number and are traced: take sin, cos and the like from
         kinetree.scalars.
         """
         value, slopes = cost_slopes(self.model, self.motion, final, running)
         return value, self.gradient(slopes)
 
     def _shape(self, given: Input) -> tuple[int, ...]:
-        samples = () if given.weights is None else (given.weights.count,)
+        samples = () if given.weights is None else (given.samples,)
         return (*self.motion.batch_shape, *samples, *given.shape)
 
     def _find(self, name: str) -> Input:
@@ -307,3 +247,45 @@ class Sensitivities:
             f"Sensitivities({self.model.name!r}, {counted(len(self.A), 'step')}, "
             f"{self.motion.duration:g} s{batch}, by {self._names()})"
         )
+
+
+def cost_slopes(
+    model: Model, motion: Trajectory, final: FinalCost | None, running: RunningCost | None
+) -> tuple[Array, Array]:
+    """J, (...), and d J/d(q, dq) at each time, (T, ..., 2n), along tangent vectors."""
+    if final is None and running is None:
+        raise InputError("the cost has no parts; give final(q, dq), running(t, q, dq), or both.")
+    n, lead = model.n, motion.batch_shape
+    value, slopes = np.zeros(lead), np.zeros((len(motion), *lead, 2 * n))
+    if final is not None:
+        J, dJ = _evaluated(model, final, "final", motion.q[-1], motion.dq[-1])
+        value, slopes[-1] = value + J, dJ
+    if running is not None:
+        h = np.diff(motion.t).reshape(-1, *(1 for _ in lead))
+        t = motion.t[:-1].reshape(h.shape)
+        J, dJ = _evaluated(model, running, "running", motion.q[:-1], motion.dq[:-1], t)
+        value = value + (h * J).sum(0)
+        slopes[:-1] += h[..., None] * dJ
+    return value, slopes
+
+
+def _evaluated(
+    model: Model, function: Callable[..., Scalar], name: str, q: Array, dq: Array, *t: Array
+) -> tuple[Array, Array]:
+    """The function and its slopes by (q, dq), at states of any leading shape."""
+    ports = [Port("q", (model.nq,)), Port("dq", (model.n,))]
+    ports = [Port("t", ()), *ports] if t else ports
+    try:
+        graph = trace(function, ports)
+    except Exception as problem:
+        raise InputError(
+            f"{name} cannot be differentiated, because it cannot be traced: {problem}"
+        ) from problem
+    if [port.shape for port in graph.outputs] != [()]:
+        shapes = ", ".join(str(port.shape) for port in graph.outputs)
+        raise InputError(f"{name} returned arrays of shape {shapes}; expected one number.")
+    along = {"q": partial(tangent_map, model)}
+    slope = Kernel(optimise(jacobian(graph, ["q", "dq"], along=along)), name, dtypes=("float64",))
+    by_q, by_dq = slope(*t, q, dq)
+    value = Kernel(optimise(graph), name, dtypes=("float64",))
+    return value(*t, q, dq), np.concatenate(np.broadcast_arrays(by_q, by_dq), -1)
