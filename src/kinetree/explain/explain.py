@@ -101,7 +101,8 @@ class Explanation:
         if not has_symbols(self.model, self.arguments) and is_numeric(self.tau):
             return self
         model, given = exact_arguments(self.model, self.arguments)
-        return shortest(explain(model, **given, formulation=self.formulation), model, given)
+        found = explain(model, **given, formulation=self.formulation)
+        return shortest(found, model, given["q"], [*given["dq"], *given["ddq"]])
 
     def text(self, width: int = 100) -> str:
         """Tables for a terminal of that width, without colours."""

@@ -81,7 +81,5 @@ def _rounded_in(x: Any) -> Any:
     """A SymPy expression with every number that is not an integer rounded to a few digits."""
     from sympy import Float, Integer, Number
 
-    def short(number: Any) -> Any:
-        return Integer(number) if number == int(number) else Float(number, DIGITS)
-
-    return x.xreplace({y: short(y) for y in x.atoms(Number) if not y.is_Integer})
+    numbers = [y for y in x.atoms(Number) if not y.is_Integer]
+    return x.xreplace({y: Integer(y) if y == int(y) else Float(y, DIGITS) for y in numbers})

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms import FORMULATIONS
+from kinetree.explain import explain
 from kinetree.model.samples import random_model
 
 sympy = pytest.importorskip("sympy")
@@ -27,7 +28,7 @@ def two_link():
 def test_the_two_link_arm_of_the_book():
     model, (L1, L2, m1, m2, g) = two_link()
     (q1, q2), (dq1, dq2), (ddq1, ddq2) = q, dq, ddq = symbols(2)
-    torque = kt.explain.explain(model, q, dq, ddq).torque
+    torque = explain(model, q, dq, ddq).torque
     s2, c2 = sympy.sin(q2), sympy.cos(q2)
     expected = {
         "Coriolis": [-2 * m2 * L1 * L2 * s2 * dq1 * dq2, 0],
@@ -50,7 +51,7 @@ def test_the_two_link_arm_of_the_book():
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_parts_of_symbols_add_up_identically(formulation):
     model, _ = two_link()
-    explanation = kt.explain.explain(model, *symbols(2), formulation=formulation).simplified()
+    explanation = explain(model, *symbols(2), formulation=formulation).simplified()
     for steps in explanation.links:
         for symbol, term in steps.terms.items():
             if symbol != "T":
@@ -90,7 +91,7 @@ def test_simplified_keeps_signs_of_friction_and_moving_bases():
     model = random_model(3, 2, types=("revolute", "prismatic"), fixed=False)
     q, dq, ddq = symbols(2)
     w = np.array(sympy.symbols("w1:7"), object)
-    explanation = kt.explain.explain(model, q, dq, ddq, V_base=w).simplified()
+    explanation = explain(model, q, dq, ddq, V_base=w).simplified()
     assert any(x.has(sympy.sign) for x in explanation.torque["friction"])
     assert any(x.has(w[0]) for x in explanation.torque["base"])
 
@@ -103,7 +104,7 @@ def test_numbers_are_not_simplified():
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_symbols_are_shown_in_every_form(form):
     model, _ = two_link()
-    text = getattr(kt.explain.explain(model, *symbols(2)).simplified(), form)()
+    text = getattr(explain(model, *symbols(2)).simplified(), form)()
     for name in ("lower", "upper", "Coriolis", "L_{1}" if form == "latex" else "L1*"):
         assert name in text
 
@@ -114,7 +115,7 @@ def test_other_numbers_are_explained_too():
     with mpmath.workdps(40):
         state = [np.array([mpmath.mpf(x) for x in row]) for row in ((0.1, 0.2), (1, 2), (3, 4))]
         model = robot.model.astype(mpmath.mpf)
-        explanation = kt.explain.explain(model, *state)
+        explanation = explain(model, *state)
         assert abs(explanation.torque.total - explanation.tau).max() < mpmath.mpf(10) ** -36
     text = explanation.text()
     assert all(f"{x:.2f}" in text for x in robot.inverse_dynamics([0.1, 0.2], [1, 2], [3, 4]))

@@ -5,10 +5,10 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.formulations.drives import frictionless
-from kinetree.model.inputs import link_wrenches
 from kinetree.explain import SHARES, explain
 from kinetree.explain.torque import dof_units, massless, without_drives
+from kinetree.formulations.drives import frictionless
+from kinetree.model.inputs import link_wrenches
 from robot_states import any_robot, random_state, relative, screw_robot
 
 # the agreement of algorithms on random trees of up to 30 joints

@@ -1,5 +1,5 @@
 // Forward kinematics and gravity forces of a tree, as in kinetree.algorithms; 4x4 matrices are
-// arrays of 16, row by row. `robot` is what kinetree.views.page.data.robot_data writes.
+// arrays of 16, row by row. `robot` is the data of kinetree.views.page.stage.robot_data.
 
 const IDENTITY = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 
@@ -88,7 +88,7 @@ function toolPose(robot, T) {
   return robot.tool.link < 0 ? robot.tool.T : multiply(T[robot.tool.link], robot.tool.T);
 }
 
-// g(q): forces and moments about the origin of {s} add up inward, each joint feels its axis' part.
+// g(q): forces and moments about the origin of {s} add up inward; tau is their part along each axis.
 function gravityForces(robot, T) {
   const tau = new Array(robot.n).fill(0);
   const force = [], moment = [];

@@ -1,4 +1,4 @@
-// The camera on a sphere about its target: drag to turn, wheel or pinch to come closer, shift-drag
+// The camera on a sphere about its target: drag to turn, wheel or pinch to zoom, shift-drag
 // to move aside; arrow keys and + - do the same.
 
 function createOrbit(canvas, camera, changed) {

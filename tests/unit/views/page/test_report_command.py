@@ -34,9 +34,9 @@ def test_without_a_file_the_page_goes_to_standard_output(tmp_path):
     ("words", "message"),
     [
         (["pand", "-o", "x.html"], "Did you mean 'panda'"),
-        (["panda", "--json"], "needs a file"),
+        (["panda", "--json"], "add -o robot.html"),
         (["panda", "-o", "nowhere/x.html"], "there is no folder"),
-        (["panda", "-o", "x.html", "--folder", "nowhere"], "is no folder"),
+        (["panda", "-o", "x.html", "--folder", "nowhere"], "--folder is nowhere"),
         (["panda", "-o", "x.html", "--samples", "1"], "expected 10 to 1000000"),
     ],
 )

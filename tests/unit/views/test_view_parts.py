@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.model import WORLD
-from kinetree.views.camera import OPENING, camera, link_poses
+from kinetree.views.bodies import link_poses
+from kinetree.views.camera import OPENING, camera
 from kinetree.views.parts import UNITS, parts_of, simplify
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Shape, TriangleMesh
