@@ -183,7 +183,7 @@ def _with_derivatives(
     if dq is None and model is not None and curved(model):
         raise InputError(
             f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
-            "are no derivative of q. Add the columns of dq."
+            "are not the derivative of q. Add the columns of dq."
         )
     if dq is not None and ddq is not None:
         return q, dq, ddq
@@ -214,7 +214,7 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
     coordinates = tuple(map(str, found.get("coordinate_names", found["dof_names"])))
     if robot is None and coordinates != dofs:
         raise InputError(
-            f"{path.name} holds joints of several coordinates ({', '.join(coordinates)}); they "
+            f"{path.name} has joints with several coordinates ({', '.join(coordinates)}); they "
             "need their robot: kt.motion.read_npz(path, robot)."
         )
     model = None if robot is None else model_of(robot)

@@ -44,14 +44,7 @@ class Fields(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Record:
-    """A motion: t, (T,), s; q, (T, ..., nq), rad or m; dq, ddq and tau, (T, ..., n).
-
-    Axes between time and joint are a batch of motions. tau, N m or N, is None if only the motion is
-    known. `model` is the robot that moved, or None; without it every joint has one degree of
-    freedom, and `joint_names` has its name. Arrays are read-only float64.
-
-    `pieces` are the polynomials of a motion that a planner made, see `kinetree.samples.pieces`.
-    """
+    """The data of a Trajectory, which describes the fields."""
 
     t: Array
     q: Array
@@ -92,12 +85,9 @@ class Record:
         """Units of the fields; if some joints slide, "rad or m" and so on."""
         slides = self.model is not None and bool(SLIDING & {*self.model.joint_types})
         kinds = ("rad", "m") if slides else ("rad",)
-        rates = {
-            name: " or ".join(f"{x}/{s}" for x in kinds)
-            for name, s in (("dq", "s"), ("ddq", "s^2"))
-        }
-        force = "N m or N" if slides else "N m"
-        return {"t": "s", "q": " or ".join(kinds), **rates, "tau": force}
+        per = {"q": "", "dq": "/s", "ddq": "/s^2"}
+        rates = {name: " or ".join(x + by for x in kinds) for name, by in per.items()}
+        return {"t": "s", **rates, "tau": "N m or N" if slides else "N m"}
 
     @property
     def duration(self) -> float:
