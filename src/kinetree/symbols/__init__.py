@@ -1,5 +1,5 @@
-"""Closed forms: the algorithms run on exact polynomials, and the results are made readable."""
+"""Closed forms: the algorithms run on exact polynomials, and the results are written readably."""
 
-from kinetree.symbols.front import symbolic
+from kinetree.symbols.robot import symbolic
 
 __all__ = ["symbolic"]

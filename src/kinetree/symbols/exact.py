@@ -1,25 +1,117 @@
-"""Exact numbers for floats: what was typed as a decimal or meant as an angle, not its rounding.
+"""Exact numbers for a robot: the decimals and angles that were meant, without rounding errors.
 
-Lengths, masses and the like become the fraction that their shortest decimal says: 0.4318 is
-2159/5000. Directions and rotations become exactly orthonormal: an entry whose square is a simple
-fraction is its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); any
-other rotation is that of the nearest fractions for its quaternion.
+Lengths, masses and the like become the fraction of their shortest decimal: 0.4318 is 2159/5000.
+Directions and rotations become exactly orthonormal: an entry whose square is a simple fraction is
+its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); any other rotation
+is that of a quaternion of nearby fractions.
 """
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known
+from kinetree.base.arrays import Array, ArrayLike, known
+from kinetree.description.joints import REVOLUTE
+from kinetree.description.records import Note
+from kinetree.model import Frame, Joint, JointFriction, Model
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
+from kinetree.symbols.ring import Expression
 
-LARGEST_DENOMINATOR = 64  # of the square of an entry that counts as a root
+NOTED = 1e-15  # largest change of a rotation without a note: rounding
+LARGEST_DENOMINATOR = 64  # of the square of an entry that is taken as a root
 ROUNDING = 16 * float(np.finfo(float).eps)
 
 
-def exact_number(x: Any) -> Any:
+def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
+    """The same robot in exact numbers, and notes on rotations that were changed.
+
+    Args:
+        model: the robot; symbols stay as they are.
+        snap: largest distance of a rotation's entry from a simple root that replaces it.
+    """
+    notes: list[Note] = []
+
+    def pose(T: Array, owner: str) -> Array:
+        T = np.asarray(T)
+        R, change = exact_rotation(T[:3, :3], snap)
+        if change > NOTED:
+            notes.append(Note(f"rotation of {owner} taken as exact, {change:.1e} away"))
+        return _pose(R, exact_array(T[:3, 3]))
+
+    homes = zip(model.M_pi, model.joints, strict=True)
+    M_pi = [pose(M, f"joint {joint.name!r}") for M, joint in homes]
+    frames = {
+        name: Frame(frame.link, pose(frame.T_if, f"frame {name!r}"))
+        for name, frame in model.frames.items()
+    }
+    exact = model.replace(
+        M_pi=np.array(M_pi, object).reshape(-1, 4, 4),
+        m=exact_array(model.m),
+        com=_rows(model.com),
+        I_com=_rows(model.I_com),
+        gravity=exact_array(model.gravity),
+        base=(exact_number(model.base[0]), exact_array(model.base[1]), exact_array(model.base[2])),
+        joints=tuple(_joint(joint, snap) for joint in model.joints),
+        rotors=tuple(
+            replace(
+                x,
+                inertia=exact_number(x.inertia),
+                ratio=exact_number(x.ratio),
+                s=exact_direction(np.asarray(x.s), snap),
+            )
+            for x in model.rotors
+        ),
+        frames=frames,
+    )
+    return exact, notes
+
+
+def _rows(x: Array) -> Array:
+    """Exact rows; rounding errors are judged relative to the row's own entries."""
+    return np.array([exact_array(row) for row in x], object).reshape(x.shape)
+
+
+def _pose(R: Array, p: Array) -> Array:
+    from sympy import Integer
+
+    row = [Integer(0), Integer(0), Integer(0), Integer(1)]
+    return np.array([[*R[k], p[k]] for k in range(3)] + [row], object)
+
+
+def _joint(joint: Joint, snap: float) -> Joint:
+    friction, screw = joint.friction, joint.screw
+    return replace(
+        joint,
+        screw=None
+        if screw is None
+        else exact_screw(np.asarray(screw), snap, joint.type == REVOLUTE),
+        scale=exact_number(joint.scale),
+        offset=exact_offset(joint.offset),
+        armature=exact_number(joint.armature),
+        friction=JointFriction(_pair(friction.viscous), _pair(friction.coulomb), friction.function),
+    )
+
+
+def _pair(pair: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
+    first = exact_number(pair[0])
+    second = exact_number(pair[1])
+    return first, first if first == second else second
+
+
+def exact_offset(offset: Expression) -> Expression:
+    """A multiple of pi/12 if the offset is one up to rounding, else its decimal."""
+    from sympy import Rational, pi
+
+    if isinstance(offset, float):
+        twelfths = round(offset * 12 / np.pi)
+        if twelfths and abs(offset - twelfths * np.pi / 12) < 1e-15 * abs(twelfths):
+            return Rational(twelfths, 12) * pi
+    return exact_number(offset)
+
+
+def exact_number(x: Expression) -> Expression:
     """A SymPy number for a float, an integer or a fraction; symbols and expressions as they are."""
     from sympy import Float, Integer, Rational, nsimplify, sympify
 
@@ -35,13 +127,13 @@ def exact_number(x: Any) -> Any:
 
 
 def shortest(x: float) -> str:
-    """The decimal that x was: 0.30000000000000004, the sum of 0.1 and 0.2, is 0.3."""
+    """The decimal that was meant: 0.30000000000000004, the sum of 0.1 and 0.2, is 0.3."""
     full, fifteen = repr(x), f"{x:.15g}"
     return fifteen if len(fifteen) <= len(full) - 3 else full
 
 
-def exact_array(x: Any) -> Array:
-    """Every entry exact; floats that are rounding beside the largest one are zero."""
+def exact_array(x: ArrayLike) -> Array:
+    """Every entry exact; floats that are rounding errors of the largest one are zero."""
     x = np.asarray(x)
     floats = [abs(v) for v in x.ravel().tolist() if isinstance(v, float)]
     dust = ROUNDING * max(floats, default=0)
@@ -53,7 +145,7 @@ def exact_array(x: Any) -> Array:
 
 
 def floats_of(x: Array) -> Array | None:
-    """The entries as floats where they are numbers and some were rounded; None for exact ones."""
+    """The entries as floats if all are numbers and some are floats; None for exact ones."""
     from sympy import Float
 
     values = known(x)
@@ -74,8 +166,8 @@ def exact_rotation(R: Array, snap: float) -> tuple[Array, float]:
     return exact, float(np.abs(exact.astype(float) - values).max())
 
 
-def root_entry(x: float, snap: float) -> Any | None:
-    """The square root of a simple fraction that x is, or None."""
+def root_entry(x: float, snap: float) -> Expression | None:
+    """The square root of a simple fraction within `snap` of x, or None."""
     from sympy import Rational, sqrt
 
     square = Fraction(x * x).limit_denominator(LARGEST_DENOMINATOR)
@@ -86,7 +178,7 @@ def root_entry(x: float, snap: float) -> Any | None:
     return -exact if x < 0 else exact
 
 
-def _orthonormal(rows: list[list[Any]]) -> bool:
+def _orthonormal(rows: list[list[Expression]]) -> bool:
     from sympy import expand
 
     pairs = [(i, j) for i in range(3) for j in range(i, 3)]
@@ -99,7 +191,7 @@ def fraction_rotation(R: Array) -> Array:
     """The rotation of a quaternion of fractions: (w, x, y, z) / |.| needs no root in R."""
     q = exact_array(quaternion(R))
     square = q @ q
-    unit = quaternion_rotation(np.array([*q]))  # 1 - 2 (y y + z z) holds for length 1 only
+    unit = quaternion_rotation(np.array([*q]))  # 1 - 2 (y y + z z) is for length 1 only
     eye = np.eye(3, dtype=int)
     return np.array(
         [[eye[i, j] + (unit[i, j] - eye[i, j]) / square for j in range(3)] for i in range(3)]
@@ -115,7 +207,8 @@ def exact_direction(w: Array, snap: float) -> Array:
     roots = [x for x in entries if x is not None]
     if len(roots) == 3 and sum(x * x for x in roots) == 1:
         return np.array(roots, object)
-    k = int(np.argmax(np.abs(values)))  # seen from the opposite pole, all other entries are small
+    # stereographic projection from the pole opposite to the largest entry: u is rational and small
+    k = int(np.argmax(np.abs(values)))
     pole = 1 if values[k] > 0 else -1
     u = exact_array(values / (1 + abs(values[k])))
     u[k] = exact_number(0)
@@ -124,7 +217,7 @@ def exact_direction(w: Array, snap: float) -> Array:
 
 
 def exact_screw(S: Array, snap: float, hinge: bool) -> Array:
-    """An exact screw axis: |w| = 1, or w = 0 and |v| = 1; a hinge has w . v = 0 exactly."""
+    """An exact screw axis: |w| = 1, or w = 0 and |v| = 1; a hinge has exactly w . v = 0."""
     values = floats_of(S)
     if values is None:
         return exact_array(S)

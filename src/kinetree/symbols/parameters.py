@@ -1,28 +1,34 @@
-"""Symbols in place of a robot's numbers: m1, c1x, I1xx, L1, g, as the book names them.
+"""Symbols as in the book: theta and d for joints; m1, c1x, I1xx, L1, g for a robot's numbers.
 
-Zeros stay zero, and each symbol remembers the number that it stands for.
+Zeros stay zero, and each symbol keeps the number that it replaces.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
+from kinetree.model.joint import COORDINATES, RATES
+from kinetree.model.model import numbers_of
+from kinetree.symbols.ring import Expression
 
-KINDS = ("inertial", "lengths", "gravity", "friction", "drives")
+Kind = Literal["inertial", "lengths", "gravity", "friction", "drives", "all"]
+KINDS: tuple[Kind, ...] = ("inertial", "lengths", "gravity", "friction", "drives")
 AXES = "xyz"
-Values = dict[Any, Any]
+Values = dict[Expression, Expression]  # symbol -> the number that it replaces
 
 
-def with_symbols(model: Model, parameters: str | Sequence[str] | None) -> tuple[Model, Values]:
-    """The exact model with symbols for some of its numbers, and what the symbols stand for.
+def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tuple[Model, Values]:
+    """Replace some numbers of an exact model by symbols; returns the numbers, too.
 
     Args:
-        model: an exact model; what is symbolic already stays as it is.
+        model: an exact model; its symbols stay as they are.
         parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g),
             "friction" (b1, f1), "drives" (Ia1 for armature, Im1 and r1 of a rotor), or "all".
     """
@@ -41,7 +47,7 @@ def with_symbols(model: Model, parameters: str | Sequence[str] | None) -> tuple[
     return model, values
 
 
-def _kinds(parameters: str | Sequence[str] | None) -> tuple[str, ...]:
+def _kinds(parameters: Kind | Sequence[Kind] | None) -> tuple[str, ...]:
     given = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
     kinds = KINDS if given == ("all",) else given
     for kind in kinds:
@@ -52,8 +58,8 @@ def _kinds(parameters: str | Sequence[str] | None) -> tuple[str, ...]:
     return kinds
 
 
-def _symbol(name: str, value: Any, values: Values) -> Any:
-    """A symbol for a number that is not zero."""
+def _symbol(name: str, value: Expression, values: Values) -> Expression:
+    """A symbol for a number that is not zero; zeros and expressions stay."""
     from sympy import Symbol
 
     if value == 0 or not value.is_number:
@@ -65,7 +71,9 @@ def _symbol(name: str, value: Any, values: Values) -> Any:
 
 
 def _inertial(model: Model, values: Values) -> Model:
-    m, com, I_com = [], [], []
+    m: list[Expression] = []
+    com: list[Sequence[Expression]] = []
+    I_com: list[list[list[Expression]]] = []
     for i in model.links:
         m.append(_symbol(f"m{i + 1}", model.m[i], values))
         own = [_symbol(f"c{i + 1}{AXES[k]}", model.com[i][k], values) for k in range(3)]
@@ -84,7 +92,7 @@ def _inertial(model: Model, values: Values) -> Model:
 
 
 def _lengths(model: Model, values: Values) -> Model:
-    """Positions of joints and tools in the link that carries them; L1 where one entry has to do."""
+    """Positions of joints and tools in the link that carries them; L1 if one symbol is enough."""
     places = [(model.parent[i], model.M_pi[i]) for i in model.links]
     tool = model.frames[model.tool]
     places.append((tool.link, tool.T_if))
@@ -122,7 +130,7 @@ def _gravity(model: Model, values: Values) -> Model:
 
 
 def _friction(model: Model, values: Values) -> Model:
-    def pair(name: str, old: tuple[Any, Any]) -> tuple[Any, Any]:
+    def pair(name: str, old: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
         if old[0] is old[1] or old[0] == old[1]:
             symbol = _symbol(name, old[0], values)
             return symbol, symbol
@@ -150,3 +158,73 @@ def _drives(model: Model, values: Values) -> Model:
         for x in model.rotors
     )
     return model.replace(joints=joints, rotors=rotors)
+
+
+def joint_symbols(
+    model: Model,
+) -> tuple[list[Expression], list[Expression], list[Expression]]:
+    """q, dq and ddq: theta1 or d1 of joint 1, with thetadot1 and thetaddot1, numbered as in q.
+
+    Joints of several degrees of freedom have the parts of their coordinates, such as qw3 and x3,
+    and of their rates, such as wx3 and vx3 with wxdot3 and vxdot3.
+    """
+    from sympy import Symbol
+
+    q: list[str] = []
+    dq: list[str] = []
+    ddq: list[str] = []
+    own = [joint for joint in model.joints if joint.follows is None]
+    for i, joint in enumerate(own, 1):
+        if joint.type in COORDINATES:
+            q += [f"{part}{i}" for part in COORDINATES[joint.type]]
+            dq += [f"{part}{i}" for part in RATES[joint.type]]
+            ddq += [f"{part}dot{i}" for part in RATES[joint.type]]
+        else:
+            letter = "d" if joint.type == PRISMATIC else "theta"
+            q.append(f"{letter}{i}")
+            dq.append(f"{letter}dot{i}")
+            ddq.append(f"{letter}ddot{i}")
+    _check_clash(model, {*q, *dq, *ddq})
+    made = ([Symbol(name, real=True) for name in names] for names in (q, dq, ddq))
+    positions, rates, accelerations = made
+    return positions, rates, accelerations
+
+
+def model_symbols(model: Model) -> set[Expression]:
+    """All symbols in the data of an exact model."""
+    return _symbols(x for _, values in numbers_of(model) for x in np.asarray(values).flat)
+
+
+def _symbols(entries: Iterable[Expression]) -> set[Expression]:
+    return {symbol for x in entries for symbol in x.free_symbols}
+
+
+def weights(model: Model) -> set[Expression]:
+    """Symbols in which the dynamics is linear: masses, inertias, armature; not those of lengths."""
+    inertial = [*model.m, model.base[0], *model.I_com.ravel()]
+    inertial += [joint.armature for joint in model.joints]
+    inertial += [rotor.inertia for rotor in model.rotors]
+    lengths = [*model.M_pi.ravel(), *model.com.ravel(), *model.base[1]]
+    lengths += [x for frame in model.frames.values() for x in frame.T_if.ravel()]
+    geometry = _symbols(lengths) - _symbols((*model.m, model.base[0]))
+    return _symbols(inertial) - geometry
+
+
+def _check_clash(model: Model, names: set[str]) -> None:
+    for symbol in sorted(model_symbols(model), key=str):
+        if symbol.name in names:
+            raise InputError(
+                f"{model.name!r} has a parameter {symbol.name!r}, which is also the name of a "
+                f"joint's symbol: {', '.join(sorted(names))}. Rename the parameter."
+            )
+
+
+def latex_names(symbols: Iterable[Expression]) -> dict[Expression, str]:
+    """LaTeX of names whose index SymPy does not recognise: c1x is c_{1x}, I1xx is I_{1xx}."""
+    found: dict[Expression, str] = {}
+    for symbol in symbols:
+        match = re.fullmatch(r"([A-Za-z]+?)(\d+)([a-z]+)", symbol.name)
+        if match:
+            letter, number, axis = match.groups()
+            found[symbol] = f"{letter}_{{{number}{axis}}}"
+    return found

@@ -5,45 +5,67 @@ A coefficient is written in two ways and the one with fewer operations is kept:
     by masses   m1 L1^2 + m2 (L1^2 + 2 L1 L2 cos(theta2) + L2^2)
     by angles   L1 g (m1 + m2) cos(theta1) + L2 g m2 cos(theta1 + theta2)
 
-Nothing is searched for: every step is a regrouping of finitely many terms, and equal robots give
-equal results.
+A polynomial in cos and sin of the base angles of one group is written in one of these forms:
+
+    products       cos^2(a),  cos(a) sin(b)             as it is stored
+    other squares  1 - cos^2(a) as sin^2(a), angle by angle, if that has fewer terms
+    sums           cos(a - b), sin(2 a + b), ...        each product of angles as a sum,
+                   1 + cos(2 a) as 2 cos^2(a) and 1 - cos(2 a) as 2 sin^2(a)
+
+The one with the fewest factors is taken; products if two are equally short. There is no search:
+every step regroups finitely many terms, and equal robots give equal results.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import reduce
-from math import gcd, lcm
-from typing import Any
+from math import comb, gcd, lcm
+from typing import TypeAlias
 
-from kinetree.symbols.read import Reader
-from kinetree.symbols.ring import BITS, Polynomial, Ring, expression, monomial_expression
-from kinetree.symbols.trigonometry import shortest_terms
+from kinetree.symbols.read import BaseAngle, Reader
+from kinetree.symbols.ring import (
+    BITS,
+    FIELD,
+    Expression,
+    Operand,
+    Polynomial,
+    Ring,
+    Terms,
+    expression,
+    monomial_expression,
+)
 
-Terms = dict[int, Any]  # monomial -> coefficient
-Waves = dict[tuple[Any, ...], Terms]  # trigonometric factors, one a group -> their coefficient
-LONG = 300  # with more terms, the way by masses is not tried
+Waves: TypeAlias = dict[tuple[Expression, ...], Terms]  # trigonometric factors, one a group -> rest
+Summands: TypeAlias = list[tuple[Fraction, Expression]]  # coefficient, trigonometric factor
+Exponents: TypeAlias = tuple[tuple[int, int], ...]  # powers of (cos, sin) of every angle of a group
+Sums: TypeAlias = dict[tuple[tuple[int, ...], bool], Fraction]  # (factors of angles, is a sine)
+LONG = 300  # terms; longer coefficients are not tried by masses
+MOST_FACTORS = 8  # of a product that is tried as sums; more would be too long to read
 
 
 class Presenter:
-    """Writes the polynomials of one robot; knows its rates and its masses."""
+    """Writes the polynomials of one robot, given the symbols of its rates and masses."""
 
-    def __init__(self, reader: Reader, rates: Iterable[Any], weights: Iterable[Any]) -> None:
+    def __init__(
+        self, reader: Reader, rates: Iterable[Expression], weights: Iterable[Expression]
+    ) -> None:
         ring = reader.ring
         self.reader, self.ring = reader, ring
         self.groups = reader.groups
         self.rates = ring.fields(ring.index[x] for x in rates)
         self.weights = ring.fields(ring.index[x] for x in weights if x in ring.index)
 
-    def present(self, x: Any) -> Any:
-        """A SymPy expression of a polynomial (or a number), collected by joint rates."""
+    def present(self, x: Operand) -> Expression:
+        """A polynomial (or a number) as a SymPy expression, collected by joint rates."""
         from sympy import Add, Mul, S
 
-        x = self.reader.read(x)
-        if not isinstance(x, Polynomial):
-            return S(x)
-        parts = split(x.terms, self.rates)
+        polynomial = self.reader.read(x)
+        if not isinstance(polynomial, Polynomial):
+            return S(polynomial)
+        parts = split(polynomial.terms, self.rates)
         if set(parts) == {0}:
-            return self.coefficient(x.terms)
-        summands = []
+            return self.coefficient(polynomial.terms)
+        summands: list[Expression] = []
         for unit, ratios in proportional(self.ring, parts):
             number, unit = common_number(self.ring, unit)
             number, unit = without_minus(number, unit)
@@ -51,7 +73,7 @@ class Presenter:
             summands.append(Mul(self.ring.number.to_sympy(number), self.coefficient(unit), factor))
         return Add(*summands)
 
-    def coefficient(self, terms: Terms) -> Any:
+    def coefficient(self, terms: Terms) -> Expression:
         """The shorter of the two ways to write a polynomial without rates."""
         from sympy import Mul, count_ops
 
@@ -65,17 +87,17 @@ class Presenter:
         degrees = {sum(p for _, p in self.ring.powers(m & self.weights)) for m in terms}
         return degrees <= {0, 1} and 1 in degrees
 
-    def _by_masses(self, terms: Terms) -> Any:
+    def _by_masses(self, terms: Terms) -> Expression:
         from sympy import Add, Mul
 
-        summands = []
+        summands: list[Expression] = []
         for unit, weights in proportional(self.ring, split(terms, self.weights)):
             number, unit = common_number(self.ring, unit)
             before = self.ring.number.to_sympy(number), expression(self.ring, weights)
             summands.append(Mul(*before, self._flat(unit)))
         return Add(*summands)
 
-    def _flat(self, terms: Terms) -> Any:
+    def _flat(self, terms: Terms) -> Expression:
         """All terms multiplied out."""
         from sympy import Add, Mul
 
@@ -87,13 +109,13 @@ class Presenter:
         ]
         return Add(*summands)
 
-    def _waves(self, terms: Terms, groups: list[Any]) -> Waves:
+    def _waves(self, terms: Terms, groups: list[list[BaseAngle]]) -> Waves:
         """Every group of angles in its shortest form, from the last group to the first."""
         if not groups:
             return {(): terms}
         *others, group = groups
         fields = self.ring.fields(k for angle in group for k in (angle.cosine, angle.sine))
-        by_factor: dict[Any, Terms] = {}
+        by_factor: dict[Expression, Terms] = {}
         for rest, polynomial in split(terms, ~fields).items():
             for x, factor in shortest_terms(self.ring, group, polynomial):
                 part = by_factor.setdefault(factor, {})
@@ -105,16 +127,16 @@ class Presenter:
                 found[(*factors, factor)] = inner
         return found
 
-    def _by_angles(self, waves: Waves) -> tuple[Any, ...]:
-        """Factors of the sum; what several terms share stands before a bracket, group by group.
+    def _by_angles(self, waves: Waves) -> tuple[Expression, ...]:
+        """Factors of the sum; common factors stand before a bracket, group by group.
 
-        They are multiplied together at last: SymPy would carry a number into a bracket alone.
+        They are multiplied at the end: SymPy would distribute a number over a single bracket.
         """
         from sympy import Add, Mul
 
         if set(waves) == {()}:
             return factored(self.ring, waves[()])
-        by_first: dict[Any, Waves] = {}
+        by_first: dict[Expression, Waves] = {}
         for (first, *rest), terms in waves.items():
             by_first.setdefault(first, {})[tuple(rest)] = terms
         if len(by_first) == 1:
@@ -133,17 +155,17 @@ def split(terms: Terms, fields: int) -> dict[int, Terms]:
 
 
 def proportional(ring: Ring, parts: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
-    """Parts with the same coefficient up to a number, together: (coefficient, {part: ratio}).
+    """Group parts with the same coefficient up to a number: (coefficient, {part: ratio}).
 
     Ratios are whole numbers without a common divisor, the first of them positive.
     """
-    classes: dict[Any, list[tuple[int, Any]]] = {}
+    classes: dict[frozenset[tuple[int, Fraction]], list[tuple[int, Fraction]]] = {}
     for part in sorted(parts):
         terms = parts[part]
         lead = terms[max(terms)]
         shape = frozenset((monomial, x / lead) for monomial, x in terms.items())
         classes.setdefault(shape, []).append((part, lead))
-    found = []
+    found: list[tuple[Terms, Terms]] = []
     for shape, leads in classes.items():
         number, ratios = common_number(ring, dict(leads), whole=True)
         if leads[0][1] < 0:
@@ -152,11 +174,11 @@ def proportional(ring: Ring, parts: dict[int, Terms]) -> list[tuple[Terms, Terms
     return found
 
 
-def common_number(ring: Ring, terms: Terms, *, whole: bool = False) -> tuple[Any, Terms]:
-    """A number to write before a bracket, and what stays in it.
+def common_number(ring: Ring, terms: Terms, *, whole: bool = False) -> tuple[Fraction, Terms]:
+    """A number to write before a bracket, and the terms in the bracket.
 
-    It is the largest that leaves whole numbers; unless `whole`, it is taken out only where no more
-    numbers are to be written than before.
+    It is the largest that leaves whole numbers; unless `whole`, it is taken out only if fewer
+    numbers remain to be written.
     """
     values = list(terms.values())
     numerator = reduce(gcd, (int(x.numerator) for x in values))
@@ -171,15 +193,15 @@ def _numbers(terms: Terms) -> int:
     return sum(abs(x) != 1 for x in terms.values())
 
 
-def without_minus(number: Any, terms: Terms) -> tuple[Any, Terms]:
-    """A sum of nothing but negative terms turned, with the minus sign before it."""
+def without_minus(number: Fraction, terms: Terms) -> tuple[Fraction, Terms]:
+    """Move the minus sign of a sum with negative terms only to the number before it."""
     if len(terms) == 1 or any(x > 0 for x in terms.values()):
         return number, terms
     return -number, {monomial: -x for monomial, x in terms.items()}
 
 
-def factored(ring: Ring, terms: Terms) -> tuple[Any, Any, Any]:
-    """A sum as three factors: its common number, its common powers, and what is left."""
+def factored(ring: Ring, terms: Terms) -> tuple[Expression, Expression, Expression]:
+    """A sum as three factors: its common number, its common powers, and the rest."""
     common = reduce(common_powers, terms)
     number, rest = common_number(ring, {m - common: x for m, x in terms.items()})
     number, rest = without_minus(number, rest)
@@ -194,3 +216,143 @@ def common_powers(a: int, b: int) -> int:
         common |= min(a & field, b & field) << place
         a, b, place = a >> BITS, b >> BITS, place + BITS
     return common
+
+
+def shortest_terms(ring: Ring, group: Sequence[BaseAngle], polynomial: Terms) -> Summands:
+    """Summands of the shortest form of a polynomial in the cosines and sines of one group."""
+    products = {_exponents(group, monomial): x for monomial, x in polynomial.items()}
+    products = _fewest_squares(products, len(group))
+    product_cost = sum(1 + sum(_cost(p) for p in exponents) for exponents in products)
+    if max(sum(map(sum, exponents)) for exponents in products) <= MOST_FACTORS:
+        sums = _sums(products)
+        square = _square(sums)
+        if 2 * len(sums) - _constants(sums) - (square is not None) < product_cost:
+            terms = [_sum_term(ring, group, key, value) for key, value in sums.items()]
+            return terms if square is None else _with_square(terms, *square)
+    return [(x, _product(group, exponents)) for exponents, x in products.items()]
+
+
+def _exponents(group: Sequence[BaseAngle], monomial: int) -> Exponents:
+    """(power of cos, power of sin) of every angle of the group."""
+    return tuple(
+        (monomial >> BITS * angle.cosine & FIELD, monomial >> BITS * angle.sine & FIELD)
+        for angle in group
+    )
+
+
+def _cost(powers: tuple[int, int]) -> int:
+    """Factors to write: cos(a) is one, cos^2(a) is two."""
+    return sum(min(power, 2) for power in powers)
+
+
+def _constants(sums: Sums) -> int:
+    return sum(1 for angles, _ in sums if not any(angles))
+
+
+def _fewest_squares(products: dict[Exponents, Fraction], angles: int) -> dict[Exponents, Fraction]:
+    """Apply cos^2 = 1 - sin^2 to each angle in turn, if fewer terms are left."""
+    for k in range(angles):
+        other = _in_sines(products, k)
+        if len(other) < len(products):
+            products = other
+    return products
+
+
+def _in_sines(products: dict[Exponents, Fraction], k: int) -> dict[Exponents, Fraction]:
+    """Even powers of cos of angle k as powers of sin: cos^2j = (1 - sin^2)^j."""
+    found: dict[Exponents, Fraction] = {}
+    for exponents, x in products.items():
+        c, s = exponents[k]
+        pairs, odd = divmod(c, 2)
+        for j in range(pairs + 1):
+            key = (*exponents[:k], (odd, s + 2 * j), *exponents[k + 1 :])
+            found[key] = found.get(key, 0) + x * comb(pairs, j) * (-1) ** j
+    return {key: x for key, x in found.items() if x}
+
+
+def _sums(products: dict[Exponents, Fraction]) -> Sums:
+    """Coefficients of cos(k . angles) (False) and sin(k . angles) (True), k's first entry > 0.
+
+    Through exp(i a): cos a = (z + 1/z) / 2, sin a = (z - 1/z) / 2i. A factor i^p of a term is kept
+    as p mod 4 beside the exponents of z.
+    """
+    waves: dict[tuple[tuple[int, ...], int], Fraction] = {}
+    for exponents, x in products.items():
+        for key, value in _waves(exponents, x).items():
+            waves[key] = waves.get(key, 0) + value
+    sums: Sums = {}
+    for (turns, power), x in waves.items():
+        sign = _sign(turns)
+        if sign < 0 or not x:  # the mirror image is the complex conjugate, with the same content
+            continue
+        x = x if sign == 0 else 2 * x
+        x = -x if power in (1, 2) else x  # i z + c.c. = -2 sin, -z + c.c. = -2 cos
+        key = (turns, power % 2 == 1)
+        sums[key] = sums.get(key, 0) + x
+    return {key: x for key, x in sums.items() if x}
+
+
+def _square(sums: Sums) -> tuple[int, int] | None:
+    """Positions of a constant and of a cosine of an even angle that make one square together."""
+    keys = list(sums)
+    for i, (turns, _) in enumerate(keys):
+        if any(turns):
+            continue
+        for j, (other, sine) in enumerate(keys):
+            even = any(other) and not any(k % 2 for k in other)
+            if even and not sine and abs(sums[keys[i]]) == abs(sums[keys[j]]):
+                return i, j
+    return None
+
+
+def _with_square(terms: Summands, constant: int, cosine: int) -> Summands:
+    """x + x cos(2 a) = 2 x cos^2(a), x - x cos(2 a) = 2 x sin^2(a)."""
+    from sympy import cos, expand, sin
+
+    (x, _), (y, factor) = terms[constant], terms[cosine]
+    angle = expand(factor.args[0] / 2)
+    square = (cos if x == y else sin)(angle) ** 2
+    return [(2 * x, square)] + [t for k, t in enumerate(terms) if k not in (constant, cosine)]
+
+
+def _waves(exponents: Exponents, x: Fraction) -> dict[tuple[tuple[int, ...], int], Fraction]:
+    """One product as a sum of exponentials."""
+    waves: dict[tuple[tuple[int, ...], int], Fraction] = {((0,) * len(exponents), 0): x}
+    for k, (c, s) in enumerate(exponents):
+        for sine in (False,) * c + (True,) * s:
+            split: dict[tuple[tuple[int, ...], int], Fraction] = {}
+            for (turns, power), value in waves.items():
+                for step in (1, -1):
+                    moved = (*turns[:k], turns[k] + step, *turns[k + 1 :])
+                    phase = (power + (2 + step if sine else 0)) % 4  # 1 / i = i^3
+                    key = (moved, phase)
+                    split[key] = split.get(key, 0) + value / 2
+            waves = split
+    return waves
+
+
+def _sign(turns: tuple[int, ...]) -> int:
+    return next((1 if k > 0 else -1 for k in turns if k), 0)
+
+
+def _sum_term(
+    ring: Ring, group: Sequence[BaseAngle], key: tuple[tuple[int, ...], bool], x: Fraction
+) -> tuple[Fraction, Expression]:
+    from sympy import Add, cos, expand, sin
+
+    turns, sine = key
+    angle = expand(Add(*(k * base.angle for k, base in zip(turns, group, strict=True))))
+    sign, factor = (sin if sine else cos)(angle).as_coeff_Mul()  # sin(-a) comes out as -sin(a)
+    return x * ring.number.from_sympy(sign), factor
+
+
+def _product(group: Sequence[BaseAngle], exponents: Exponents) -> Expression:
+    from sympy import Mul, cos, sin
+
+    return Mul(
+        *(
+            factor
+            for base, (c, s) in zip(group, exponents, strict=True)
+            for factor in (cos(base.angle) ** c, sin(base.angle) ** s)
+        )
+    )

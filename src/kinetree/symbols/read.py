@@ -1,24 +1,37 @@
-"""SymPy expressions -> polynomials: sums, products and powers are taken apart, angles turned.
+"""SymPy expressions and models -> polynomials in one ring.
 
-Angles form a table of their own. A base angle has one cosine and one sine as generators; any other
-angle is a combination of base angles with whole factors and a fraction of pi,
+Sums, products and powers are taken apart. Angles have a table: a base angle has its cosine and its
+sine as generators; any other angle is a combination of base angles with whole factors and a
+fraction of pi,
 
     cos(a + b) = cos a cos b - sin a sin b,    sin(a + b) = sin a cos b + cos a sin b.
+
+Turns about parallel axes add up. Joints with parallel axes one after the other (slides between them
+do not turn) form a group, and the base angles of a group are the sums theta1, theta1 + theta2, ...,
+which are the turns of the links. In them cos(theta1 + theta2) is one symbol, and polynomials are
+short.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from kinetree.symbols.ring import MOST, Polynomial, Ring
+import numpy as np
 
-MOST_TURNS = 4  # cos(5 q) in powers of cos(q) is longer than a generator of its own
+from kinetree.base.arrays import Array
+from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
+from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
+from kinetree.spatial import spatial_inertia
+from kinetree.spatial.moments import Moments, moments_of
+from kinetree.symbols.ring import MOST, Entry, Expression, Polynomial, Ring
+
+MOST_TURNS = 4  # cos(5 q) in powers of cos(q) is long: it becomes a generator
 
 
 @dataclass(frozen=True)
 class BaseAngle:
     """An angle with generators for its cosine and sine; angles of one group add up in results."""
 
-    angle: Any
+    angle: Expression
     cosine: int
     sine: int
     group: int
@@ -31,12 +44,12 @@ class Reader:
         self.ring = Ring()
         self.ring.turn = self.turn
         self.angles: list[BaseAngle] = []
-        self.combined: dict[Any, dict[int, int]] = {}  # angle -> base angle and factor
-        self._turned: dict[Any, tuple[Any, Any]] = {}
-        self._read: dict[Any, Any] = {}
+        self.combined: dict[Expression, dict[int, int]] = {}  # angle -> base angle and factor
+        self._turned: dict[Expression, tuple[Entry, Entry]] = {}
+        self._read: dict[Expression, Entry] = {}
 
-    def base_angle(self, angle: Any, group: int) -> int:
-        """A new base angle in a group; returns its number."""
+    def base_angle(self, angle: Expression, group: int) -> int:
+        """Add a base angle to a group; returns its number."""
         from sympy import cos, sin
 
         c = self.ring.generator(cos(angle, evaluate=False))
@@ -54,18 +67,18 @@ class Reader:
             found.setdefault(angle.group, []).append(angle)
         return [found[group] for group in sorted(found)]
 
-    def read(self, x: Any) -> Any:
-        """A number or SymPy expression as a polynomial; the integer 0 for zero."""
+    def read(self, x: Expression | Polynomial) -> Entry:
+        """Read a number or SymPy expression as a polynomial; zero is the integer 0."""
         from sympy import sympify
 
         if isinstance(x, Polynomial):
             return x
-        x = sympify(int(x) if x == 0 else x)  # algorithms may fill up with 0.0
+        x = sympify(int(x) if x == 0 else x)  # algorithms may fill arrays with 0.0
         if x not in self._read:
             self._read[x] = self._take_apart(x)
         return self._read[x]
 
-    def _take_apart(self, x: Any) -> Any:
+    def _take_apart(self, x: Expression) -> Entry:
         from sympy import cos, sin, tan
 
         if x.is_Rational:
@@ -85,8 +98,8 @@ class Reader:
             return self.read(sin(x.args[0])) * self.ring.variable(1 / cos(x.args[0]))
         return self.ring.variable(x)
 
-    def _root(self, number: int, power: int) -> Any:
-        """number^(power / 2) for an odd power, through the square root of the number."""
+    def _root(self, number: int, power: int) -> Entry:
+        """number^(power / 2) for an odd power, in terms of the square root of the number."""
         from sympy import Rational, sqrt
 
         k = self.ring.generator(sqrt(number))
@@ -94,8 +107,8 @@ class Reader:
         root = Polynomial(self.ring, {self.ring.monomial(k): self.ring.number.one})
         return root * Rational(number) ** ((power - 1) // 2)
 
-    def turn(self, angle: Any) -> tuple[Any, Any]:
-        """Cosine and sine of an angle, each a polynomial or 0."""
+    def turn(self, angle: Expression) -> tuple[Entry, Entry]:
+        """Cosine and sine of an angle."""
         from sympy import expand
 
         angle = expand(angle)
@@ -106,8 +119,8 @@ class Reader:
             self._turned[angle] = turned(c, s, *self._fraction_of_pi(angle))
         return self._turned[angle]
 
-    def _combination(self, angle: Any) -> dict[int, int]:
-        """Base angles and their whole factors; terms that are no known angle become one."""
+    def _combination(self, angle: Expression) -> dict[int, int]:
+        """Base angles and their whole factors; unknown terms become new base angles."""
         if angle in self.combined:
             return self.combined[angle]
         found: dict[int, int] = {}
@@ -116,7 +129,7 @@ class Reader:
                 found[number] = found.get(number, 0) + factor
         return found
 
-    def _term(self, term: Any) -> dict[int, int]:
+    def _term(self, term: Expression) -> dict[int, int]:
         from sympy import pi
 
         if (term / pi).is_Rational:
@@ -135,7 +148,7 @@ class Reader:
             self.combined[part] = {self.base_angle(part, group): 1}
         return {number: k * int(factor.p) for number, k in self.combined[part].items()}
 
-    def _multiple(self, number: int, factor: int) -> tuple[Any, Any]:
+    def _multiple(self, number: int, factor: int) -> tuple[Entry, Entry]:
         angle = self.angles[number]
         c = self.ring.variable(self.ring.generators[angle.cosine])
         s = self.ring.variable(self.ring.generators[angle.sine])
@@ -144,7 +157,7 @@ class Reader:
             C, S = turned(C, S, c, s)
         return C, (S if factor > 0 else -S)
 
-    def _fraction_of_pi(self, angle: Any) -> tuple[Any, Any]:
+    def _fraction_of_pi(self, angle: Expression) -> tuple[Entry, Entry]:
         from sympy import Add, cos, pi, sin
 
         whole = angle not in self.combined
@@ -152,21 +165,200 @@ class Reader:
         shift = Add(*terms)
         return self.constant_turn(cos(shift)), self.constant_turn(sin(shift))
 
-    def constant_turn(self, value: Any) -> Any:
-        """Cosine or sine of a fraction of pi; where no root expresses it, it is a generator."""
+    def constant_turn(self, value: Expression) -> Entry:
+        """Cosine or sine of a fraction of pi; a generator if roots do not express it."""
         from sympy import cos, sin
 
         return self.ring.variable(value) if isinstance(value, cos | sin) else self.read(value)
 
 
-def turned(C: Any, S: Any, c: Any, s: Any) -> tuple[Any, Any]:
+def turned(C: Entry, S: Entry, c: Entry, s: Entry) -> tuple[Entry, Entry]:
     """Cosine and sine of the sum of two angles."""
     return C * c - S * s, S * c + C * s
 
 
-def product(factors: Any) -> Any:
+def product(factors: Iterable[Entry]) -> Entry:
     """Product of polynomials."""
-    total: Any = 1
+    total: Entry = 1
     for factor in factors:
         total = total * factor
     return total
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The turn of a link about the axis of its group, as a combination of base angles."""
+
+    link: int
+    axis: Array  # in {link}
+    group: int
+    combination: dict[int, int]
+
+
+def register_angles(reader: Reader, model: Model, q: Sequence[Expression]) -> None:
+    """Add the base angles of all joints that turn, and the unit length of quaternions."""
+    found: dict[int, Turned] = {}
+    groups = 0
+    for i in model.links:
+        joint = model.joints[i]
+        if joint.type in (SPHERICAL, FREE):
+            _register_quaternion(reader, [q[k] for k in joint.coords[:4]])
+        axis = turn_axis(reader, model, i)
+        if axis is None:
+            continue
+        carrier, sign = _parallel(reader, model, i, axis, found)
+        angle = joint_angle(model, i, q)
+        group = groups if carrier is None else carrier.group
+        groups += carrier is None
+        before = {} if carrier is None else carrier.combination
+        own = _known_multiple(reader, model, i, q)
+        if own is None:
+            own = _new_angle(reader, angle, before, sign, group)
+        reader.combined[angle] = own
+        total = {k: before.get(k, 0) + sign * own.get(k, 0) for k in {*before, *own}}
+        found[i] = Turned(i, axis * sign, group, {k: v for k, v in total.items() if v})
+
+
+def joint_angle(model: Model, i: int, q: Sequence[Expression]) -> Expression:
+    """The angle of joint i as the algorithms form it: scale * q + offset."""
+    from sympy import expand
+
+    joint = model.joints[i]
+    return expand(q[joint.coords[0]] * joint.scale + joint.offset)
+
+
+def turn_axis(reader: Reader, model: Model, i: int) -> Array | None:
+    """Axis of a joint that turns about one, in {i}, as polynomials."""
+    joint = model.joints[i]
+    if joint.type == PLANAR:
+        return np.array([reader.read(x) for x in (0, 0, 1)])
+    if joint.type not in SCREW_TYPES or joint.type == PRISMATIC or joint.screw is None:
+        return None
+    return np.array([reader.read(x) for x in joint.screw[:3]])
+
+
+def _parallel(
+    reader: Reader, model: Model, i: int, axis: Array, found: dict[int, Turned]
+) -> tuple[Turned | None, int]:
+    """The turning link that carries joint i through slides, if its axis is parallel; the sign."""
+    direction, k = axis, i
+    while True:
+        R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])
+        direction, k = R @ direction, model.parent[k]
+        if k == WORLD:
+            return None, 1
+        if k in found:
+            carrier = found[k].axis
+            if all(a == b for a, b in zip(direction, carrier, strict=True)):
+                return found[k], 1
+            if all(a == -b for a, b in zip(direction, carrier, strict=True)):
+                return found[k], -1
+            return None, 1
+        if model.joints[k].type != PRISMATIC:
+            return None, 1
+
+
+def _known_multiple(
+    reader: Reader, model: Model, i: int, q: Sequence[Expression]
+) -> dict[int, int] | None:
+    """Base angles of a mimic joint whose scale is a whole number."""
+    from sympy import sympify
+
+    joint = model.joints[i]
+    scale: Expression = sympify(joint.scale)
+    leader = reader.combined.get(q[joint.coords[0]])
+    if joint.follows is None or leader is None or joint.offset != 0 or not scale.is_Integer:
+        return None
+    if abs(scale) > MOST_TURNS:
+        return None
+    return {number: factor * int(scale) for number, factor in leader.items()}
+
+
+def _new_angle(
+    reader: Reader, angle: Expression, before: dict[int, int], sign: int, group: int
+) -> dict[int, int]:
+    """Add a base angle for the sum up to this joint; returns the joint's angle in base angles."""
+    from sympy import Add, expand
+
+    turned_before = Add(*(reader.angles[k].angle * factor for k, factor in before.items()))
+    number = reader.base_angle(expand(turned_before + sign * angle), group)
+    return {number: sign} | {k: -sign * factor for k, factor in before.items()}
+
+
+def _register_quaternion(reader: Reader, quaternion: list[Expression]) -> None:
+    ring = reader.ring
+    one, (w, *rest) = ring.number.one, [ring.generator(x) for x in quaternion]
+    ring.known_square(w, {0: one} | {ring.monomial(k, 2): -one for k in rest})
+
+
+def polynomial_model(model: Model, reader: Reader) -> Model:
+    """The exact model with polynomials for numbers, as the algorithms run on it.
+
+    Friction is not a polynomial; it is left out here and added to the results.
+    """
+
+    def read(x: Array) -> Array:
+        out = np.empty(x.shape, object)
+        for index, entry in np.ndenumerate(x):
+            out[index] = reader.read(entry)
+        return out
+
+    def scalar(x: Expression) -> Expression:
+        return reader.read(x)
+
+    def joint(x: Joint) -> Joint:
+        return replace(
+            x,
+            screw=None if x.screw is None else read(x.screw),
+            scale=1 if x.scale == 1 else scalar(x.scale),
+            offset=0 if x.offset == 0 else scalar(x.offset),
+            armature=scalar(x.armature),
+            friction=JointFriction(),
+        )
+
+    result = model.replace(
+        M_pi=read(model.M_pi),
+        m=read(model.m),
+        com=read(model.com),
+        I_com=read(model.I_com),
+        gravity=read(model.gravity),
+        base=(scalar(model.base[0]), read(model.base[1]), read(model.base[2])),
+        joints=tuple(joint(x) for x in model.joints),
+        rotors=tuple(
+            replace(x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=read(x.s))
+            for x in model.rotors
+        ),
+        frames={name: Frame(x.link, read(x.T_if)) for name, x in model.frames.items()},
+    )
+    bodies = [_body(model, i) for i in model.links]
+    moments = tuple(Moments(scalar(x.m), read(x.h), read(x.Sigma)) for x, _ in bodies)
+    G = np.array([read(G) for _, G in bodies], object).reshape(-1, 6, 6)
+    _set_bodies(result, moments, G)
+    return result
+
+
+def weightless(model: Model) -> Model:
+    """The polynomial model without gravity."""
+    result = model.replace(gravity=np.zeros(6, int))
+    _set_bodies(result, model.moments, model.G)
+    return result
+
+
+def _set_bodies(model: Model, moments: tuple[Moments, ...], G: Array) -> None:
+    """Fill the cached properties of a model, which would multiply out m and com in the ring."""
+    vars(model).update(moments=moments, G=G)
+
+
+def _body(model: Model, i: int) -> tuple[Moments, Array]:
+    """Moments and G of link i; quotients of merged bodies with symbolic masses are cancelled."""
+    from sympy import cancel, expand, fraction, together
+
+    m, com, I_com = model.m[i], model.com[i], model.I_com[i]
+    moments, G = moments_of(m, com, I_com), spatial_inertia(m, com, I_com)
+    if not any(fraction(together(x))[1].free_symbols for x in (*com, *I_com.ravel())):
+        return moments, G
+
+    def cancelled(x: Array) -> Array:
+        return np.array([expand(cancel(entry)) for entry in x.ravel()], object).reshape(x.shape)
+
+    return Moments(m, cancelled(moments.h), cancelled(moments.Sigma)), cancelled(G)

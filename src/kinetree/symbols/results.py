@@ -1,16 +1,23 @@
-"""Closed forms as SymPy objects that also print themselves: LaTeX, text and MathML."""
+"""Closed forms as SymPy objects that also print themselves as LaTeX, text and MathML."""
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
-from kinetree.symbols.names import latex_names
+from kinetree.base.arrays import Array
+from kinetree.symbols.parameters import latex_names
+from kinetree.symbols.ring import Expression
 
-VECTORS = ("c", "g", "friction", "tau")  # columns, whose entries have one number
+if TYPE_CHECKING:
+    from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
+
+VECTORS = ("c", "g", "friction", "tau")  # columns, whose entries have one index
 
 
-def to_latex(x: Any, digits: int | None = None) -> str:
-    """LaTeX of any SymPy object, indices set low and angles without needless brackets."""
+def to_latex(x: Expression, digits: int | None = None) -> str:
+    """LaTeX of any SymPy object, with subscripts and without needless brackets around angles."""
     from sympy import latex
 
     x = rounded(x, digits)
@@ -18,15 +25,15 @@ def to_latex(x: Any, digits: int | None = None) -> str:
     return latex(x, symbol_names=names, mat_delim="[", fold_func_brackets=True)
 
 
-def to_text(x: Any, digits: int | None = None) -> str:
+def to_text(x: Expression, digits: int | None = None) -> str:
     """One line of plain text."""
     from sympy import sstr
 
     return str(sstr(rounded(x, digits), full_prec=False))  # no zeros at the end
 
 
-def to_mathml(x: Any, digits: int | None = None) -> str:
-    """Presentation MathML, as browsers show it: a whole <math> element."""
+def to_mathml(x: Expression, digits: int | None = None) -> str:
+    """Presentation MathML for browsers: a whole <math> element."""
     from sympy import mathml
 
     body = mathml(rounded(x, digits), printer="presentation")
@@ -42,8 +49,8 @@ def _dotted(match: re.Match[str]) -> str:
     return f"<mover><mi>{letter}</mi><mo>{dots}</mo></mover>"
 
 
-def rounded(x: Any, digits: int | None) -> Any:
-    """Fractions as decimals of that many digits; whole numbers and exponents as they are."""
+def rounded(x: Expression, digits: int | None) -> Expression:
+    """Fractions as decimals with that many digits; whole numbers and exponents as they are."""
     from sympy import Float, Rational
 
     if digits is None:
@@ -53,13 +60,13 @@ def rounded(x: Any, digits: int | None) -> Any:
 
 
 class Formula:
-    """One closed form: stands for its SymPy expression `expr` in every operation of SymPy."""
+    """A closed form with a name; SymPy and its operators take it as the expression `expr`."""
 
-    def __init__(self, name: str, expr: Any) -> None:
+    def __init__(self, name: str, expr: Expression) -> None:
         self.name = name
         self.expr = expr
 
-    def _sympy_(self) -> Any:
+    def _sympy_(self) -> Expression:
         return self.expr
 
     def latex(self, digits: int | None = None) -> str:
@@ -77,33 +84,33 @@ class Formula:
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # attributes of SymPy expressions
         if name.startswith("__") or name == "expr":
             raise AttributeError(name)
         return getattr(self.expr, name)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Expression) -> Expression:
         return self.expr + other
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Expression) -> Expression:
         return other + self.expr
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Expression) -> Expression:
         return self.expr - other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Expression) -> Expression:
         return other - self.expr
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Expression) -> Expression:
         return self.expr * other
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Expression) -> Expression:
         return other * self.expr
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Expression) -> Expression:
         return self.expr / other
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Expression:
         return -self.expr
 
     def __eq__(self, other: object) -> bool:
@@ -117,7 +124,7 @@ class Formula:
 
 
 class Printed:
-    """What the matrices and tables add to SymPy's: a name and three ways to print."""
+    """What named matrices and arrays add to SymPy's: a name and three ways to print."""
 
     name: str = ""
 
@@ -126,7 +133,7 @@ class Printed:
         return to_latex(self, digits)
 
     def text(self, digits: int | None = None) -> str:
-        """One line an entry that is not zero, counted from 1 as in the book."""
+        """A line for every entry that is not zero; indices begin with 1, as in the book."""
         return "\n".join(
             f"{self.name}[{', '.join(map(str, index))}] = {to_text(entry, digits)}"
             for index, entry in self._numbered()
@@ -140,9 +147,7 @@ class Printed:
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
 
-    def _numbered(self) -> Any:
-        from itertools import product
-
+    def _numbered(self) -> Iterator[tuple[list[int], Expression]]:
         shape = tuple(int(n) for n in self.shape)  # type: ignore[attr-defined]
         for index in product(*(range(n) for n in shape)):
             vector = self.name in VECTORS
@@ -150,27 +155,30 @@ class Printed:
 
 
 @cache
-def _classes() -> tuple[type, type]:
+def _classes() -> tuple[type[Any], type[Any]]:
+    """The classes of named matrices and arrays, made when SymPy is needed."""
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
 
     class Matrix(Printed, ImmutableDenseMatrix):
         """An immutable SymPy matrix that prints itself."""
 
-    class Table(Printed, ImmutableDenseNDimArray):
+    class NamedArray(Printed, ImmutableDenseNDimArray):
         """An immutable SymPy array of any rank that prints itself."""
 
-    return Matrix, Table
+    return Matrix, NamedArray
 
 
-def matrix(name: str, rows: int, columns: int, entries: list[Any]) -> Any:
+def matrix(
+    name: str, rows: int, columns: int, entries: Sequence[Expression]
+) -> "ImmutableDenseMatrix":
     """A SymPy matrix with a name, from its entries row by row."""
     found = _classes()[0](rows, columns, entries)
     found.name = name
     return found
 
 
-def table(name: str, entries: Any) -> Any:
-    """A SymPy array of any rank with a name."""
+def named_array(name: str, entries: Sequence[Expression] | Array) -> "ImmutableDenseNDimArray":
+    """A SymPy array of any rank with a name, from nested lists or an array."""
     found = _classes()[1](entries)
     found.name = name
     return found

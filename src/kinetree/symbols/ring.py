@@ -1,22 +1,29 @@
 """Polynomials in sines, cosines, rates and parameters, exact and in one normal form.
 
-A monomial is one whole number: the exponent of generator k stands in bits 8 k to 8 k + 7, so that
-monomials multiply by adding. Some generators have a square that is known,
+A monomial is one integer: bits 8 k to 8 k + 7 are the exponent of generator k, so that monomials
+multiply by adding. The squares of some generators are known,
 
     sin^2 = 1 - cos^2,    sqrt(2)^2 = 2,    qw^2 = 1 - qx^2 - qy^2 - qz^2,
 
-and never occur squared. Equal functions are then equal polynomials, and zero is recognised.
+and are replaced. Equal functions are then equal polynomials, and zero is recognised.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 from kinetree.errors import InputError
+
+Expression: TypeAlias = Any  # a SymPy expression; SymPy does not declare exact types
+# SymPy's exact rationals are those of gmpy2 or of Python; both behave like Fraction
+Terms: TypeAlias = dict[int, Fraction]  # monomial -> coefficient
+Entry: TypeAlias = "Polynomial | int"  # a polynomial, or the integer 0
+Operand: TypeAlias = "Polynomial | Fraction | float | Expression"
 
 BITS = 8
 FIELD = (1 << BITS) - 1
 LARGEST = 127  # exponent in a polynomial; two of them still add up within eight bits
-MOST = 15  # exponent that is read from the model; a larger power is a generator of its own
+MOST = 15  # exponent that is read from the model; a larger power becomes a generator
 
 
 class Ring:
@@ -26,23 +33,23 @@ class Ring:
         from sympy import QQ
 
         self.number = QQ  # exact rationals
-        self.generators: list[Any] = []
-        self.index: dict[Any, int] = {}
-        self.squares: dict[int, dict[int, Any]] = {}  # generator -> what its square is
-        self.squared = 0  # bits that are set where such a generator is squared
-        self.full = 0  # highest bits of all exponents, set only where one is too large
-        self.turn: Callable[[Any], tuple[Any, Any]] | None = None  # cosine and sine of an angle
+        self.generators: list[Expression] = []
+        self.index: dict[Expression, int] = {}
+        self.squares: dict[int, Terms] = {}  # generator -> its known square
+        self.squared = 0  # bits that are set in a monomial if such a generator is squared
+        self.full = 0  # highest bits of all exponents, set in a monomial if one is too large
+        self.turn: Callable[[Expression], tuple[Entry, Entry]] | None = None  # cosine and sine
 
-    def generator(self, expression: Any) -> int:
-        """Number of the generator that stands for `expression`; a new one where it is unknown."""
+    def generator(self, expression: Expression) -> int:
+        """Number of the generator for `expression`, which is added if it is new."""
         if expression not in self.index:
             self.index[expression] = len(self.generators)
             self.full |= 1 << BITS * len(self.generators) + BITS - 1
             self.generators.append(expression)
         return self.index[expression]
 
-    def known_square(self, k: int, square: dict[int, Any]) -> None:
-        """From now on, the square of generator k is written as the polynomial `square`."""
+    def known_square(self, k: int, square: Terms) -> None:
+        """Replace the square of generator k by the polynomial `square` from now on."""
         self.squares[k] = square
         self.squared |= 2 << BITS * k
 
@@ -52,7 +59,8 @@ class Ring:
 
     def powers(self, monomial: int) -> list[tuple[int, int]]:
         """(generator, exponent) of a monomial."""
-        found, k = [], 0
+        found: list[tuple[int, int]] = []
+        k = 0
         while monomial:
             if monomial & FIELD:
                 found.append((k, monomial & FIELD))
@@ -60,24 +68,24 @@ class Ring:
             k += 1
         return found
 
-    def fields(self, generators: Any) -> int:
+    def fields(self, generators: Iterable[int]) -> int:
         """Bits of the exponents of some generators."""
         return sum(FIELD << BITS * k for k in generators)
 
-    def constant(self, value: Any) -> "Polynomial":
-        """A number."""
+    def constant(self, value: "Expression | Fraction | int") -> "Polynomial":
+        """A number as a polynomial."""
         return Polynomial(self, {0: self.number.convert(value)})
 
-    def variable(self, expression: Any) -> "Polynomial":
-        """The generator that stands for `expression`."""
+    def variable(self, expression: Expression) -> "Polynomial":
+        """The generator for `expression` as a polynomial."""
         return Polynomial(self, {self.monomial(self.generator(expression)): self.number.one})
 
-    def add_product(self, terms: dict[int, Any], monomial: int, coefficient: Any) -> None:
-        """Add coefficient * monomial to `terms`, squares replaced by what they are."""
+    def add_product(self, terms: Terms, monomial: int, coefficient: Fraction) -> None:
+        """Add coefficient * monomial to `terms`, with known squares replaced."""
         if monomial & self.full:
             raise InputError(
                 f"a product has a power of {LARGEST + 1} or more of {self._largest(monomial)}; "
-                f"closed forms hold powers up to {LARGEST}. Give the power a symbol of its own."
+                f"closed forms have powers up to {LARGEST}. Replace the power by a symbol."
             )
         squared = monomial & self.squared
         if not squared:
@@ -88,28 +96,28 @@ class Ring:
         for part, value in self.squares[k].items():
             self.add_product(terms, rest + part, coefficient * value)
 
-    def _largest(self, monomial: int) -> Any:
+    def _largest(self, monomial: int) -> Expression:
         return self.generators[max(self.powers(monomial), key=lambda pair: pair[1])[0]]
 
 
 class Polynomial:
-    """A scalar for the algorithms: terms {monomial: coefficient}, none of them zero.
+    """A scalar for the algorithms: terms {monomial: coefficient} with non-zero coefficients.
 
-    Operators return the integer 0 where nothing is left, so that zeros cost nothing.
+    Operators return the integer 0 for a result without terms, so that zeros cost nothing.
     """
 
     __slots__ = ("ring", "terms")
 
-    def __init__(self, ring: Ring, terms: dict[int, Any]) -> None:
+    def __init__(self, ring: Ring, terms: Terms) -> None:
         self.ring = ring
         self.terms = terms
 
-    def __add__(self, other: Any) -> Any:
-        other = self._other(other)
-        if other is None:
+    def __add__(self, other: Operand) -> Entry:
+        others = self._other(other)
+        if others is None:
             return NotImplemented
         terms = dict(self.terms)
-        for monomial, value in other.items():
+        for monomial, value in others.items():
             total = terms.get(monomial, 0) + value
             if total:
                 terms[monomial] = total
@@ -122,19 +130,19 @@ class Polynomial:
     def __neg__(self) -> "Polynomial":
         return Polynomial(self.ring, {k: -value for k, value in self.terms.items()})
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Operand) -> Entry:
         return self + -other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Operand) -> Entry:
         return -self + other
 
-    def __mul__(self, other: Any) -> Any:
-        other = self._other(other)
-        if other is None:
+    def __mul__(self, other: Operand) -> Entry:
+        others = self._other(other)
+        if others is None:
             return NotImplemented
         ring, special = self.ring, self.ring.squared | self.ring.full
-        short, long = sorted((self.terms, other), key=len)
-        terms: dict[int, Any] = {}
+        short, long = sorted((self.terms, others), key=len)
+        terms: Terms = {}
         for a, x in short.items():
             for b, y in long.items():
                 monomial = a + b
@@ -147,7 +155,7 @@ class Polynomial:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Operand) -> "Polynomial":
         divisor = self._other(other)
         if divisor is None:
             return NotImplemented
@@ -161,8 +169,8 @@ class Polynomial:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _other(self, other: Any) -> dict[int, Any] | None:
-        """The terms of another operand; None where it is no number."""
+    def _other(self, other: object) -> Terms | None:
+        """The terms of another operand; None if it is neither a polynomial nor an exact number."""
         if isinstance(other, Polynomial):
             return other.terms
         number = getattr(other, "is_Rational", False) or isinstance(other, int)
@@ -174,12 +182,12 @@ class Polynomial:
     def __repr__(self) -> str:
         return str(self.expression())
 
-    def expression(self) -> Any:
+    def expression(self) -> Expression:
         """The polynomial as a SymPy expression, term by term."""
         return expression(self.ring, self.terms)
 
 
-def expression(ring: Ring, terms: dict[int, Any]) -> Any:
+def expression(ring: Ring, terms: Terms) -> Expression:
     """Sum of coefficient * product of powers, as a SymPy expression."""
     from sympy import Add, Mul
 
@@ -191,24 +199,24 @@ def expression(ring: Ring, terms: dict[int, Any]) -> Any:
     )
 
 
-def monomial_expression(ring: Ring, monomial: int) -> Any:
+def monomial_expression(ring: Ring, monomial: int) -> Expression:
     """Product of powers of generators as a SymPy expression."""
     from sympy import Mul, Pow
 
     return Mul(*(Pow(ring.generators[k], power) for k, power in ring.powers(monomial)))
 
 
-def cos(x: Polynomial) -> Any:
+def cos(x: Polynomial) -> Entry:
     """Cosine of an angle in rad."""
     return _turn(x)[0]
 
 
-def sin(x: Polynomial) -> Any:
+def sin(x: Polynomial) -> Entry:
     """Sine of an angle in rad."""
     return _turn(x)[1]
 
 
-def _turn(x: Polynomial) -> tuple[Any, Any]:
+def _turn(x: Polynomial) -> tuple[Entry, Entry]:
     if x.ring.turn is None:
-        raise InputError(f"this ring has no angles, so it has no cosine of {x}.")
+        raise InputError(f"this ring has no angles, so it cannot form the cosine of {x}.")
     return x.ring.turn(x.expression())

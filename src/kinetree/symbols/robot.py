@@ -1,35 +1,77 @@
-"""SymbolicRobot: the closed forms of one robot, each computed when it is first asked for."""
+"""kt.symbolic: the closed forms of a robot, each computed when it is first used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.model.inputs import zeros
-from kinetree.base.arrays import Array
-from kinetree.base.tables import table as html_table
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.extras import need
+from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model import Model
-from kinetree.symbols.angles import register_angles
-from kinetree.symbols.model import exact_model, polynomial_model, weightless
-from kinetree.symbols.names import joint_symbols, model_symbols, weights
-from kinetree.symbols.parameters import with_symbols
+from kinetree.model import HasModel, Model, model_of
+from kinetree.model.inputs import zeros
+from kinetree.symbols.exact import exact_model
+from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter
-from kinetree.symbols.read import Reader
-from kinetree.symbols.results import VECTORS, Formula, matrix, table
+from kinetree.symbols.read import Reader, polynomial_model, register_angles, weightless
+from kinetree.symbols.results import VECTORS, Formula, matrix, named_array
+from kinetree.symbols.ring import Expression, Operand
 from kinetree.symbols.task import independent_rows, mass_at_frame, sample
+
+if TYPE_CHECKING:
+    from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
+
+Quantity = Literal[
+    "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda", "christoffel"
+]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+
+
+def symbolic(
+    robot: HasModel | Model,
+    parameters: Kind | Sequence[Kind] | None = None,
+    *,
+    snap: float = 1e-10,
+) -> "SymbolicRobot":
+    """Derive the equations of a robot in closed form, with exact numbers and symbols.
+
+    Args:
+        robot: a Robot or a Model. Any number of it may be a SymPy symbol or expression; floats
+            become the fractions of their decimals, entries of rotations simple roots.
+        parameters: numbers to replace by symbols: "inertial" (m1, c1x, I1xx), "lengths" (L1),
+            "gravity" (g), "friction" (b1, f1), "drives" (Ia1, Im1, r1), several of them, or "all".
+            Zeros stay zero.
+        snap: entries of rotations this close to 0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 or another simple
+            root are replaced by it, since files often write pi with a dozen digits; `notes` of the
+            result lists these. 0 allows for rounding only.
+
+    Returns:
+        M, C, c, g, tau, T, J, K, U, Lambda and christoffel as SymPy objects, each computed when it
+        is first used.
+    """
+    need("sympy", "symbolic", "a closed form")
+    model = model_of(robot)
+    if not 0 <= snap < 0.01:
+        raise InputError(f"snap is {snap}; expected 0 <= snap < 0.01.")
+    return SymbolicRobot(model, parameters, snap)
 
 
 class SymbolicRobot:
     """The equations of a robot as SymPy objects: M ddq + c + g + friction = tau.
 
     q, dq, ddq: the symbols of the joints. parameters: the symbols in the robot's data. values: the
-    numbers that symbols were put in place of. notes: rotations that were taken as meant.
+    numbers that symbols replaced. notes: rotations that were changed to exact ones.
     """
 
-    def __init__(self, model: Model, parameters: Any = None, snap: float = 1e-10) -> None:
+    def __init__(
+        self,
+        model: Model,
+        parameters: Kind | Sequence[Kind] | None = None,
+        snap: float = 1e-10,
+    ) -> None:
         exact, self.notes = exact_model(model, snap)
         self.model, self.values = with_symbols(exact, parameters)
         self.q, self.dq, self.ddq = joint_symbols(self.model)
@@ -39,9 +81,9 @@ class SymbolicRobot:
         self._model = polynomial_model(self.model, self._reader)
         read = self._reader.read
         self._q, self._dq, self._ddq = (
-            [read(x) for x in symbols] for symbols in (self.q, self.dq, self.ddq)
+            np.array([read(x) for x in symbols], object) for symbols in (self.q, self.dq, self.ddq)
         )
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
 
     @property
     def name(self) -> str:
@@ -49,57 +91,57 @@ class SymbolicRobot:
         return self.model.name
 
     @cached_property
-    def M(self) -> Any:
+    def M(self) -> "ImmutableDenseMatrix":
         """Mass matrix M(q), (n, n), with armature and rotors."""
         return self._matrix("M", self._M)
 
     @cached_property
-    def C(self) -> Any:
+    def C(self) -> "ImmutableDenseMatrix":
         """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
         return self._matrix("C", self._C)
 
-    def closed_form_coriolis_matrix(self) -> Any:
-        """Another C with c = C dq: -A^T L^T (G L ad_Adq W + ad_V^T G) L A of the stacked form."""
+    def closed_form_coriolis_matrix(self) -> "ImmutableDenseMatrix":
+        """Another C with c = C dq, of the stacked form: -A^T L^T (G L ad_Adq W + ad_V^T G) L A."""
         form = algorithms.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
         return self._matrix("C", form.C)
 
     @cached_property
-    def c(self) -> Any:
+    def c(self) -> "ImmutableDenseMatrix":
         """Centrifugal and Coriolis forces c(q, dq), (n, 1)."""
         still = weightless(self._model)
         c = algorithms.inverse_dynamics(still, self._q, self._dq, zeros(self.model.n))
         return self._matrix("c", c)
 
     @cached_property
-    def g(self) -> Any:
+    def g(self) -> "ImmutableDenseMatrix":
         """Gravity forces g(q), (n, 1)."""
         rest = zeros(self.model.n)
         return self._matrix("g", algorithms.inverse_dynamics(self._model, self._q, rest, rest))
 
     @cached_property
-    def friction(self) -> Any:
+    def friction(self) -> "ImmutableDenseMatrix":
         """Friction forces of the joints, (n, 1); Coulomb friction by sign(dq)."""
         return self._column("friction", algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
-    def tau(self) -> Any:
+    def tau(self) -> "ImmutableDenseMatrix":
         """Joint forces of a motion, (n, 1), by the Newton-Euler recursion, friction included."""
         tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
-        entries = [self._present(x) + b for x, b in zip(tau, self.friction, strict=True)]
+        entries = [self._present(x) + b for x, b in zip(tau, self.friction.flat(), strict=True)]
         return self._column("tau", entries)
 
     @cached_property
-    def T(self) -> Any:
+    def T(self) -> "ImmutableDenseMatrix":
         """Pose of the tool in {s}, (4, 4)."""
         return self.pose()
 
     @cached_property
-    def J(self) -> Any:
+    def J(self) -> "ImmutableDenseMatrix":
         """Body Jacobian of the tool, (6, n), angular rows first."""
         return self.jacobian()
 
     @cached_property
-    def J_s(self) -> Any:
+    def J_s(self) -> "ImmutableDenseMatrix":
         """Space Jacobian of the tool, (6, n)."""
         return self.jacobian(expressed="space")
 
@@ -115,25 +157,27 @@ class SymbolicRobot:
         return Formula("U", self._present(algorithms.potential_energy(self._model, self._q)))
 
     @cached_property
-    def Lambda(self) -> Any:
-        """Mass seen at the tool in its own axes; see `task_mass` for which rows."""
+    def Lambda(self) -> "ImmutableDenseMatrix":
+        """Mass at the tool in its own axes; see `task_mass` for its rows."""
         return self.task_mass()
 
     @cached_property
-    def christoffel(self) -> Any:
+    def christoffel(self) -> "ImmutableDenseNDimArray":
         """Gamma_ijk, (n, n, n): C_ij = sum of Gamma_ijk dq_k."""
         n = self.model.n
         if n == 0:
-            return table("Gamma", np.zeros((0, 0, 0), object))
+            return named_array("Gamma", np.zeros((0, 0, 0), object))
         symbols = algorithms.christoffel_symbols(self._model, self._q)
         entries = [self._present(x) for x in symbols.ravel()]
-        return table("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
+        return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
 
-    def pose(self, frame: str | None = None) -> Any:
+    def pose(self, frame: str | None = None) -> "ImmutableDenseMatrix":
         """T of a frame in {s}, (4, 4); the tool when None."""
         return self._matrix("T", algorithms.pose(self._model, self._q, frame))
 
-    def jacobian(self, frame: str | None = None, *, expressed: str = "body") -> Any:
+    def jacobian(
+        self, frame: str | None = None, *, expressed: Literal["body", "space"] = "body"
+    ) -> "ImmutableDenseMatrix":
         """Jacobian of a frame, (6, n), in its own axes ("body") or in {s} ("space")."""
         functions = {"body": algorithms.body_jacobian, "space": algorithms.space_jacobian}
         if expressed not in functions:
@@ -141,13 +185,15 @@ class SymbolicRobot:
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
 
     def task_rows(self, frame: str | None = None) -> list[int]:
-        """Rows of the body Jacobian that `Lambda` belongs to: independent, linear ones first."""
+        """Rows of the body Jacobian for `Lambda`: independent ones, linear ones preferred."""
         return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
 
-    def task_mass(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Any:
+    def task_mass(
+        self, frame: str | None = None, rows: Sequence[int] | None = None
+    ) -> "ImmutableDenseMatrix":
         """Lambda(q) of a frame in its own axes, for some rows (0 to 5) of its body Jacobian.
 
-        Without `rows`, those of `task_rows`: a planar arm has no mass out of its plane.
+        Without `rows`, those of `task_rows`: a planar arm cannot move out of its plane.
         """
         chosen = self.task_rows(frame) if rows is None else list(rows)
         J = self._jacobian(frame)
@@ -159,16 +205,21 @@ class SymbolicRobot:
         return np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
 
     def evaluate(
-        self, name: str, q: Any, dq: Any = None, ddq: Any = None, values: Any = None
+        self,
+        name: Quantity,
+        q: ArrayLike,
+        dq: ArrayLike | None = None,
+        ddq: ArrayLike | None = None,
+        values: Mapping[Any, float] | None = None,
     ) -> Array:
-        """A closed form at numbers, as a float array.
+        """Evaluate a closed form at numbers, as a float array.
 
         Args:
             name: "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda" or
                 "christoffel".
             q, dq, ddq: joint positions, rates and accelerations; None is zero.
-            values: numbers for parameters, {symbol or its name: number}; the robot's own where
-                symbols were put in place of them.
+            values: numbers for parameters, {symbol or its name: number}; by default the numbers
+                that the symbols replaced.
         """
         if name not in QUANTITIES:
             raise NameLookupError(f"there is no {name!r}; expected {', '.join(QUANTITIES)}.")
@@ -179,13 +230,13 @@ class SymbolicRobot:
         ]
         return np.asarray(self._function(name)(*state, known), float)
 
-    def subs(self, values: Mapping[Any, Any]) -> "SymbolicRobot":
-        """The same robot with numbers or expressions for some of its parameters."""
+    def subs(self, values: Mapping[Any, Expression]) -> "SymbolicRobot":
+        """The same robot with numbers or expressions in place of some of its parameters."""
         from sympy import sympify
 
         named = {x.name: x for x in self.parameters}
-        table = {named.get(str(key), sympify(key)): value for key, value in values.items()}
-        changed = self.model.astype(lambda x: sympify(x).subs(table))
+        found = {named.get(str(key), sympify(key)): value for key, value in values.items()}
+        changed = self.model.astype(lambda x: sympify(x).subs(found))
         return SymbolicRobot(changed)
 
     def _repr_html_(self) -> str:
@@ -193,7 +244,9 @@ class SymbolicRobot:
         notes = [f"q: {', '.join(map(str, self.q))}"]
         notes.append(f"parameters: {', '.join(map(str, self.parameters)) or 'none'}")
         notes.append("M, C, c, g, tau, T, J, K, U, Lambda and christoffel are its closed forms.")
-        return html_table(f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes)
+        return notebook_table(
+            f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes
+        )
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.parameters)) or "none"
@@ -213,19 +266,19 @@ class SymbolicRobot:
     def _presenter(self) -> Presenter:
         return Presenter(self._reader, [*self.dq, *self.ddq], weights(self.model))
 
-    def _present(self, x: Any) -> Any:
+    def _present(self, x: Operand) -> Expression:
         return self._presenter.present(x)
 
-    def _matrix(self, name: str, entries: Array) -> Any:
+    def _matrix(self, name: str, entries: Array) -> "ImmutableDenseMatrix":
         entries = np.asarray(entries, object)
         rows = len(entries)
         columns = entries.shape[1] if entries.ndim == 2 else 1
         return matrix(name, rows, columns, [self._present(x) for x in entries.ravel()])
 
-    def _column(self, name: str, entries: Any) -> Any:
+    def _column(self, name: str, entries: Iterable[Expression]) -> "ImmutableDenseMatrix":
         return matrix(name, self.model.n, 1, list(entries))
 
-    def _numbers(self, values: Any) -> list[float]:
+    def _numbers(self, values: Mapping[Any, float] | None) -> list[float]:
         known = {x.name: value for x, value in self.values.items()}
         known |= {str(key): value for key, value in (values or {}).items()}
         missing = [x.name for x in self.parameters if x.name not in known]
@@ -236,7 +289,7 @@ class SymbolicRobot:
             )
         return [float(known[x.name]) for x in self.parameters]
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str) -> Callable[..., Any]:
         from sympy import lambdify
 
         if name not in self._functions:
@@ -248,8 +301,3 @@ class SymbolicRobot:
             arguments = [self.q, self.dq, self.ddq, self.parameters]
             self._functions[name] = lambdify(arguments, found, modules="math", cse=True)
         return self._functions[name]
-
-
-QUANTITIES = (
-    "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda", "christoffel",
-)  # fmt: skip

@@ -10,10 +10,10 @@ from kinetree.symbols.exact import (  # noqa: E402
     exact_array,
     exact_direction,
     exact_number,
+    exact_offset,  # noqa: E402
     exact_rotation,
     exact_screw,
 )
-from kinetree.symbols.model import exact_offset  # noqa: E402
 
 EPS = float(np.finfo(float).eps)
 R = sympy.Rational

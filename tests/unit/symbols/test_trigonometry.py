@@ -6,10 +6,10 @@ import pytest
 
 sympy = pytest.importorskip("sympy")
 
-from kinetree.symbols.division import divide  # noqa: E402
+from kinetree.symbols.present import shortest_terms  # noqa: E402
 from kinetree.symbols.read import Reader  # noqa: E402
 from kinetree.symbols.ring import Polynomial  # noqa: E402
-from kinetree.symbols.trigonometry import shortest_terms  # noqa: E402
+from kinetree.symbols.task import divide  # noqa: E402
 
 a, b, x, y = sympy.symbols("a b x y", real=True)
 cos, sin = sympy.cos, sympy.sin
