@@ -1,4 +1,4 @@
-"""Models written as robot files, which read back as the same robot."""
+"""Write models as robot files, which read back as the same robot."""
 
 from kinetree.write.mjcf import to_mjcf
 from kinetree.write.urdf import to_urdf

@@ -1,50 +1,56 @@
-"""What a file format cannot say: written as comments, and told in one warning or error."""
+"""Losses: data of a robot that a file format cannot represent.
+
+They are written as comments in the file, and reported in one warning or error.
+"""
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
 from kinetree.base.arrays import known
+from kinetree.base.tables import exact_number as number
 from kinetree.errors import InputError, ModelError, warn
-from kinetree.model import Model
+from kinetree.model import Joint, Model
 from kinetree.model.model import numbers_of, strangest
+from kinetree.scalars import Scalar
 from kinetree.write.xml import Tag, comment
 
-POLICIES = ("warn", "error", "allow")
+Policy = Literal["warn", "error", "allow"]
 
 
 @dataclass
 class Losses:
-    """Everything about one robot that one format has no words for, in the order found."""
+    """Data of one robot that one format cannot represent, in the order found."""
 
     format: str
     found: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> Tag:
-        """The comment that stands in the file where the loss is."""
+        """Record a loss; returns the comment for the place in the file."""
         self.found.append(text)
-        return comment(f"not said by {self.format}: {text}")
+        return comment(f"not supported by {self.format}: {text}")
 
-    def tell(self, model: Model, policy: str) -> None:
-        """Warn, raise or keep still about what was found."""
+    def report(self, model: Model, policy: Policy) -> None:
+        """Warn, raise or do nothing about the losses."""
         if not self.found or policy == "allow":
             return
-        text = f"{self.format} cannot say everything about {model.name!r}: {'; '.join(self.found)}."
+        text = f"{self.format} cannot represent all of {model.name!r}: {'; '.join(self.found)}."
         if policy == "error":
             raise ModelError(
-                f"{text} Pass losses='warn' to write the rest, with comments where these belong."
+                f"{text} Pass losses='warn' to write the rest, with comments in these places."
             )
-        warn(f"{text} It stands in comments of the file.")
+        warn(f"{text} Comments in the file name these losses.")
 
 
 def check_policy(policy: str) -> None:
-    """What to do about losses is one of the words for it."""
-    if policy not in POLICIES:
-        raise InputError(f"losses is {policy!r}; expected one of {', '.join(POLICIES)}.")
+    """Raise InputError if `losses` is not "warn", "error" or "allow"."""
+    if policy not in get_args(Policy):
+        raise InputError(f"losses is {policy!r}; expected one of {', '.join(get_args(Policy))}.")
 
 
 def in_floats(model: Model, format: str) -> Model:
-    """The model in floats; one with symbols is refused."""
+    """Convert the model to floats; raise InputError if it has symbols."""
     for name, x in numbers_of(model):
         if known(np.asarray(x)) is None:
             raise InputError(
@@ -52,3 +58,30 @@ def in_floats(model: Model, format: str) -> Model:
                 "numbers. Build the robot with values in their place."
             )
     return model.astype(float)
+
+
+def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list[Tag]]:
+    """Viscous and Coulomb friction, the mean of both directions, and comments on the losses."""
+    found: list[Tag] = []
+    values: dict[str, float] = {}
+    for kind, pair in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
+        values[kind] = float(pair[0] + pair[1]) / 2 if pair[0] != pair[1] else float(pair[0])
+        if pair[0] != pair[1]:
+            text = f"{kind} friction of joint {joint.name!r} differs by direction"
+            found.append(
+                losses.add(f"{text}, {number(pair[0])} and {number(pair[1])} (the mean is written)")
+            )
+    if joint.friction.function is not None:
+        found.append(losses.add(f"the friction function of joint {joint.name!r}"))
+    return values["viscous"], values["coulomb"], found
+
+
+def has_friction(joint: Joint) -> bool:
+    """Return True if the joint has friction."""
+    friction = joint.friction
+    return any((*friction.viscous, *friction.coulomb)) or friction.function is not None
+
+
+def shown(**values: Scalar) -> str:
+    """Numbers for a comment: 'lower -2, upper 2'."""
+    return ", ".join(f"{key} {number(value)}" for key, value in values.items())

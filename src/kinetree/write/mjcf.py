@@ -1,49 +1,82 @@
-"""Model -> MJCF text, the format of MuJoCo."""
+"""Model -> MJCF text, the format of MuJoCo: bodies, their joints, limits, friction and inertias."""
+
+from dataclasses import dataclass
+from math import isinf
 
 import numpy as np
 
+from kinetree.base.arrays import Array
+from kinetree.base.tables import exact_number as number
+from kinetree.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.description.records import Limits
 from kinetree.errors import ModelError
-from kinetree.model import WORLD, Frame, Model
-from kinetree.model.describe import link_names, own_frames
-from kinetree.write.losses import Losses, check_policy, in_floats
-from kinetree.write.mjcf_joints import joint_tag
-from kinetree.write.mjcf_places import Step, body_steps, inertial_tag, pose_attributes
-from kinetree.write.xml import Tag, check_names, document, number, numbers, unused
+from kinetree.model import WORLD, Frame, Joint, Model
+from kinetree.model.describe import link_names, own_frames, rotor_ratio
+from kinetree.scalars import Scalar
+from kinetree.spatial.inertia import symmetric
+from kinetree.spatial.se3 import Ad, inverse
+from kinetree.spatial.so3 import cross, quaternion
+from kinetree.write.losses import (
+    Losses,
+    Policy,
+    check_policy,
+    in_floats,
+    shown,
+    symmetric_friction,
+)
+from kinetree.write.xml import Tag, check_names, document, numbers, unused
 
-BASE = "world"  # what MuJoCo calls it
+BASE = "world"  # MuJoCo's name of the base
+SMALLEST = 1e-15  # MuJoCo's mjMINVAL: it refuses moving bodies with less mass or moment
+WORDS = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball", FREE: "free"}
+REFUSED = {
+    HELICAL: "MuJoCo has no screw with a pitch; lock the joint",
+    PLANAR: "two slides and a hinge would take its place with other coordinates, rates along the "
+    "axes of the parent and not along its own; build the robot with those three joints",
+}
 
 
-def to_mjcf(model: Model, *, losses: str = "warn") -> str:
-    """The robot as MJCF; `read_mjcf` gives the same robot, numbers bit by bit, turns to rounding.
+@dataclass(frozen=True)
+class Step:
+    """One joint of a MuJoCo body: the link that it moves, M_pb of the body, the screw in {b}."""
 
-    The base becomes a body that stands still (the world itself, where it is called "world"), frames
-    become sites, the tool a body without mass. A massless link between two joints becomes a further
-    joint of the body beyond it, as MuJoCo has them. Gravity is written.
+    link: int
+    M_pb: Array
+    screw: Array | None
 
-    What MJCF has no words for stands in comments and is told in one warning: velocity limits,
+
+def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
+    """Write the robot as MJCF, which `read_mjcf` reads back as the same robot.
+
+    Numbers read back bit by bit, rotations up to rounding. The base becomes a body that does not
+    move (the world itself, if it is called "world"), frames become sites, the tool a body without
+    mass. A massless link between two joints becomes a further joint of the body after it, since
+    MuJoCo bodies may have several joints. Gravity is written.
+
+    Data that MJCF cannot represent become comments, and one warning lists them: velocity limits,
     limits of ball and free joints, rotors (the armature ratio^2 * inertia is written, exact for a
     rotor on the base), friction that differs by direction or is a function (the mean is written),
     an order of joints that is not depth first, a tool other than the last frame. Mimic joints are
-    written as equality constraints, which MuJoCo keeps softly and `read_mjcf` leaves out. Refused
-    are helical and planar joints, free joints that do not start at the origin of the world, and
-    moving links without mass or moments, which MuJoCo refuses itself.
+    written as equality constraints, which are soft in MuJoCo and which `read_mjcf` leaves out.
+    Errors: helical and planar joints, free joints that do not start at the origin of the world, and
+    moving links without mass or moments, which MuJoCo does not accept.
 
     Args:
         model: the robot, in numbers.
-        losses: "warn", "error" or "allow", about what cannot be said.
+        losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
     """
     check_policy(losses)
-    model, told = in_floats(model, "MJCF"), Losses("MJCF")
+    model, found = in_floats(model, "MJCF"), Losses("MJCF")
     check_names([model.name], "robot", "MJCF")
     check_names(model.frames, "frame", "MJCF")
     check_names((joint.name for joint in model.joints), "joint", "MJCF")
-    root = _Writer(model, told).mujoco()
-    told.tell(model, losses)
+    root = _Writer(model, found).mujoco()
+    found.report(model, losses)
     return document(root)
 
 
 class _Writer:
-    """One robot on its way into XML; `order` collects the joints as they are written."""
+    """Writes one robot; `order` collects the joints in the order in which they are written."""
 
     def __init__(self, model: Model, losses: Losses) -> None:
         self.model, self.losses = model, losses
@@ -52,8 +85,8 @@ class _Writer:
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
                 raise ModelError(
-                    f"link {BASE!r} of {model.name!r} moves, and MuJoCo keeps that name for what "
-                    "stands still; expected another name. Rename the link."
+                    f"link {BASE!r} of {model.name!r} moves, and MuJoCo reserves that name for the "
+                    "fixed world; expected another name. Rename the link."
                 )
 
     def mujoco(self) -> Tag:
@@ -67,11 +100,11 @@ class _Writer:
         if self.order != list(model.links):
             names = ", ".join(model.joints[i].name for i in self.order)
             root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
-        self.tell_tool(root)
+        self.note_tool(root)
         return root.add(world, self.equality())
 
     def worldbody(self) -> Tag:
-        """The base, and beside it whatever floats: MuJoCo wants that in the world itself."""
+        """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""
         model, world = self.model, Tag("worldbody")
         base = world
         if model.base_name != BASE:
@@ -108,19 +141,19 @@ class _Writer:
     def site(self, name: str, frame: Frame) -> Tag:
         attributes = {"name": name, **pose_attributes(frame.T_if)}
         if name == BASE:
-            return self.losses.add(f"frame {BASE!r}, a name that MuJoCo keeps for itself")
+            return self.losses.add(f"frame {BASE!r}, a name that MuJoCo reserves")
         return Tag("body" if name == self.model.tool else "site", attributes)
 
     def lost_frames(self, step: Step) -> list[Tag]:
-        """Frames of a massless link, which is none of MuJoCo's bodies."""
+        """Comments on frames of a massless link, which becomes no body of MuJoCo."""
         names = [name for name, frame in self.frames.items() if frame.link == step.link]
         return [
             self.losses.add(f"frame {name!r} on the massless link {self.links[step.link]!r}")
             for name in names
         ]
 
-    def tell_tool(self, root: Tag) -> None:
-        """A reader takes the last body on the last moving link for the tool."""
+    def note_tool(self, root: Tag) -> None:
+        """Add a comment if the tool is not the last body on the last link, which readers take."""
         model, tool = self.model, self.model.frames[self.model.tool]
         last = self.order[-1] if self.order else WORLD
         if tool.link != last or (last == WORLD and model.tool != BASE):
@@ -128,7 +161,7 @@ class _Writer:
             root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
 
     def equality(self) -> Tag | None:
-        """Mimic joints; MuJoCo counts both joints from where they are at zero."""
+        """Mimic joints; MuJoCo measures both joints from their zero positions."""
         tag = Tag("equality")
         for joint in self.model.joints:
             if joint.follows is None:
@@ -136,9 +169,183 @@ class _Writer:
             start = joint.offset - joint.scale * self.model.joint(joint.follows).offset
             self.losses.found.append(
                 f"joint {joint.name!r} follows {joint.follows!r} exactly (an equality constraint "
-                "is written, which holds softly)"
+                "is written, which is soft)"
             )
             curve = f"{number(start)} {number(joint.scale)} 0 0 0"
             pair = {"joint1": joint.name, "joint2": joint.follows, "polycoef": curve}
             tag.add(Tag("joint", pair))
         return tag if tag.children else None
+
+
+def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
+    """<joint> of a step, and comments on its losses."""
+    joint = model.joints[step.link]
+    _check_joint(model, step.link)
+    attributes = {"name": joint.name, "type": WORDS[joint.type]}
+    if step.screw is not None:
+        w, v = step.screw[:3], step.screw[3:]
+        hinge = joint.type == REVOLUTE
+        attributes["axis"] = numbers(w if hinge else v)
+        point = cross(w, v)
+        if hinge and np.any(point):
+            attributes["pos"] = numbers(point)
+        if joint.follows is None and joint.offset:
+            attributes["ref"] = number(-joint.offset)
+    limits, comments = _limits(joint, losses)
+    viscous, coulomb, rest = symmetric_friction(joint, losses)
+    armature, others = _armature(model, step.link, losses)
+    values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
+    drive = {key: number(value) for key, value in values.items() if value}
+    return [*comments, *rest, *others, Tag("joint", attributes | limits | drive)]
+
+
+def _check_joint(model: Model, i: int) -> None:
+    joint = model.joints[i]
+    if joint.type in REFUSED:
+        raise ModelError(
+            f"joint {joint.name!r} is {joint.type}, which MJCF does not have: "
+            f"{REFUSED[joint.type]}."
+        )
+    if joint.type != FREE:
+        return
+    if model.parent[i] != WORLD:
+        raise ModelError(
+            f"free joint {joint.name!r} is on {model.link_names[model.parent[i]]!r}, which moves; "
+            "MuJoCo has free joints in the world only. Use another joint there."
+        )
+    if not np.array_equal(model.M_pi[i], np.eye(4)):
+        raise ModelError(
+            f"free joint {joint.name!r} measures q from a pose other than the origin of the world, "
+            "from which MuJoCo measures it; expected the identity as home pose. Build the robot "
+            "with the identity there, and put the pose into q."
+        )
+
+
+def _limits(joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
+    limits, name = joint.limits, joint.name
+    if joint.type in (SPHERICAL, FREE):
+        text = f"limits of joint {name!r} ({joint.type}): {shown(**vars(limits))}"
+        return {}, [] if limits == Limits() else [losses.add(text)]
+    attributes: dict[str, str] = {}
+    comments: list[Tag] = []
+    ends = limits.lower, limits.upper
+    if limits.lower == limits.upper:
+        comments.append(losses.add(f"limits of joint {name!r}: lower = upper = {limits.lower:g}"))
+    elif not all(map(isinf, ends)):
+        attributes |= {"limited": "true", "range": numbers(ends)}
+    if not isinf(limits.effort):
+        if limits.effort:
+            bounds = numbers((-limits.effort, limits.effort))
+            attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
+        else:
+            comments.append(losses.add(f"effort limit 0 of joint {name!r}"))
+    if not isinf(limits.velocity):
+        text = f"velocity limit {number(limits.velocity)} of joint {name!r}"
+        comments.append(losses.add(text))
+    return attributes, comments
+
+
+def _armature(model: Model, i: int, losses: Losses) -> tuple[float, list[Tag]]:
+    """Armature of the joint with that of its rotor; comments on the losses."""
+    joint = model.joints[i]
+    armature = float(joint.armature)
+    comments: list[Tag] = []
+    for rotor in model.rotors:
+        if rotor.joint != i:
+            continue
+        ratio = rotor_ratio(rotor, joint)
+        armature += rotor.inertia * ratio * ratio
+        if rotor.link != WORLD:
+            values = shown(inertia=rotor.inertia, ratio=ratio)
+            text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r} about "
+            text += f"{numbers(rotor.s)}: {values} (written as armature, without gyroscopic forces)"
+            comments.append(losses.add(text))
+    return armature, comments
+
+
+def body_steps(model: Model, first: int) -> list[Step]:
+    """The joints of one MuJoCo body: those of massless links from `first` on, and its own.
+
+    M_1 exp(A_1 q_1) M_2 exp(A_2 q_2) = (M_1 M_2) exp(Ad(M_2^-1) A_1 q_1) exp(A_2 q_2): all screws
+    of a body are given in its own frame.
+    """
+    run = [first]
+    while _is_massless(model, run[-1]):
+        run.append(_only_child(model, run[-1]))
+    M = np.eye(4)
+    steps: list[tuple[int, Array | None]] = []
+    for i in reversed(run):
+        screw = model.joints[i].screw
+        turned = screw if screw is None or i == run[-1] else Ad(inverse(M)) @ screw
+        M = model.M_pi[i] if i == run[-1] else model.M_pi[i] @ M
+        steps.append((i, turned))
+    return [Step(i, M, screw) for i, screw in reversed(steps)]
+
+
+def _is_massless(model: Model, i: int) -> bool:
+    return not (model.m[i] or np.any(model.I_com[i]))
+
+
+def _only_child(model: Model, i: int) -> int:
+    name, children = model.link_names[i], model.children[i]
+    if len(children) != 1 or model.joints[i].type not in (REVOLUTE, PRISMATIC):
+        raise ModelError(
+            f"link {name!r} moves and is massless, which MuJoCo refuses unless it lies between "
+            f"two joints; found {len(children)} links on its {model.joints[i].type} joint. Give it "
+            f"a mass, or lock joint {model.joints[i].name!r}."
+        )
+    return children[0]
+
+
+def pose_attributes(T: Array) -> dict[str, str]:
+    """Attributes pos and quat (w x y z) of a pose; identities are left out."""
+    attributes: dict[str, str] = {}
+    if np.any(T[:3, 3]):
+        attributes["pos"] = numbers(T[:3, 3])
+    if not np.array_equal(T[:3, :3], np.eye(3)):
+        attributes["quat"] = numbers(quaternion(T[:3, :3]))
+    return attributes
+
+
+def inertial_tag(m: Scalar, com: Array, I_com: Array, *, name: str, moves: bool) -> Tag | None:
+    """<inertial> with principal moments and their axes; None without mass and moments."""
+    if not (m or np.any(I_com)):
+        return None
+    moments, R = principal_moments(I_com)
+    _check_inertia(float(m), moments, name, moves)
+    attributes = {"mass": number(m), "diaginertia": numbers(_within_triangle(moments, name))}
+    turn = {} if np.array_equal(R, np.eye(3)) else {"quat": numbers(quaternion(R))}
+    return Tag("inertial", {"pos": numbers(com), **turn, **attributes})
+
+
+def principal_moments(I: Array) -> tuple[Array, Array]:
+    """Moments and axes with I = R diag(moments) R^T; a diagonal I is left as it is."""
+    I = symmetric(I)
+    if not np.any(I - np.diag(np.diag(I))):
+        return np.diag(I), np.eye(3)
+    moments, R = np.linalg.eigh(I)
+    return moments, R if np.linalg.det(R) > 0 else R * np.array([1, 1, -1])
+
+
+def _check_inertia(m: float, moments: Array, name: str, moves: bool) -> None:
+    least = SMALLEST if moves else 0
+    if m < least or moments.min() < least:
+        raise ModelError(
+            f"link {name!r} has the mass {m:g} kg and principal moments {moments.tolist()} kg m^2; "
+            f"MuJoCo refuses less than {least:g} of each. Give the link some extent."
+        )
+
+
+def _within_triangle(moments: Array, name: str) -> Array:
+    """The moments; the largest is cut if it exceeds the sum of the others by rounding."""
+    a, b, c = np.argsort(moments)
+    rest = moments[a] + moments[b]
+    if moments[c] <= rest:
+        return moments
+    if moments[c] - rest > 64 * np.finfo(float).eps * moments[c]:
+        raise ModelError(
+            f"link {name!r} has the principal moments {moments.tolist()} kg m^2, of which one is "
+            "larger than the sum of the others; no body has that, and MuJoCo refuses it. Correct "
+            "the inertia."
+        )
+    return np.where(np.arange(3) == c, rest, moments)

@@ -1,20 +1,21 @@
-"""XML as a tree of tags, and the numbers and names in it: every float reads back bit by bit."""
+"""XML as a tree of tags; its numbers read back as the same floats, its names as the same text."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from kinetree.base.tables import exact_number
 from kinetree.errors import ModelError
+from kinetree.scalars import Scalar
 
-# what XML 1.0 cannot hold in any spelling
+# characters that XML 1.0 cannot contain, not even escaped
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
 class Tag:
-    """An element with its attributes and children; a tag "!" is a comment, its text in `text`."""
+    """An element with its attributes and children; the name "!" marks a comment."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -22,18 +23,18 @@ class Tag:
     text: str = ""
 
     def add(self, *children: "Tag | None") -> "Tag":
-        """The element itself, with more children; None is passed over."""
+        """Append children, without None, and return the element itself."""
         self.children += [child for child in children if child is not None]
         return self
 
 
 def comment(text: str) -> Tag:
-    """A comment; XML allows no double hyphen in it."""
+    """A comment; double hyphens, which XML does not allow in it, are split."""
     return Tag("!", text=ILLEGAL.sub("?", text).replace("--", "- -"))
 
 
 def document(root: Tag) -> str:
-    """The whole file, two blanks a level."""
+    """The text of a file, indented by two blanks a level."""
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_lines(root, 0)]) + "\n"
 
 
@@ -54,25 +55,19 @@ def _lines(tag: Tag, level: int) -> Iterator[str]:
         yield f"{start}>{tag.text}</{tag.name}>" if tag.text else f"{start}/>"
 
 
-def number(x: Any) -> str:
-    """The shortest text that reads back as the same float; a whole number without its point."""
-    text = repr(float(x) + 0.0)  # -0.0 + 0.0 is 0.0
-    return text.removesuffix(".0")
-
-
-def numbers(x: Iterable[Any]) -> str:
+def numbers(x: Iterable[Scalar]) -> str:
     """Numbers with blanks between them."""
-    return " ".join(map(number, x))
+    return " ".join(map(exact_number, x))
 
 
 def check_names(names: Iterable[str], kind: str, format: str) -> None:
-    """Every name can stand in an attribute and is read back as it is."""
+    """Raise ModelError for a name that would not be read back as it is."""
     for name in names:
         problem = _problem(name)
         if problem:
             raise ModelError(
-                f"{kind} {name!r} {problem}, so that {format} cannot hold its name; expected "
-                "printable text. Rename it."
+                f"{kind} {name!r} {problem}, which {format} does not allow; expected printable "
+                "text. Rename it."
             )
 
 
@@ -87,7 +82,7 @@ def _problem(name: str) -> str:
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """`name`, or `name` with the first number that makes it new; it is taken from then on."""
+    """Return `name`, or `name` with the first number that makes it unique; it is taken then."""
     candidate, k = name, 2
     while candidate in taken:
         candidate, k = f"{name}_{k}", k + 1

@@ -8,13 +8,9 @@ import pytest
 
 from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
 from kinetree.compiler.interpret import interpret
-from kinetree.write.code.c import write_c
-from kinetree.write.code.casadi_code import write_casadi
-from kinetree.write.code.cpp import write_cpp
-from kinetree.write.code.julia import write_julia
-from kinetree.write.code.matlab import write_matlab
-from kinetree.write.code.numpy_code import write_numpy
+from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.program import Program
+from kinetree.write.code.scripts import write_casadi, write_julia, write_matlab, write_numpy
 
 COMPUTED = [op for op, (arity, _) in OPERATIONS.items() if arity]
 POINTS = np.array([[0.5, 1.25, 2.0], [3.0, -0.125, -1.5], [0.25, 0.0, 7.0]])
@@ -35,7 +31,7 @@ def all_operations() -> Program:
     inputs, outputs = (Port("x_in", (3,)),), (Port("y", (size,)), Port("z", (2, 2)), Port("s", ()))
     results = (tuple(range(4, 4 + size)), (4, 5, 3, 6), (7,))
     graph = Graph(tuple(nodes), inputs, outputs, results)
-    return Program("f", graph, inputs, outputs, "double", ("all operations",))
+    return Program("f", graph, inputs, outputs, ("all operations",))
 
 
 PROGRAM = all_operations()

@@ -14,7 +14,8 @@ from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.quantities import DERIVED, QUANTITIES
 from kinetree.write.code import LANGUAGES, export
-from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, plain, reserved
+from kinetree.write.code.header import plain
+from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, reserved
 
 STATEMENT = re.compile(r"^\s*(?:const \w+ )?x\d+ = (.*?);?$")
 COMMENTS = {"c": "//", "cpp": "//", "numpy": "#", "matlab": "%", "julia": "#", "casadi": "#"}
@@ -246,7 +247,7 @@ def test_frames_are_named():
     [
         (
             NameLookupError,
-            "no language 'cobol'; choose c, cpp, numpy",
+            "no language 'cobol'; expected one of c, cpp, numpy",
             ("mass_matrix", "cobol"),
             {},
         ),
@@ -254,12 +255,12 @@ def test_frames_are_named():
         (NameLookupError, "no quantity 'mass'.*inverse_dynamics", ("mass",), {}),
         (InputError, "dtype is 'half'", ("mass_matrix",), {"dtype": "half"}),
         (InputError, "does not depend on external wrenches", ("mass_matrix",), {"wrenches": True}),
-        (InputError, "belongs to no frame", ("mass_matrix",), {"frame": "tool"}),
+        (InputError, "has no frame", ("mass_matrix",), {"frame": "tool"}),
         (NameLookupError, "no frame 'hook'", ("pose",), {"frame": "hook"}),
         (InputError, "'length' cannot be left free", ("mass_matrix",), {"free": ["length"]}),
         (InputError, "driver", ("mass_matrix", "julia"), {"driver": True}),
         (InputError, "driver", ("mass_matrix",), {"driver": True, "libm": True}),
-        (InputError, "libm is a choice of C", ("mass_matrix", "numpy"), {"libm": True}),
+        (InputError, "libm applies to C", ("mass_matrix", "numpy"), {"libm": True}),
         (InputError, "CasADi computes in double", ("mass_matrix", "casadi"), {"dtype": "float"}),
     ],
 )

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kinetree.errors.KinetreeWarning
 
 
 def sayable(model):
-    """The model without what URDF has no words for."""
+    """The model without the data that URDF cannot represent."""
     joints = tuple(
         dataclasses.replace(
             x, armature=0, friction=x.friction if x.screw is not None else JointFriction()

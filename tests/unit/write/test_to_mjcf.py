@@ -176,7 +176,7 @@ def test_what_mjcf_cannot_say_is_told_and_written_as_a_comment(reread, text):
     model = pendulum(**LOSSES[text])
     with pytest.warns(KinetreeWarning, match=text):
         written = to_mjcf(model)
-    assert f"<!-- not said by MJCF: {text}" in written
+    assert f"<!-- not supported by MJCF: {text}" in written
     reread(written)
     with pytest.raises(ModelError, match=rf"{text}.*losses='warn'"):
         to_mjcf(model, losses="error")
@@ -220,10 +220,10 @@ def refused(type, at=None, parent="base", I=None):
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        (refused("helical"), "'jb' is helical, which MJCF cannot say: MuJoCo has no screw"),
+        (refused("helical"), "'jb' is helical, which MJCF does not have: MuJoCo has no screw"),
         (refused("planar"), "'jb' is planar.*two slides and a hinge"),
-        (refused("free", parent="a"), "'jb' hangs on 'a', which moves"),
-        (refused("free", at=(1, 0, 0)), "'jb' counts q from a pose other than the origin"),
+        (refused("free", parent="a"), "'jb' is on 'a', which moves"),
+        (refused("free", at=(1, 0, 0)), "'jb' measures q from a pose other than the origin"),
         (refused("revolute", I=0), "link 'b' moves and is massless"),
         (refused("revolute", I=1e-20), "MuJoCo refuses less than 1e-15"),
     ],

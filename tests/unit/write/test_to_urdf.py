@@ -16,7 +16,7 @@ from kinetree.model import build_model
 from kinetree.model.samples import random_model
 from kinetree.spatial import exp_so3, rpy
 from kinetree.write import to_urdf
-from kinetree.write.angles import roll_pitch_yaw
+from kinetree.write.urdf import roll_pitch_yaw
 
 TYPES = ("revolute", "revolute", "prismatic", "planar", "free")
 SEEDS = st.integers(0, 10**6)
@@ -110,7 +110,7 @@ def test_names_are_escaped_and_extra_names_are_new():
 
 @pytest.mark.parametrize("name", ["", "  ", "bell\a", "${name}", "x" * 1001])
 def test_names_that_no_reader_takes_are_refused(name):
-    with pytest.raises(ModelError, match=r"joint .* cannot hold its name"):
+    with pytest.raises(ModelError, match=r"joint .* which URDF does not allow"):
         to_urdf(pendulum(name))
 
 
@@ -136,7 +136,7 @@ def test_what_urdf_cannot_say_is_told_and_written_as_a_comment(text):
     model = pendulum(**LOSSES[text])
     with pytest.warns(KinetreeWarning, match=text):
         written = to_urdf(model)
-    assert f"<!-- not said by URDF: {text}" in written
+    assert f"<!-- not supported by URDF: {text}" in written
     reread(written)
     assert to_urdf(model, losses="allow") == written
     with pytest.raises(ModelError, match=rf"{text}.*losses='warn'"):

@@ -1,4 +1,4 @@
-"""Quantities of a robot as source code: the graph of the kernels, written in other languages."""
+"""Write quantities of a robot as source code in other languages, from the graphs of the kernels."""
 
 from kinetree.write.code.export import LANGUAGES, export
 

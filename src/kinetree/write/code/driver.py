@@ -18,7 +18,7 @@ PLACES = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}
 
 
 def write_driver(program: Program, model: Model) -> str:
-    """What follows the function: stored states, the kernel's results, and the main."""
+    """The text after the function: stored states, the kernel's results, and the main."""
     given = states(program, model)
     kernel = Kernel(program.graph, program.name)
     found = kernel(*given)
@@ -32,9 +32,9 @@ def write_driver(program: Program, model: Model) -> str:
 
 
 def states(program: Program, model: Model) -> list[Array]:
-    """Random arguments, (STATES, *shape); what the model has stands for the free data."""
+    """Random arguments, (STATES, *shape); free data have the values of the model."""
     rng = np.random.default_rng(0)
-    given = []
+    given: list[Array] = []
     for port in program.inputs:
         if port.name == "q":
             values = np.array([algorithms.random(model, rng) for _ in range(STATES)])
@@ -47,7 +47,7 @@ def states(program: Program, model: Model) -> list[Array]:
 
 
 def _table(program: Program, port: Port, values: Array, prefix: str = "given_") -> Iterable[str]:
-    """Numbers in hexadecimal, which every C99 compiler reads bit by bit."""
+    """A table of numbers in hexadecimal, which every C99 compiler reads bit by bit."""
     suffix = "f" if program.dtype == "float" else ""
     yield f"static const {program.dtype} {prefix}{port.name}[{STATES}][{port.size}] = {{"
     for row in values.reshape(STATES, -1).tolist():

@@ -1,37 +1,46 @@
-"""kt.export: a quantity of a robot as source code, from the graph that its kernel is made of."""
+"""kt.export: a quantity of a robot as source code, written from the graph of its kernel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.quantities import find_quantity
 from kinetree.model import HasModel, Model, model_of
-from kinetree.write.code import c, casadi_code, cpp, julia, matlab, numpy_code
+from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
-from kinetree.write.code.header import WEIGHING, About, header
-from kinetree.write.code.header_words import RESULTS
+from kinetree.write.code.header import RESULTS, WEIGHING, About, header
 from kinetree.write.code.names import chosen_name, function_name
 from kinetree.write.code.program import DTYPES, Program
+from kinetree.write.code.scripts import write_casadi, write_julia, write_matlab, write_numpy
+
+LanguageName = Literal[
+    "c", "cpp", "numpy", "matlab", "julia", "casadi", "c99", "c++", "python", "octave"
+]
+Dtype = Literal["double", "float"]
 
 
 @dataclass(frozen=True)
 class Language:
-    """What writes a program, how it lays out matrices, and the number of an array's first entry."""
+    """The writer of a language, its layout of matrices, and the index of an array's first entry."""
 
     write: Callable[[Program], str]
     layout: str
     first: int = 0
 
 
+FLAT = "row by row in flat arrays"
 LANGUAGES = {
-    "c": Language(c.write_c, c.LAYOUT),
-    "cpp": Language(cpp.write_cpp, cpp.LAYOUT),
-    "numpy": Language(numpy_code.write_numpy, numpy_code.LAYOUT),
-    "matlab": Language(matlab.write_matlab, matlab.LAYOUT, first=1),
-    "julia": Language(julia.write_julia, julia.LAYOUT, first=1),
-    "casadi": Language(casadi_code.write_casadi, casadi_code.LAYOUT),
+    "c": Language(write_c, FLAT),
+    "cpp": Language(write_cpp, FLAT),
+    "numpy": Language(write_numpy, "the last two axes; any axes of states stand before"),
+    "matlab": Language(write_matlab, "of their shapes; vectors are columns", first=1),
+    "julia": Language(write_julia, "of their shapes", first=1),
+    "casadi": Language(
+        write_casadi, "of their shapes; of more than two dimensions, one below the other"
+    ),
 }
 ALIASES = {"c99": "c", "c++": "cpp", "python": "numpy", "octave": "matlab"}
 
@@ -39,9 +48,9 @@ ALIASES = {"c99": "c", "c++": "cpp", "python": "numpy", "octave": "matlab"}
 def export(
     robot: HasModel | Model,
     quantity: str,
-    language: str = "c",
+    language: LanguageName = "c",
     *,
-    dtype: str = "double",
+    dtype: Dtype = "double",
     name: str | None = None,
     wrenches: bool = False,
     frame: str | None = None,
@@ -49,21 +58,21 @@ def export(
     libm: bool = False,
     driver: bool = False,
 ) -> str:
-    """A quantity of the robot as the text of one self-contained function.
+    """Write a quantity of the robot as the text of one self-contained function.
 
     Args:
         robot: the robot, or its model.
-        quantity: one of those that kernels are compiled of, such as "inverse_dynamics".
+        quantity: a quantity that has kernels, such as "inverse_dynamics".
         language: "c" (C99), "cpp" (a header), "numpy", "matlab" (and Octave), "julia", "casadi".
         dtype: "double" or "float".
-        name: of the function; the robot and the quantity when None. It must be free in every
-            language: "case" or "xor" is refused.
-        wrenches: with F_ext, (links, 6), as the last argument of the state.
-        frame: the frame of a pose or Jacobian; the tool when None.
+        name: name of the function; made from the robot and the quantity if None. It must be free
+            in every language: "case" or "xor" is refused.
+        wrenches: adds F_ext, (links, 6), as the last argument of the state.
+        frame: the frame of a pose or Jacobian; the tool if None.
         free: data that become arguments; see `kinetree.kernels.compile.compile_kernel`.
-        libm: call sin and cos of the C library instead of those of the kernel, which are written
-            out: less code, and results that differ from the kernel's where its sines do, by an ulp.
-        driver: with a `main` that compares the function with stored results of the kernel to 2 eps
+        libm: call sin and cos of the C library instead of writing out those of the kernel: less
+            code, and results that may differ from the kernel's by an ulp of the sines.
+        driver: adds a `main` that compares the function with stored results of the kernel to 2 eps
             (C only, with the kernel's sines).
 
     Returns:
@@ -75,15 +84,15 @@ def export(
     if dtype not in DTYPES:
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")
     if libm and spoken not in (LANGUAGES["c"], LANGUAGES["cpp"]):
-        raise InputError(f"libm is a choice of C and C++; {language!r} has its own sines.")
+        raise InputError(f"libm applies to C and C++ only, not to {language!r}; leave it out.")
     if driver and (spoken is not LANGUAGES["c"] or libm):
         raise InputError(
-            f"a test driver exists in C and with the kernel's sines, not in {language!r} with "
-            f"libm={libm}; leave driver=False."
+            f"a test driver exists in C and with the kernel's sines, not in {language!r}"
+            f"{' with libm' if libm else ''}; leave driver out."
         )
     graph = trace_quantity(model, quantity, frame=frame, wrenches=wrenches, free=free)
-    program = _program(model, quantity, graph, spoken, dtype, name, frame)
-    program = replace(program, libm=libm)
+    program = _program(model, quantity, graph, spoken, name, frame)
+    program = replace(program, dtype=dtype, libm=libm)
     text = spoken.write(program)
     return text + write_driver(program, model) if driver else text
 
@@ -93,7 +102,6 @@ def _program(
     quantity: str,
     graph: Graph,
     language: Language,
-    dtype: str,
     name: str | None,
     frame: str | None,
 ) -> Program:
@@ -108,11 +116,11 @@ def _program(
     title = f"{called}: {equation}"
     about = About(title, quantity in WEIGHING, language.layout, language.first, place)
     lines = header(model, graph, outputs, about)
-    return Program(called, graph, graph.inputs, outputs, dtype, tuple(lines))
+    return Program(called, graph, graph.inputs, outputs, tuple(lines))
 
 
 def _lettered(port: Port, graph: Graph) -> Port:
-    """The output under its letter, or under its own name where an argument has that letter."""
+    """Name the output by its letter, or keep its name if an argument has that letter."""
     letter, _ = RESULTS.get(port.name, (port.name, ""))
     taken = {given.name for given in graph.inputs}
     return replace(port, name=letter if letter not in taken else port.name)
@@ -121,5 +129,7 @@ def _lettered(port: Port, graph: Graph) -> Port:
 def _language(name: str) -> Language:
     found = LANGUAGES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if found is None:
-        raise NameLookupError(f"there is no language {name!r}; choose {', '.join(LANGUAGES)}.")
+        raise NameLookupError(
+            f"there is no language {name!r}; expected one of {', '.join(LANGUAGES)}."
+        )
     return found

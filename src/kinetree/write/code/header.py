@@ -1,5 +1,6 @@
 """The comment before exported code: what it computes, names, units, conventions, operations."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -8,8 +9,6 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC
 from kinetree.model import Joint, Model
 from kinetree.model.joint import coordinate_names, rate_names
-from kinetree.write.code.header_words import ARGUMENTS, RESULTS
-from kinetree.write.code.names import plain
 
 COUNTED = (
     (("add", "sub"), "add or subtract"),
@@ -27,11 +26,11 @@ WEIGHING = {
 
 @dataclass(frozen=True)
 class About:
-    """What the comment says besides names and units.
+    """The contents of the comment besides names and units.
 
-    title: the function and its equation. weighs: whether gravity is in it. layout: how the language
-    lays out matrices. first: number of an array's first entry, 0 or 1. frame: the frame that the
-    quantity belongs to, if any.
+    title: the function and its equation. weighs: gravity is in it. layout: how the language lays
+    out matrices. first: index of an array's first entry, 0 or 1. frame: the frame of the quantity,
+    or None.
     """
 
     title: str
@@ -70,7 +69,7 @@ def release() -> str:
 
 
 def conventions(graph: Graph) -> list[str]:
-    """What the reader must know about frames, orders and signs."""
+    """Conventions on units, orders and signs."""
     lines = ["SI units, radians. Six-vectors are angular first: (omega, v), (moment, force)."]
     if any(port.name == "F_ext" for port in graph.inputs):
         lines.append("External wrenches act ON the links; the wrench of a tool is the opposite.")
@@ -78,7 +77,7 @@ def conventions(graph: Graph) -> list[str]:
 
 
 def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
-    """Which gravity is a constant of the code."""
+    """The gravity that is a constant of the code."""
     free = any(port.name == "gravity" for port in graph.inputs)
     if about.weighs and not free:
         x, y, z = (float(entry) for entry in model.gravity[3:])
@@ -86,7 +85,7 @@ def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
 
 
 def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
-    """Entries of joint vectors: number, name, unit; one table where q and dq are alike."""
+    """Entries of joint vectors: index, name, unit; one table if q and dq are alike."""
     own = [joint for joint in model.joints if joint.follows is None]
     named = {port.name for port in graph.inputs}
     if "q" in named:
@@ -106,7 +105,7 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
 
 
 def coordinate_units(joint: Joint) -> list[str]:
-    """Units of the joint's entries in q; a quaternion has none."""
+    """Units of the joint's entries in q; 1 for a quaternion."""
     if joint.screw is not None:
         return ["m" if joint.type == PRISMATIC else "rad"]
     parts = [name.rpartition(".")[2] for name in coordinate_names(joint)]
@@ -123,7 +122,7 @@ def rate_units(joint: Joint) -> list[str]:
 
 
 def operations(graph: Graph) -> str:
-    """How much there is to compute."""
+    """Number of operations, by kind."""
     count = graph.count()
     parts = [(sum(count[op] for op in ops), words) for ops, words in COUNTED]
     text = ", ".join(f"{n} {words}" for n, words in parts if n)
@@ -140,3 +139,54 @@ def _rows(names: list[str], units: list[str], first: int) -> Iterator[str]:
 
 def _shape(port: Port) -> str:
     return f"{port.name} ({', '.join(map(str, port.shape))})" if port.shape else port.name
+
+
+def plain(text: str) -> str:
+    """A name for a comment of any language: one line, without characters that could end it."""
+    return re.sub(r"[^A-Za-z0-9 .,:;()\[\]{}<>=+/^_|@#~&$!'-]", "_", text)
+
+
+JOINT_FORCES = "N m or N"
+
+# argument -> what it is, with its unit
+ARGUMENTS = {
+    "q": "joint positions, see below",
+    "dq": "joint rates, see below",
+    "ddq": "joint accelerations, units of dq per s",
+    "tau": f"joint forces, {JOINT_FORCES}, see below",
+    "F_ext": "wrenches (moment, force) from the world onto the links, in their frames, N m and N",
+    "mass": "masses of the links, kg",
+    "com": "centres of mass in the frames of the links, m",
+    "inertia": "inertias about the centres of mass, kg m^2",
+    "gravity": "acceleration of free fall in the space frame, m/s^2",
+    "friction": "of each joint: viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0",
+}
+
+# quantity, or one of its results -> letter, and what it is
+RESULTS = {
+    "inverse_dynamics": ("tau", f"joint forces, {JOINT_FORCES}"),
+    "forward_dynamics": ("ddq", "joint accelerations, units of dq per s"),
+    "mass_matrix": ("M", "mass matrix, with armature and rotors; kg m^2, kg m, kg"),
+    "mass_matrix_rate": ("dM", "time derivative of the mass matrix"),
+    "bias_forces": ("h", f"joint forces of a motion without acceleration, {JOINT_FORCES}"),
+    "gravity_forces": ("g", f"joint forces that hold the robot still, {JOINT_FORCES}"),
+    "coriolis_forces": ("c", f"Coriolis and centrifugal forces, {JOINT_FORCES}"),
+    "coriolis_matrix": ("C", "Coriolis matrix of the Christoffel symbols, c = C dq"),
+    "kinetic_energy": ("K", "kinetic energy, J"),
+    "potential_energy": ("U", "potential energy, J"),
+    "center_of_mass": ("p_com", "centre of mass in the space frame, m"),
+    "momentum": ("H", "momentum (angular, linear) in the space frame, N m s and N s"),
+    "centroidal_momentum": ("H_com", "the same about the centre of mass"),
+    "friction_forces": ("b", f"joint forces against friction, {JOINT_FORCES}"),
+    "link_poses": ("T_si", "poses of the link frames in the space frame, m"),
+    "pose": ("T_sb", "pose of the frame in the space frame, m"),
+    "body_jacobian": ("J_b", "its twist (omega, v) in its own axes is J_b dq"),
+    "space_jacobian": ("J_s", "its twist (omega, v) in the space frame is J_s dq"),
+    "body_jacobian_rate": ("dJ_b", "time derivative of the body Jacobian"),
+    "space_jacobian_rate": ("dJ_s", "time derivative of the space Jacobian"),
+    "dtau_dq": ("dtau_dq", "derivative of tau by q, along rates of the joints"),
+    "dtau_dv": ("dtau_dv", "derivative of tau by dq"),
+    "da_dq": ("da_dq", "derivative of ddq by q, along rates of the joints"),
+    "da_dv": ("da_dv", "derivative of ddq by dq"),
+    "da_dtau": ("da_dtau", "derivative of ddq by tau, the inverse of M"),
+}

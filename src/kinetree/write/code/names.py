@@ -1,14 +1,14 @@
-"""Names of robots as identifiers, and as words of a comment, whatever they are made of."""
+"""Names of exported functions: identifiers that are free in every language."""
 
 import re
 
 from kinetree.errors import InputError
-from kinetree.write.code.header_words import ARGUMENTS, RESULTS
+from kinetree.write.code.header import ARGUMENTS, RESULTS
 
-LONGEST = 63  # of a name in MATLAB
+LONGEST = 63  # characters of a name in MATLAB
 
-# Words that a language keeps for itself. One list for all: a name that one of them takes is a name
-# that all take, so that the same call works in every language.
+# Reserved words of each language. A name must be free in all of them, so that the same call of
+# `export` works for every language.
 KEYWORDS = {
     "C": """
         alignas alignof asm auto bool break case char const constexpr continue default do double
@@ -63,13 +63,13 @@ RESERVED = {
     word.lower(): language for language, words in KEYWORDS.items() for word in words.split()
 }
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
-# names inside an exported function; one of these for the function itself would hide one or other
+# names inside an exported function; the function itself must not have one of them
 INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
 TEMPORARY = re.compile(r"x\d+|\w+_sincos")
 
 
 def reserved(name: str) -> str | None:
-    """What else has the name: a language, or the function itself; None for a name to use."""
+    """The owner of a name: a language, or the exported code; None if the name is free."""
     low = name.lower()
     if low in RESERVED:
         return f"a word of {RESERVED[low]}"
@@ -82,7 +82,7 @@ def reserved(name: str) -> str | None:
 
 
 def identifier(text: str) -> str:
-    """A name that every language takes: ASCII, a letter first, at most 63 characters, not reserved.
+    """Make a name for every language: ASCII, a letter first, at most 63 characters, not reserved.
 
     Other characters become one underscore; "7 axis" becomes "robot_7_axis".
     """
@@ -94,9 +94,9 @@ def identifier(text: str) -> str:
 
 
 def chosen_name(name: str) -> str:
-    """The name as the caller chose it, or an error that says what to choose.
+    """Return the name that the caller chose, or raise an error that proposes another one.
 
-    It is not changed: two names that differ must give two functions.
+    The name is not changed: two different names must give two functions.
     """
     if not isinstance(name, str):
         raise InputError(f"name is {name!r}; expected the name of a function, such as 'my_arm'.")
@@ -108,7 +108,7 @@ def chosen_name(name: str) -> str:
         )
     if len(name) > LONGEST:
         raise InputError(
-            f"name has {len(name)} characters; expected at most {LONGEST}, as MATLAB takes them."
+            f"name has {len(name)} characters; expected at most {LONGEST}, the limit of MATLAB."
         )
     owner = reserved(name)
     if owner is not None:
@@ -120,12 +120,7 @@ def chosen_name(name: str) -> str:
 
 
 def function_name(robot: str, *words: str) -> str:
-    """robot_quantity_frame, with the robot's name cut where the whole would be too long."""
+    """robot_quantity_frame; the robot's name is cut if the whole would be too long."""
     tail = "_".join(identifier(word).rstrip("_") for word in words)[:LONGEST].rstrip("_")
     head = identifier(robot)[: max(LONGEST - len(tail) - 1, 0)].rstrip("_")
     return f"{head}_{tail}" if head else tail
-
-
-def plain(text: str) -> str:
-    """A name within a comment of any language: one line of harmless characters."""
-    return re.sub(r"[^A-Za-z0-9 .,:;()\[\]{}<>=+/^_|@#~&$!'-]", "_", text)

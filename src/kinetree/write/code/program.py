@@ -1,18 +1,24 @@
-"""Program: what is to be written in some language, and the lines that all languages share."""
+"""Program: a function to write in some language, and the lines that all languages share.
+
+Constants are written so that every language reads them back as the same float, bit by bit.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kinetree.compiler.graph import Graph, Node, Port
+import numpy as np
 
-WIDTH = 96  # of a line before it is broken
+from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.errors import InputError
+
+WIDTH = 96  # characters of a line of parameters
 DOUBLE, FLOAT = "double", "float"
 DTYPES = {DOUBLE: "float64", FLOAT: "float32"}  # as C calls them -> as NumPy does
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """One function: its name, what it computes, and the comment that stands before it.
+    """One function: its name, the graph that it computes, and the comment before it.
 
     `inputs` and `outputs` are the graph's ports under the names that the code gives them.
     """
@@ -21,13 +27,13 @@ class Program:
     graph: Graph
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    dtype: str
     header: tuple[str, ...]
+    dtype: str = DOUBLE
     libm: bool = False  # sin and cos of the language's library instead of the kernel's
 
     @property
     def unread(self) -> list[Port]:
-        """Inputs of which nothing is read; a strict compiler wants to hear that."""
+        """Inputs that are not read, which strict compilers warn about."""
         read = {node.value[0] for node in self.graph.nodes if node.op == "input"}  # type: ignore[index]
         return [port for k, port in enumerate(self.inputs) if k not in read]
 
@@ -36,12 +42,11 @@ class Program:
 class Spelling:
     """How a language writes one operation.
 
-    operations: templates over the arguments; literal: a constant; element: entry k of a port in
-    row-major order; assign: the statement that gives a value its name; load: whether entries of
-    inputs get names of their own, because reading one costs more than a name; pair: the statement
-    that gives the sine and the cosine of an angle their names at once, where there is one; select:
-    the statement that names the second or third argument by the sign of the first, in languages
-    without an expression for it.
+    operations: templates over the arguments. literal: a constant. element: entry k of a port in
+    row-major order. assign: the statement that gives a value its name. load: entries of inputs get
+    names, because reading an entry is slow. pair: a statement that computes the sine and the cosine
+    of an angle together, if there is one. select: the statement that chooses between two values by
+    the sign of a third, in languages without an expression for it.
     """
 
     operations: Mapping[str, str]
@@ -53,7 +58,7 @@ class Spelling:
     select: str = ""
 
 
-# what most languages share; a fused operation is spelled by each
+# operations that most languages write alike; fused ones differ
 ARITHMETIC = {
     "add": "{} + {}",
     "sub": "{} - {}",
@@ -65,10 +70,10 @@ UNFUSED = {"fma": "{} * {} + {}", "fms": "{} * {} - {}", "fnma": "{2} - {0} * {1
 
 
 def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[list[str]]]:
-    """One statement for each node, in the graph's order, and what each entry of each output is.
+    """One statement for each node, in the graph's order, and the name of each entry of each output.
 
-    Constants are written where they are used. No statement holds more than one operation of the
-    graph, so that a compiler that fuses within expressions rounds as the kernel does.
+    Constants are written where they are used. A statement has one operation of the graph, so that
+    compilers that fuse operations within an expression round as the kernel does.
     """
     lines: list[str] = []
     names: list[str] = []
@@ -77,7 +82,7 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
     for node in program.graph.nodes:
         if node.op == "const":
             literal = spelling.literal(node.value)  # type: ignore[arg-type]
-            # a sign of its own must not meet the sign of an operation
+            # in brackets: `a --1.0` would be a decrement
             names.append(f"({literal})" if literal.startswith("-") else literal)
             continue
         if node.op == "input":
@@ -122,8 +127,8 @@ def entry_name(port: Port, k: int) -> str:
 
 
 def indices(port: Port, k: int) -> list[int]:
-    """Where entry k of a port stands, counted in row-major order."""
-    found = []
+    """The indices of entry k of a port, in row-major order."""
+    found: list[int] = []
     for length in reversed(port.shape):
         k, index = divmod(k, length)
         found.append(index)
@@ -131,6 +136,34 @@ def indices(port: Port, k: int) -> list[int]:
 
 
 def join(parameters: list[str], used: int) -> str:
-    """Parameters with commas; one a line where they do not fit behind `used` characters."""
+    """Join parameters with commas; one a line if they do not fit after `used` characters."""
     text = ", ".join(parameters)
     return text if used + len(text) <= WIDTH else "\n    " + ",\n    ".join(parameters)
+
+
+def double_literal(value: float) -> str:
+    """The shortest decimal that is this float64."""
+    return repr(float(value))
+
+
+def single_digits(value: float) -> str:
+    """The shortest decimal that is the float32 next to `value`."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        raise InputError(f"the constant {value!r} does not fit a float; choose the dtype double.")
+    text = str(single)
+    return text if set(text) & set(".e") else f"{text}.0"
+
+
+def c_literal(value: float, dtype: str) -> str:
+    """A literal of C and C++."""
+    return double_literal(value) if dtype == "double" else f"{single_digits(value)}f"
+
+
+def julia_literal(value: float, dtype: str) -> str:
+    """A literal of Julia, in which the letter of the exponent gives the type."""
+    if dtype == "double":
+        return double_literal(value)
+    digits, _, exponent = single_digits(value).partition("e")
+    return f"{digits}f{int(exponent or 0)}"
