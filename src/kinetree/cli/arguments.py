@@ -1,14 +1,94 @@
-"""Arguments that several commands share, with their help."""
+"""Arguments that several commands share: their help, their completion, and how words are read."""
 
+import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from cyclopts import Group, Parameter
 
-from kinetree.cli.completing import complete_robot, complete_table
 from kinetree.errors import InputError
+
+STREAM = "<standard stream>"  # replaces the word `-`: standard input, or output
+NEGATIVE_LIST = re.compile(r"-[\d.][^=\s]*,[^=]*")
+ROBOT_FILES, TABLES = (".urdf", ".xacro", ".xml", ".mjcf"), (".csv",)
+
+
+def digest(words: Iterable[str]) -> list[str]:
+    """Split `-0.1,0.2` and replace `-` by STREAM: the parser would take both for options."""
+    found: list[str] = []
+    for word in words:
+        if word == "-":
+            found.append(STREAM)
+        else:
+            found += re.split(r"[,\s]+", word) if NEGATIVE_LIST.fullmatch(word) else [word]
+    return found
+
+
+def split(words: Iterable[str] | None) -> list[str]:
+    """Separate words that are joined by commas; empty ones are dropped."""
+    return [x for word in words or [] for x in word.split(",") if x]
+
+
+class Typed(Protocol):
+    """The part of cyclopts' completion context that is used."""
+
+    @property
+    def incomplete(self) -> str:
+        """The word typed so far."""
+        ...
+
+
+def complete_robot(context: Typed) -> list[str]:
+    """Built-in robots and robot files."""
+    from kinetree import robots
+
+    return [*robots.__all__, *files(context.incomplete, ROBOT_FILES)]
+
+
+def complete_table(context: Typed) -> list[str]:
+    """CSV files."""
+    return files(context.incomplete, TABLES)
+
+
+def files(word: str, endings: Iterable[str]) -> list[str]:
+    """Files with one of the endings whose names begin with the word, and folders, with a slash.
+
+    A folder that is the only match is opened: a shell would take its name for a whole word and add
+    a blank. Names that cannot be printed on one line are left out.
+    """
+    folder, _, start = word.rpartition("/")
+    prefix = word[: len(word) - len(start)]
+    try:
+        entries = sorted(os.scandir(folder or prefix or "."), key=lambda x: x.name)
+    except OSError:
+        return []
+    found: list[str] = []
+    for x in entries:
+        if not x.name.startswith(start) or not x.name.isprintable():
+            continue
+        if x.name.startswith(".") and not start:  # hidden files only where a dot was typed
+            continue
+        if x.is_dir():
+            found.append(f"{prefix}{x.name}/")
+        elif x.name.lower().endswith(tuple(endings)):
+            found.append(prefix + x.name)
+    if len(found) == 1 and found[0].endswith("/"):
+        return files(found[0], endings) or found
+    return found
+
+
+def table_argument(help: str) -> Parameter:
+    """An argument that is a CSV file."""
+    return Parameter(help=help, completer=complete_table)
+
+
+def words_argument(help: str) -> Parameter:
+    """An option that takes all words up to the next option."""
+    return Parameter(consume_multiple=1, negative=(), help=help)
+
 
 RobotName = Annotated[
     str,
@@ -19,34 +99,21 @@ RobotName = Annotated[
 ]
 Data = Annotated[
     str | None,
-    Parameter(
-        help="CSV file with a state in every row, or - for standard input. Columns are named "
-        "q:JOINT, dq:JOINT, ... in the first line, or have no names and stand in this order.",
-        completer=complete_table,
+    table_argument(
+        "CSV file with a state in every row, or - for standard input. The first line names the "
+        "columns q:JOINT, dq:JOINT, ...; without names they are taken in this order."
     ),
 ]
 Position = Annotated[
     list[str] | None,
-    Parameter(
-        consume_multiple=1,
-        negative=(),
-        help="Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. Zero "
-        "where left out.",
+    words_argument(
+        "Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. Zero if left "
+        "out."
     ),
 ]
-Rate = Annotated[
-    list[str] | None,
-    Parameter(consume_multiple=1, negative=(), help="Joint rates, rad/s or m/s."),
-]
-Acceleration = Annotated[
-    list[str] | None,
-    Parameter(consume_multiple=1, negative=(), help="Joint accelerations, rad/s^2 or m/s^2."),
-]
-Force = Annotated[
-    list[str] | None,
-    Parameter(consume_multiple=1, negative=(), help="Joint forces, N m or N."),
-]
-Words = Annotated[list[str], Parameter(consume_multiple=1, negative=())]
+Rate = Annotated[list[str] | None, words_argument("Joint rates, rad/s or m/s.")]
+Acceleration = Annotated[list[str] | None, words_argument("Joint accelerations, rad/s^2 or m/s^2.")]
+Force = Annotated[list[str] | None, words_argument("Joint forces, N m or N.")]
 Output = Annotated[
     Path | None,
     Parameter(name=["--output", "-o"], help="File to write instead of standard output."),
@@ -63,10 +130,9 @@ Degrees = Annotated[
         name="--degrees",
         negative=(),
         show_default=False,
-        help="Angles in and out in degrees; lengths, quaternions and forces as ever.",
+        help="Angles in and out in degrees; other units do not change.",
     ),
 ]
-
 
 HOW_READ = Group("How the robot is read", sort_key=9)
 
@@ -82,7 +148,7 @@ class BasicReading:
             name="--floating",
             negative=(),
             show_default=False,
-            help="Hang the robot on a free joint 'base' instead of fixing its root, as for legs "
+            help="Put the robot on a free joint 'base' instead of fixing its root, as for legs "
             "and wings: q gets base.qw=1 base.qx=0 base.qy=0 base.qz=0 base.x=0 base.y=0 base.z=0.",
         ),
     ] = False
@@ -111,8 +177,8 @@ class BasicReading:
             name="--folder",
             negative=(),
             show_default=False,
-            help="Where ROS packages, includes and meshes may lie, at any depth, besides the "
-            "workspace of the file. Once for every such folder.",
+            help="Folder to search, at any depth, for ROS packages, includes and meshes, besides "
+            "the workspace of the file. Repeat it for several folders.",
         ),
     ] = ()
     arguments: Annotated[
@@ -122,23 +188,32 @@ class BasicReading:
             negative=(),
             show_default=False,
             allow_leading_hyphen=True,
-            help="An argument of a xacro file, as NAME:=VALUE. Once for every argument.",
+            help="Argument of a xacro file, as NAME:=VALUE. Repeat it for several arguments.",
         ),
     ] = ()
 
     def options(self) -> dict[str, Any]:
-        """The options as `kinetree.load` takes them.
+        """Return the options as `kinetree.load` takes them.
 
         Raises:
             InputError: an argument is not NAME:=VALUE, or is given twice.
         """
-        return asdict(self) | {"arguments": named_values(self.arguments)}
+        arguments: dict[str, str] = {}
+        for word in self.arguments:
+            name, sign, value = word.partition(":=")
+            name = name.strip()
+            if not sign or not name:
+                raise InputError(f"--arg is {word!r}; expected NAME:=VALUE, such as prefix:=left_.")
+            if name in arguments:
+                raise InputError(f"--arg gives {name!r} twice; expected each argument once.")
+            arguments[name] = value
+        return asdict(self) | {"arguments": arguments}
 
 
 @Parameter(name="*", group=HOW_READ)
 @dataclass(frozen=True)
 class Reading(BasicReading):
-    """All options of `kinetree.load`; for commands without a --friction of their own."""
+    """All options of `kinetree.load`, for commands without another --friction."""
 
     friction: Annotated[
         Literal["file", "none"],
@@ -149,19 +224,6 @@ class Reading(BasicReading):
             "out.",
         ),
     ] = "file"
-
-
-def named_values(words: Iterable[str]) -> dict[str, str]:
-    """Values by name of words such as NAME:=VALUE."""
-    found: dict[str, str] = {}
-    for word in words:
-        name, sign, value = word.partition(":=")
-        if not sign or not name.strip():
-            raise InputError(f"--arg is {word!r}; expected NAME:=VALUE, such as prefix:=left_.")
-        if name.strip() in found:
-            raise InputError(f"--arg gives {name.strip()!r} twice; expected each argument once.")
-        found[name.strip()] = value
-    return found
 
 
 AS_IT_IS = Reading()

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,16 +9,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.cli.rows import Block, read_rows, with_zeros
-from kinetree.cli.words import STREAM
-from kinetree.cli.writing import Rows, csv_line, json_text, number_lines
-from kinetree.errors import InputError
+from kinetree.cli.output import Rows, csv_line, json_text, number_lines, say
+from kinetree.cli.rows import Block, Table, opened
 from kinetree.model import Model
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to compute of rows: `run(q, ...)` of `inputs`, and the names of the result's columns.
+    """A computation on rows: `run(q, ...)` of `inputs`, and the names of the result's columns.
 
     Results are arrays (rows, ...) by name, in the user's units.
     """
@@ -29,32 +26,18 @@ class Job:
     heads: Sequence[str]
 
 
-@contextmanager
-def opened(data: str) -> Iterator[tuple[BinaryIO, str, int | None]]:
-    """The stream of a file or of standard input, its name in messages, and its size if known."""
-    if data == STREAM:
-        yield sys.stdin.buffer, "standard input", None
-        return
-    path = Path(data)
-    if path.is_dir():
-        raise InputError(f"{data} is a folder; expected a CSV file, or - for standard input.")
-    if not path.exists():
-        raise InputError(f"there is no file {data}; expected a CSV file, or - for standard input.")
-    with path.open("rb") as stream:
-        yield stream, path.name, path.stat().st_size
-
-
 def run_batch(
     model: Model, data: str, job: Job, *, output: Path | None, json: bool, degrees: bool
 ) -> None:
     """Read, compute and write until the input ends; memory does not grow with it."""
     with opened(data) as (stream, name, size), Rows(output, data) as rows:
-        quiet = output is None and sys.stdout.isatty()  # rows on the screen are progress enough
-        count, blocks = 0, read_rows(stream, name, model, job.inputs, degrees)
-        for block in with_progress(blocks, stream, size, quiet):
+        count, blocks = 0, Table(name, model, job.inputs, degrees).blocks(stream)
+        if sys.stderr.isatty() and not (output is None and sys.stdout.isatty()):
+            blocks = with_progress(blocks, stream, size)  # rows on a terminal show progress enough
+        for block in blocks:
             if count == 0:
                 _announce_missing(block, job.inputs, name)
-            found = job.run(*with_zeros(model, block, job.inputs))
+            found = job.run(*block.with_zeros(model, job.inputs))
             if json:
                 rows.write(_json_rows(block, found, count))
             else:
@@ -65,8 +48,7 @@ def run_batch(
 def _announce_missing(block: Block, wanted: Sequence[str], name: str) -> None:
     missing = [x for x in wanted if x not in block.values]
     if missing:
-        words = " and ".join(missing)
-        print(f"kinetree: {name} has no columns of {words}: taken as zero.", file=sys.stderr)
+        say(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
 
 
 def _csv_rows(
@@ -89,13 +71,8 @@ def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterato
         yield json_text(row | {name: x[k] for name, x in found.items()}) + "\n"
 
 
-def with_progress(
-    blocks: Iterator[Block], stream: BinaryIO, size: int | None, quiet: bool
-) -> Iterator[Block]:
-    """The blocks, and on a terminal's error stream how much of the input is done."""
-    if quiet or not sys.stderr.isatty():
-        yield from blocks
-        return
+def with_progress(blocks: Iterator[Block], stream: BinaryIO, size: int | None) -> Iterator[Block]:
+    """Pass the blocks on, and show on stderr how much of the input is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

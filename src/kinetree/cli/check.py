@@ -1,40 +1,61 @@
-"""`kinetree check`: a trajectory against the limits of a robot."""
+"""`kinetree check`: how near every joint of a trajectory comes to each of its limits, and when."""
 
-from typing import Annotated
+from dataclasses import asdict, dataclass, replace
+from math import degrees as in_degrees
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
+from rich.console import Group
+from rich.text import Text
 
-from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
-from kinetree.cli.completing import complete_table
+from kinetree.base.arrays import Array
+from kinetree.base.tables import number
+from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName, table_argument
+from kinetree.cli.choices import find_robot
+from kinetree.cli.output import compiling, console, print_json, screen_table, waiting
+from kinetree.cli.states import factors
+from kinetree.robot import Robot
+
+if TYPE_CHECKING:
+    from kinetree.samples.limits.report import LimitReport, Violation
+    from kinetree.trajectory import Trajectory
+
+ROUNDING = 1e-9  # of a limit: smaller numbers are shown as 0
+UNITS = {"position": ("rad", "m"), "speed": ("rad/s", "m/s"), "torque": ("N m", "N")}
+ANGLES = ("lowest", "highest", "lower", "upper", "peak_speed", "speed_limit")
 
 
 def check(
     robot: RobotName,
     trajectory: Annotated[
         str,
-        Parameter(
-            help="CSV file with columns t, q:JOINT, perhaps dq:JOINT, ddq:JOINT, tau:JOINT; or - "
-            "for standard input.",
-            completer=complete_table,
+        table_argument(
+            "CSV file with columns t, q:JOINT, optionally dq:JOINT, ddq:JOINT, tau:JOINT; or - for "
+            "standard input."
         ),
     ],
     /,
     *,
-    effort: Annotated[float | None, Parameter(help="One force limit for all, N m or N.")] = None,
+    effort: Annotated[float | None, Parameter(help="Force limit for all joints, N m or N.")] = None,
     velocity: Annotated[
-        float | None, Parameter(help="One speed limit for all, rad/s or m/s.")
+        float | None, Parameter(help="Speed limit for all joints, rad/s or m/s.")
     ] = None,
-    tolerance: Annotated[float, Parameter(help="Share of a limit that is forgiven.")] = 1e-6,
+    tolerance: Annotated[
+        float, Parameter(help="Share of a limit by which it may be exceeded.")
+    ] = 1e-6,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,
 ) -> int:
-    """Positions, speeds and joint forces of a trajectory against the robot's limits.
+    """Check positions, speeds and joint forces of a trajectory against the robot's limits.
 
-    The worst of every joint and when; peaks between the samples count. Rates that the file lacks
-    are those of the spline through it, forces those of inverse dynamics. Exit code 0 where all
-    is within its limits, 1 where not. JSON has robot, trajectory, ok, duration, samples, slower
-    (factor on the duration that makes it fit, or null), margins, violations, joints, advice.
+    Shows the worst value of every joint and its time; peaks between the samples count. Rates that
+    the file lacks are those of the spline through it, forces those of inverse dynamics. The exit
+    code is 0 if all is within the limits, else 1. JSON has robot, trajectory, ok, duration,
+    samples, slower (factor on the duration that makes it fit, or null), margins, violations,
+    joints, advice.
 
     For example:
 
@@ -44,22 +65,174 @@ def check(
     kinetree simulate panda --duration 0.2 -o - | kinetree check panda - --json
     ```
     """
-    from kinetree.cli.angles import factors
-    from kinetree.cli.choices import find_robot
-    from kinetree.cli.margins import document, margins, print_verdict
-    from kinetree.cli.show import print_json
     from kinetree.cli.trajectories import read_trajectory
-    from kinetree.cli.waiting import compiling, waiting
 
     found = find_robot(robot, reading)
     motion = read_trajectory(trajectory, found, degrees)
     speed = None if velocity is None else velocity * factors(found.model, "dq", degrees)
-    limits = {"effort": effort, "velocity": speed}
     with waiting(compiling("the dynamics", found.model)):
-        report = found.check(motion, tolerance=tolerance, **limits)
-        rows = margins(found, motion, report, degrees, **limits)
+        report = found.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
+        rows = margins(found, motion, report, degrees, effort, speed)
     if json:
         print_json(document(report, rows, degrees))
     else:
         print_verdict(report, rows, degrees)
     return 0 if report.ok else 1
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The worst of one joint and quantity: its value and time, and the distance to the limit.
+
+    margin is negative if the limit is exceeded.
+    """
+
+    joint: str
+    quantity: str
+    unit: str
+    value: float
+    t: float
+    lower: float
+    upper: float
+    margin: float
+    ok: bool
+
+
+def margins(
+    robot: Robot,
+    motion: "Trajectory",
+    report: "LimitReport",
+    degrees: bool,
+    effort: float | None,
+    velocity: Array | float | None,
+) -> list[Margin]:
+    """A row for every limit of the robot."""
+    from kinetree.model.bounds import bounds_of, with_limits
+    from kinetree.samples.limits.loads import loads_of
+
+    bounds = with_limits(bounds_of(robot.model), effort=effort, velocity=velocity)
+    loads = loads_of(robot.model, motion, bounds)
+    found: list[Margin] = []
+    for k, name in enumerate(bounds.names):
+        sliding = bool(bounds.sliding[k])
+        ranges = {
+            "position": (loads.q, bounds.lower[k], bounds.upper[k]),
+            "speed": (loads.dq, -bounds.velocity[k], bounds.velocity[k]),
+            "torque": (loads.tau, -bounds.effort[k], bounds.effort[k]),
+        }
+        for quantity, (x, low, high) in ranges.items():
+            if quantity == "position" and bounds.coords[k] < 0:
+                continue
+            if not (isfinite(low) or isfinite(high)):
+                continue
+            times, values = loads.with_peaks(x[:, k])
+            scale = _scale(quantity, sliding, degrees)
+            unit = _unit(UNITS[quantity][sliding], degrees)
+            numbers = _worst(times, values, float(low), float(high), scale)
+            found.append(
+                Margin(name, quantity, unit, *numbers, ok=not report.violated(name, quantity))
+            )
+    return found
+
+
+def _worst(
+    times: Array, values: Array, low: float, high: float, scale: float
+) -> tuple[float, float, float, float, float]:
+    """Value, time, limits and margin where the margin is smallest; the first of equal ones."""
+    left = np.minimum(high - values, values - low)
+    dust = ROUNDING * max(abs(x) for x in (low, high) if isfinite(x))
+    k, first = int(np.argmin(left)), int(np.argmax(left <= left.min() + dust))
+    value, lower, upper, margin = (float(x) * scale for x in (values[k], low, high, left[k]))
+    return value, float(times[first]), lower, upper, margin
+
+
+def _scale(quantity: str, sliding: bool, degrees: bool) -> float:
+    return in_degrees(1) if degrees and not sliding and quantity != "torque" else 1.0
+
+
+def _unit(unit: str, degrees: bool) -> str:
+    return unit.replace("rad", "deg") if degrees else unit
+
+
+def sentence(violation: "Violation", degrees: bool) -> str:
+    """A violation in the user's units."""
+    unit = violation.unit
+    if not degrees or "rad" not in unit:
+        return str(violation)
+    value, limit = in_degrees(violation.value), in_degrees(violation.limit)
+    text = str(replace(violation, value=value, limit=limit))
+    return text.replace(f" {unit} at", f" {_unit(unit, True)} at")
+
+
+def advice(report: "LimitReport") -> list[str]:
+    """The sentences of the report after those about violations."""
+    from kinetree.samples.limits.report import MOST_VIOLATIONS
+
+    count = len(report.violations)
+    said = min(count, MOST_VIOLATIONS) + (count > MOST_VIOLATIONS)
+    return list(report.verdict())[said:]
+
+
+def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> None:
+    """Print the table of margins, the violations, and advice."""
+    from kinetree.samples.limits.report import MOST_VIOLATIONS
+
+    screen = console()
+    screen.print(report.headline(), style="bold green" if report.ok else "bold red", soft_wrap=True)
+    if not rows:
+        screen.print("The robot has no limits; --effort and --velocity set some.")
+        return
+    screen.print()
+    screen.print(margin_table(rows))
+    said = [sentence(x, degrees) for x in report.violations[:MOST_VIOLATIONS]]
+    if len(report.violations) > MOST_VIOLATIONS:
+        said.append(f"... and {len(report.violations) - MOST_VIOLATIONS} more (--json has all)")
+    screen.print()
+    for line in [*said, *advice(report)]:
+        screen.print(f"- {line}", soft_wrap=True)
+
+
+def margin_table(rows: list[Margin]) -> Group:
+    """A row for every limit, the joint's name once; of two limits the nearer one."""
+    cells: list[list[str | Text]] = []
+    last = ""
+    for x in rows:
+        value = x.value if abs(x.value) > ROUNDING * min(abs(x.upper), abs(x.lower)) else 0.0
+        limit = x.upper if x.upper - value <= value - x.lower else x.lower
+        cells.append(
+            [
+                "" if x.joint == last else x.joint, x.quantity, number(value, 5),
+                number(limit, 5), number(x.margin, 4), x.unit, f"{x.t:.4g}",
+                "ok" if x.ok else Text("OVER", style="bold red"),
+            ]
+        )  # fmt: skip
+        last = x.joint
+    heads = ["joint", "", "worst", "limit", "margin", "unit", "at s", "verdict"]
+    return screen_table("", heads, cells, left=(0, 1, 5, 7))
+
+
+def document(report: "LimitReport", rows: list[Margin], degrees: bool) -> dict[str, Any]:
+    """The verdict as JSON; missing limits are null."""
+    return {
+        "robot": report.robot,
+        "trajectory": report.trajectory,
+        "ok": report.ok,
+        "duration": report.duration,
+        "samples": report.samples,
+        "slower": report.slower,
+        "margins": [asdict(x) for x in rows],
+        "violations": [
+            asdict(v)
+            | {"unit": _unit(v.unit, degrees)}
+            | {
+                x: getattr(v, x) * _scale(v.quantity, v.sliding, degrees)
+                for x in ("value", "limit")
+            }
+            for v in report.violations
+        ],
+        "joints": [
+            asdict(x) | {y: getattr(x, y) * _scale("", x.sliding, degrees) for y in ANGLES}
+            for x in report.joints
+        ],
+        "advice": advice(report),
+    }

@@ -1,57 +1,278 @@
-"""Inverse and forward dynamics as the command line runs them."""
+"""`kinetree id`, `fd` and `terms`: quantities of one state, or of every row of a file.
 
-from collections.abc import Mapping
+A quantity is computed by its kernel, or by the plain algorithm where that is faster: the kernel of
+forward dynamics or C grows with the cube of a chain's length and takes minutes to compile for a
+hundred joints, while the algorithm takes milliseconds for a state.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from kinetree import algorithms
 from kinetree.base.arrays import Array
-from kinetree.cli.angles import factors
+from kinetree.base.tables import number
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Acceleration,
+    Data,
+    Degrees,
+    Force,
+    Json,
+    Output,
+    Position,
+    Rate,
+    Reading,
+    RobotName,
+)
 from kinetree.cli.batches import Job, run_batch
-from kinetree.cli.quantities import function_of
-from kinetree.cli.show import print_json, print_text
-from kinetree.cli.states import Words, document, print_state, read_state, refuse_both
-from kinetree.cli.writing import csv_line, number_lines
+from kinetree.cli.choices import find_robot
+from kinetree.cli.output import (
+    compiling,
+    console,
+    csv_line,
+    matrix_tables,
+    number_lines,
+    print_json,
+    print_text,
+    screen_table,
+    waiting,
+)
+from kinetree.cli.states import (
+    Words,
+    document,
+    factors,
+    print_state,
+    read_state,
+    refuse_both,
+    units,
+)
+from kinetree.model import Model
 from kinetree.robot import Robot
+
+FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows, get a kernel
+LINEAR = ("inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces")
+MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
+VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
+
+Function = Callable[..., Array]
+Results = Callable[..., dict[str, Array]]  # of a state: results by name, in the user's units
+
+
+def inverse_dynamics(
+    robot: RobotName,
+    data: Data = None,
+    /,
+    *,
+    q: Position = None,
+    dq: Rate = None,
+    ddq: Acceleration = None,
+    output: Output = None,
+    json: Json = False,
+    degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
+) -> None:
+    """Compute the joint forces of a motion: tau = M(q) ddq + c(q, dq) + g(q) + friction.
+
+    For one state, or for every row of a CSV file: then the output has rows of tau:JOINT, with t if
+    the file has it. JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one
+    object a line with row, t and tau.
+
+    For example:
+
+    ```
+    kinetree id planar_2r --q 0.1 -0.3 --dq 0.5 0 --ddq 1 -1e-3
+    kinetree id panda --q panda_joint4=-90 --degrees --json
+    kinetree id panda --floating --q base.z=1.2 panda_joint4=-1
+    echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
+    ```
+    """
+    given = {"q": q, "dq": dq, "ddq": ddq}
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    request.answer_vector("inverse_dynamics", "tau")
+
+
+def forward_dynamics(
+    robot: RobotName,
+    data: Data = None,
+    /,
+    *,
+    q: Position = None,
+    dq: Rate = None,
+    tau: Force = None,
+    output: Output = None,
+    json: Json = False,
+    degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
+) -> None:
+    """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - friction).
+
+    For one state, or for every row of a CSV file: then the output has rows of ddq:JOINT, with t if
+    the file has it. JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one
+    object a line with row, t and ddq.
+
+    For example:
+
+    ```
+    kinetree fd planar_2r --q 0.1 -0.3 --tau 0 0
+    kinetree fd cart_pole --q slide=0.5 hinge=10 --degrees
+    echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
+    ```
+    """
+    given = {"q": q, "dq": dq, "tau": tau}
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    request.answer_vector("forward_dynamics", "ddq")
+
+
+def terms(
+    robot: RobotName,
+    data: Data = None,
+    /,
+    *,
+    q: Position = None,
+    dq: Rate = None,
+    output: Output = None,
+    json: Json = False,
+    degrees: Degrees = False,
+    reading: Reading = AS_IT_IS,
+) -> None:
+    """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + friction = tau as tables.
+
+    For one state, or for every row of a CSV file: then the output has rows of M:ROW:COLUMN,
+    C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. JSON has robot, coordinates, joints, units,
+    q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. Terms are
+    in SI units also with --degrees.
+
+    For example:
+
+    ```
+    kinetree terms planar_2r --q 0.1 -0.3 --dq 0.5 0.2
+    kinetree terms ur5e --json
+    ```
+    """
+    given = {"q": q, "dq": dq}
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    model = request.robot.model
+    request.answer(
+        partial(terms_of, request.robot), term_heads(model), lambda shown: print_terms(model, shown)
+    )
 
 
 @dataclass(frozen=True)
-class Task:
-    """A quantity of the robot, the arguments that it takes, and the letter of its result."""
+class Request:
+    """What to compute for: a robot, and the rows of a file or a typed state; and where it goes."""
 
-    quantity: str
-    inputs: tuple[str, ...]
-    result: str
+    robot: Robot
+    data: str | None
+    given: Mapping[str, Words]
+    output: Path | None
+    json: bool
+    degrees: bool
+
+    def answer_vector(self, quantity: str, letter: str) -> None:
+        """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
+        model, degrees = self.robot.model, self.degrees
+        scale = factors(model, letter, degrees)
+
+        def make(rows: bool) -> Results:
+            function = function_of(self.robot, quantity, rows)
+            return lambda *state: {letter: function(*state) / scale}
+
+        def show(shown: Mapping[str, Array]) -> None:
+            print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees)
+
+        self.answer(make, [f"{letter}:{x}" for x in model.dof_names], show, letter)
+
+    def answer(
+        self,
+        make: Callable[[bool], Results],
+        heads: Sequence[str],
+        show: Callable[[Mapping[str, Array]], None],
+        *letters: str,
+    ) -> None:
+        """Compute and write: rows for a file; else JSON, one row of CSV, or tables on the screen.
+
+        Args:
+            make: makes the function of the state, for rows (True) or for one state.
+            heads: names of the columns of its results.
+            show: prints the state and the results.
+            letters: results that have units like joint vectors.
+        """
+        refuse_both(self.data, self.given)
+        model = self.robot.model
+        if self.data is not None:
+            job = Job(tuple(self.given), make(True), heads)
+            run_batch(
+                model, self.data, job, output=self.output, json=self.json, degrees=self.degrees
+            )
+            return
+        state = read_state(model, self.given, self.degrees)
+        values = make(False)(*state.values())
+        shown = document(model, state, self.degrees, *letters) | values
+        if self.json:
+            print_json(shown, self.output)
+        elif self.output is not None:
+            row = [x for value in values.values() for x in value.ravel().tolist()]
+            print_text(csv_line(heads) + "".join(number_lines([row])), self.output)
+        else:
+            show(shown)
 
 
-def run(
-    task: Task,
-    robot: Robot,
-    data: str | None,
-    given: Mapping[str, Words],
-    output: Path | None,
-    json: bool,
-    degrees: bool,
-) -> None:
-    """Of a file where there is one, else of the state that was typed."""
-    refuse_both(data, given)
+def function_of(robot: Robot, quantity: str, rows: bool) -> Function:
+    """The quantity as a function of (..., n) arrays, for many states (`rows`) or for one."""
     model = robot.model
-    heads = [f"{task.result}:{x}" for x in model.dof_names]
-    if data is not None:
-        scale = factors(model, task.result, degrees)
-        function = function_of(robot, task.quantity, rows=True)
+    if model.n > (FOR_ROWS if rows else FOR_ONE) and not (rows and quantity in LINEAR):
+        return partial(_each, _algorithm(model, quantity))
+    with waiting(compiling(quantity.replace("_", " "), model)):
+        return getattr(robot, quantity)
 
-        def rows(*state: Array) -> Mapping[str, Array]:
-            return {task.result: function(*state) / scale}
 
-        job = Job(task.inputs, rows, heads)
-        run_batch(model, data, job, output=output, json=json, degrees=degrees)
-        return
-    state = read_state(model, given, degrees)
-    state[task.result] = function_of(robot, task.quantity, rows=False)(*state.values())
-    shown = document(model, state, degrees)
-    if json:
-        print_json(shown, output)
-    elif output is not None:
-        print_text(csv_line(heads) + "".join(number_lines([shown[task.result].tolist()])), output)
-    else:
-        print_state(model, state, degrees)
+def _algorithm(model: Model, quantity: str) -> Function:
+    """The quantity of one state in plain NumPy, in the form whose work grows least."""
+    following = any(joint.follows is not None for joint in model.joints)
+    if quantity == "forward_dynamics" and not following:
+        quantity = "forward_dynamics_by_articulated_bodies"
+    return partial(getattr(algorithms, quantity), model)
+
+
+def _each(function: Function, *state: Array) -> Array:
+    """Apply a function of one state to one state or to rows of states."""
+    if np.ndim(state[0]) == 1:
+        return np.asarray(function(*state), float)
+    return np.array([function(*x) for x in zip(*state, strict=True)], float)
+
+
+def terms_of(robot: Robot, rows: bool) -> Results:
+    """M, C, c, g and friction as a function of q and dq, (..., n, n) and (..., n)."""
+    names = ("mass_matrix", "coriolis_matrix", "coriolis_forces", "gravity_forces")
+    M, C, c, g, friction = (function_of(robot, x, rows) for x in (*names, "friction_forces"))
+    return lambda q, dq: {
+        "M": M(q), "C": C(q, dq), "c": c(q, dq), "g": g(q), "friction": friction(dq)
+    }  # fmt: skip
+
+
+def term_heads(model: Model) -> list[str]:
+    """Names of the columns in a file of terms."""
+    names = model.dof_names
+    found = [f"{letter}:{a}:{b}" for letter in MATRICES for a in names for b in names]
+    return found + [f"{letter}:{a}" for letter in VECTORS for a in names]
+
+
+def print_terms(model: Model, values: Mapping[str, Array]) -> None:
+    """Print the matrices, in as many pieces as the width of the screen needs; then the vectors."""
+    screen = console()
+    for letter, words in MATRICES.items():
+        title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
+        for part in matrix_tables(title, model.dof_names, values[letter], screen.width):
+            screen.print(part)
+            screen.print()
+    unit = units(model, "tau")
+    rows = [
+        [name, *(number(values[x][k], 6) for x in VECTORS), unit[k]]
+        for k, name in enumerate(model.dof_names)
+    ]
+    words = [f"{letter}\n{word}" if letter != word else word for letter, word in VECTORS.items()]
+    screen.print(screen_table("forces", ["joint", *words, ""], rows))

@@ -1,10 +1,25 @@
 """`kinetree equations`: the closed forms of a robot."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
+from rich.console import Console
 
-from kinetree.cli.arguments import AS_IT_IS, Json, Output, Reading, RobotName, Words
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Json,
+    Output,
+    Reading,
+    RobotName,
+    split,
+    words_argument,
+)
+from kinetree.cli.choices import choose, find_robot
+from kinetree.cli.output import check_output, print_json, print_text
+from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from kinetree.symbols.robot import SymbolicRobot
 
 LETTERS = {
     "tau": r"\tau",
@@ -19,33 +34,31 @@ def equations(
     /,
     *,
     quantity: Annotated[
-        Words | None,
-        Parameter(
-            help="Some of M, C, c, g, friction, tau, T, J, J_s, K, U, Lambda, christoffel; M, C "
-            "and g where left out."
+        list[str] | None,
+        words_argument(
+            "Some of M, C, c, g, friction, tau, T, J, J_s, K, U, Lambda, christoffel; M, C and g "
+            "if left out."
         ),
     ] = None,
     format: Annotated[
-        Literal["text", "latex", "mathml"], Parameter(help="How equations are written.")
+        Literal["text", "latex", "mathml"], Parameter(help="Format of the equations.")
     ] = "text",
     symbols: Annotated[
-        Words | None,
-        Parameter(
-            help="Numbers to replace by symbols: some of inertial, lengths, gravity, friction, "
-            "drives, or all."
+        list[str] | None,
+        words_argument(
+            "Numbers to replace by symbols: some of inertial, lengths, gravity, friction, drives, "
+            "or all."
         ),
     ] = None,
-    digits: Annotated[
-        int, Parameter(help="Fractions as decimals of so many digits; 0 leaves them exact.")
-    ] = 6,
+    digits: Annotated[int, Parameter(help="Digits of fractions; 0 keeps fractions exact.")] = 6,
     output: Output = None,
     json: Json = False,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """The equations of motion in closed form, exact and simplified.
+    """Derive the equations of motion in closed form, exact and simplified.
 
     M ddq + c + g + friction = tau, angles in radians. Arms of six joints take a second; C of a
-    seven-axis arm takes long and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
+    seven-axis arm is slow and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
     JSON has robot, format, q, dq, ddq (the joints' symbols in order), values (the numbers that
     symbols stand for), equations (by quantity).
 
@@ -57,24 +70,18 @@ def equations(
     kinetree equations rp --quantity tau --format mathml --json
     ```
     """
-    from rich.console import Console
-
-    from kinetree.cli.choices import choose, find_robot
-    from kinetree.cli.show import print_json, print_text
-    from kinetree.cli.writing import check_output
-    from kinetree.errors import InputError
-    from kinetree.symbols.front import symbolic
-    from kinetree.symbols.parameters import KINDS
-    from kinetree.symbols.robot import QUANTITIES
+    from kinetree.symbols.parameters import Kind
+    from kinetree.symbols.robot import QUANTITIES, symbolic
 
     wanted = [choose(x, QUANTITIES, "quantity") for x in split(quantity) or ["M", "C", "g"]]
     if not 0 <= digits <= 17:
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
     if output is not None:
         check_output(output)
-    kinds = [choose(x, (*KINDS, "all"), "kind of symbols") for x in split(symbols)]
+    known: tuple[Kind, ...] = get_args(Kind)
+    kinds: list[Kind] = [choose(x, known, "kind of symbols") for x in split(symbols)]
     forms = symbolic(find_robot(robot, reading), "all" if "all" in kinds else kinds or None)
-    found = {}
+    found: dict[str, str] = {}
     with Console(stderr=True).status("deriving") as status:
         for name in wanted:
             status.update(f"deriving {name}")
@@ -85,20 +92,15 @@ def equations(
         print_text("\n".join(named(name, format, x) for name, x in found.items()), output)
 
 
-def split(words: list[str] | None) -> list[str]:
-    """Words that stand apart or are joined by commas."""
-    return [x for word in words or [] for x in word.split(",") if x]
-
-
 def named(name: str, format: str, text: str) -> str:
-    """An equation with its left side; text has it already where anything is not zero."""
+    """An equation with its left side, which text has already unless everything is zero."""
     if format == "latex":
         return f"{LETTERS.get(name, name)} = {text}"
     return f"<!-- {name} -->\n{text}" if format == "mathml" else text or f"{name} = 0"
 
 
-def document(forms: Any, format: str, found: dict[str, str]) -> dict[str, Any]:
-    """The equations as JSON shows them."""
+def document(forms: "SymbolicRobot", format: str, found: dict[str, str]) -> dict[str, Any]:
+    """The equations as JSON."""
     letters = {name: [str(x) for x in getattr(forms, name)] for name in ("q", "dq", "ddq")}
     values = {str(symbol): float(x) for symbol, x in forms.values.items()}
     return {

@@ -1,9 +1,11 @@
 """`kinetree explain`: both passes of the recursion, and where every joint force comes from."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     AS_IT_IS,
     Acceleration,
@@ -16,6 +18,15 @@ from kinetree.cli.arguments import (
     Reading,
     RobotName,
 )
+from kinetree.cli.choices import find_robot
+from kinetree.cli.output import console, print_json, print_text, waiting
+from kinetree.cli.rows import Table, opened
+from kinetree.cli.states import document, read_state, refuse_both
+from kinetree.errors import InputError
+from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.explain import Explanation
 
 
 def explain(
@@ -26,19 +37,19 @@ def explain(
     q: Position = None,
     dq: Rate = None,
     ddq: Acceleration = None,
-    row: Annotated[int, Parameter(help="Which row of DATA, counted from 1.")] = 1,
+    row: Annotated[int, Parameter(help="Row of DATA to explain, counted from 1.")] = 1,
     formulation: Annotated[
-        Literal["screw", "closed", "link", "space"], Parameter(help="The book's recursion.")
+        Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
     ] = "screw",
     format: Annotated[
-        Literal["text", "markdown", "latex", "html"], Parameter(help="How it is written.")
+        Literal["text", "markdown", "latex", "html"], Parameter(help="Format of the output.")
     ] = "text",
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """Every step of inverse dynamics at one state, link by link, with the parts that add up.
+    """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
 
     Angles and angular rates inside the explanation are in radians also with --degrees. JSON has
     robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts and
@@ -52,12 +63,6 @@ def explain(
     echo 0.1,0.2,0.5,0,1,0 | kinetree explain planar_2r - --json
     ```
     """
-    from kinetree.cli.choices import find_robot
-    from kinetree.cli.explaining import record, row_of
-    from kinetree.cli.show import console, print_json, print_text
-    from kinetree.cli.states import document, read_state, refuse_both
-    from kinetree.cli.waiting import waiting
-
     given = {"q": q, "dq": dq, "ddq": ddq}
     refuse_both(data, given)
     found = find_robot(robot, reading)
@@ -73,3 +78,47 @@ def explain(
         console().print(explanation)
     else:
         print_text(getattr(explanation, format)(), output)
+
+
+def row_of(
+    model: Model, data: str, row: int, wanted: tuple[str, ...], degrees: bool
+) -> dict[str, Array]:
+    """Read the state of one row of a file."""
+    if row < 1:
+        raise InputError(f"--row is {row}; rows are counted from 1.")
+    count = 0
+    with opened(data) as (stream, name, _):
+        for block in Table(name, model, wanted, degrees).blocks(stream):
+            if row <= count + len(block):
+                columns = zip(wanted, block.with_zeros(model, wanted), strict=True)
+                return {x: y[row - count - 1] for x, y in columns}
+            count += len(block)
+    raise InputError(f"--row is {row}; {name} has {counted(count, 'row')}.")
+
+
+def record(explanation: "Explanation") -> dict[str, Any]:
+    """Links, terms and parts as plain data."""
+    torque = explanation.torque
+    return {
+        "formulation": explanation.formulation,
+        "links": [
+            {
+                "link": steps.name,
+                "joint": steps.joint,
+                "type": steps.type,
+                "parent": steps.parent,
+                "terms": {
+                    symbol: {
+                        "value": term.value,
+                        "parts": [
+                            {"name": x.name, "equation": x.equation, "value": x.value}
+                            for x in term.parts
+                        ],
+                    }
+                    for symbol, term in steps.terms.items()
+                },
+            }
+            for steps in explanation.links
+        ],
+        "torque": {"shares": dict(torque.shares), "tau": torque.tau},
+    }

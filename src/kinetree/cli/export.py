@@ -4,35 +4,51 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import AS_IT_IS, Json, Output, Reading, RobotName, Words
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Json,
+    Output,
+    Reading,
+    RobotName,
+    split,
+    words_argument,
+)
+from kinetree.cli.choices import choose, find_robot
+from kinetree.cli.output import check_output, print_json, print_text, waiting
 
 FLAG = Parameter(negative=(), show_default=False)
 
 
 def export(
     robot: RobotName,
-    quantity: Annotated[str, Parameter(help="Such as mass_matrix or pose.")] = "inverse_dynamics",
+    quantity: Annotated[
+        str, Parameter(help="Quantity, such as mass_matrix or pose.")
+    ] = "inverse_dynamics",
     /,
     *,
     language: Annotated[
-        Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Parameter(help="To write.")
+        Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Parameter(help="Language.")
     ] = "c",
     dtype: Annotated[
-        Literal["double", "float"], Parameter(help="Numbers in C and C++.")
+        Literal["double", "float"], Parameter(help="Type of numbers in C and C++.")
     ] = "double",
-    name: Annotated[str | None, Parameter(help="Of the function; chosen where left out.")] = None,
-    frame: Annotated[str | None, Parameter(help="Of a pose or Jacobian; else the tool.")] = None,
-    free: Annotated[
-        Words | None, Parameter(help="Data that become arguments: mass, com, ...")
+    name: Annotated[
+        str | None, Parameter(help="Name of the function; made from the robot's if left out.")
     ] = None,
-    wrenches: Annotated[bool, FLAG, Parameter(help="With external wrenches F_ext.")] = False,
-    libm: Annotated[bool, FLAG, Parameter(help="Sines of the C library (C, C++).")] = False,
-    driver: Annotated[bool, FLAG, Parameter(help="With a main that tests itself (C).")] = False,
+    frame: Annotated[
+        str | None, Parameter(help="Frame of a pose or Jacobian; the tool if left out.")
+    ] = None,
+    free: Annotated[
+        list[str] | None, words_argument("Data that become arguments: mass, com, ...")
+    ] = None,
+    wrenches: Annotated[bool, FLAG, Parameter(help="Add external wrenches F_ext.")] = False,
+    libm: Annotated[bool, FLAG, Parameter(help="Call sin, cos of the C library (C, C++).")] = False,
+    driver: Annotated[bool, FLAG, Parameter(help="Add a main that tests the code (C).")] = False,
     output: Output = None,
     json: Json = False,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """A quantity of the robot as one self-contained function in another language.
+    """Write a quantity of the robot as one self-contained function in another language.
 
     Angles are in radians. JSON has robot, quantity, language, code.
 
@@ -44,15 +60,10 @@ def export(
     kinetree export scara pose --language numpy --json
     ```
     """
-    from kinetree.cli.choices import choose, find_robot
-    from kinetree.cli.equations import split
-    from kinetree.cli.show import print_json, print_text
-    from kinetree.cli.waiting import waiting
-    from kinetree.cli.writing import check_output
     from kinetree.kernels.quantities import DERIVED, QUANTITIES
     from kinetree.write.code import export as write
 
-    choose(quantity, (QUANTITIES | DERIVED), "quantity")
+    choose(quantity, QUANTITIES | DERIVED, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")

@@ -46,9 +46,7 @@ def identify(
     ],
     test: Annotated[
         Path | None,
-        Parameter(
-            help="Another recording for the test; the end of DATA is used if left out."
-        ),
+        Parameter(help="Another recording for the test; the end of DATA is used if left out."),
     ] = None,
     report: Annotated[
         Path | None,

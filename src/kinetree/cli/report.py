@@ -1,10 +1,13 @@
-"""`kinetree report`: all about a robot on one HTML page."""
+"""`kinetree report`: one HTML page with everything about a robot."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Output, Reading, RobotName
+from kinetree.cli.choices import find_robot, mesh_folder
+from kinetree.cli.output import check_output, print_json, say, waiting
+from kinetree.errors import InputError
 
 
 def report(
@@ -12,19 +15,17 @@ def report(
     /,
     *,
     output: Output = None,
-    samples: Annotated[
-        int, Parameter(help="Random positions that the torque envelopes are taken over.")
-    ] = 2000,
+    samples: Annotated[int, Parameter(help="Random positions for the torque envelopes.")] = 2000,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,
 ) -> None:
     """Write a page: the robot drawn, its tables, warnings, equations and torque envelopes.
 
-    The page holds all that it needs: it opens without a network, moves by its sliders, prints, and
-    can be sent on. Meshes are read from the folder of the file, or from the first --folder, and
-    from nowhere else. JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn
-    (visuals of the file that could not be drawn, and why).
+    The page is one file that opens without a network, moves the robot by sliders, and prints.
+    Meshes are read from the folder of the file, or from the first --folder, and from nowhere else.
+    JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn (visuals of the
+    file that could not be drawn, and why).
 
     For example:
 
@@ -34,16 +35,11 @@ def report(
     kinetree report my_robot.urdf -o my_robot.html --folder ~/ros/src
     ```
     """
-    from kinetree.cli.choices import find_robot, mesh_folder
-    from kinetree.cli.show import print_json, say
-    from kinetree.cli.waiting import waiting
-    from kinetree.cli.writing import check_output
-    from kinetree.errors import InputError
+    from kinetree.views.page.report import page_of
     from kinetree.views.page.stage import stage_of
-    from kinetree.views.report_page import page_of
 
     if json and output is None:
-        raise InputError("--json says what was written, so it needs a file: add -o robot.html.")
+        raise InputError("--json describes the written file, so it needs one: add -o robot.html.")
     if not 10 <= samples <= 1_000_000:
         raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
     if output is not None:

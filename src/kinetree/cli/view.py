@@ -1,28 +1,39 @@
 """`kinetree view`: the workbench in the browser."""
 
-from typing import Annotated
+import signal
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
+from kinetree.base.extras import need
+from kinetree.cli.arguments import AS_IT_IS, BasicReading, Degrees, Json, Reading, RobotName
+from kinetree.cli.choices import check_folders, find_robot, mesh_folder
+from kinetree.cli.output import print_json, waiting
 
-Port = Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")]
-Browser = Annotated[
-    bool,
-    Parameter(
-        name="--browser",
-        negative="--no-browser",
-        help="Open the page; --no-browser only prints its address.",
-    ),
-]
+if TYPE_CHECKING:
+    from kinetree.views.workbench.view import Workbench
+
+TERMINATED = 143  # exit code: 128 + the number of the signal
 
 
 def view(
     robot: RobotName = "panda",
     /,
     *,
-    port: Port = 0,
-    browser: Browser = True,
+    port: Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")] = 0,
+    browser: Annotated[
+        bool,
+        Parameter(
+            name="--browser",
+            negative="--no-browser",
+            help="Open the page; --no-browser only prints its address.",
+        ),
+    ] = True,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,
@@ -43,9 +54,55 @@ def view(
     kinetree view my_robot.urdf --folder ~/ros/src --no-browser
     ```
     """
-    from kinetree.cli.serving import opened, serve
-
     with opened(robot, reading, port, degrees) as workbench:
         serve(workbench, browser, json)
     if not json:
         print("The workbench is closed.")
+
+
+def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":
+    """The workbench with a built-in robot or with one of a file; its page is not opened yet."""
+    need("viser", "view", "The workbench")
+    from kinetree.views.workbench.files import read_robot
+    from kinetree.views.workbench.view import view
+
+    check_folders(reading)
+    path = Path(robot)
+    if not path.is_file():
+        found = find_robot(robot, reading)
+        return view(found, port=port, browser=False, degrees=degrees)
+    folder = mesh_folder(reading)
+    with waiting(f"reading {path.name}"):
+        found, drawn, notes = read_robot(path, folder, **reading.options())
+    return view(
+        found, drawn=drawn, notes=notes, meshes=folder, port=port, browser=False, degrees=degrees
+    )
+
+
+def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
+    """Print the address of the workbench, open it, and wait for Ctrl-C, which closes it."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(TERMINATED)
+
+    try:
+        signal.signal(signal.SIGTERM, end)
+        announce(workbench, json)
+        if browser:
+            webbrowser.open(workbench.address)
+        while not threading.Event().wait(0.5):  # in pieces: on Windows a long wait blocks Ctrl-C
+            pass
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def announce(workbench: "Workbench", json: bool) -> None:
+    """Print the address of the workbench, flushed, so that a program can read it at once."""
+    bench = workbench.bench
+    if json:
+        place = {"address": workbench.address, "port": bench.guard.port}
+        print_json(place | {"robot": bench.state.robot.name})
+    else:
+        print(f"The workbench is at {workbench.address}")
+        print("Keep the address secret: everyone who has it can use the workbench. Ctrl-C ends it.")
+    sys.stdout.flush()

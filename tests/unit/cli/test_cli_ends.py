@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.cli.exercises import exercises
+from kinetree.cli.demo import exercises
 
 # every number that the course prints
 PRINTED = """
@@ -149,7 +149,7 @@ def test_a_reader_that_goes_away_is_no_fault(argument, tmp_path, nobody):
 
 # what stands in for the program: a command that prints, then meets its end
 ENDING = (
-    "import sys, kinetree.cli as cli, kinetree.cli.app as app\n"
+    "import sys, kinetree, kinetree.cli as cli, kinetree.cli.app as app\n"
     "def command(*_, **__): print('x' * 100_000); raise {error}\n"
     "app.app = command; sys.argv = ['kinetree', 'x']; cli.main()"
 )
@@ -165,7 +165,7 @@ def test_a_broken_pipe_has_the_exit_code_of_its_signal(tmp_path, nobody):
     [
         ("KeyboardInterrupt", 130, "kinetree: interrupted"),
         ("OSError(28, 'No space left')", 2, "kinetree: [Errno 28] No space left"),
-        ("cli.KinetreeError('a known fault')", 2, "kinetree: a known fault"),
+        ("kinetree.KinetreeError('a known fault')", 2, "kinetree: a known fault"),
     ],
 )
 def test_every_end_has_its_exit_code(tmp_path, error, code, words):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kinetree.cli.completing import complete_robot, complete_table, files
+from kinetree.cli.arguments import complete_robot, complete_table, files
 
 posix = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX")
 WORDS = {

@@ -105,7 +105,7 @@ def test_ctrl_c_deep_in_compiled_code(warm, terminal):
         import os
         import threading
         from rich.console import Console
-        from kinetree.cli.interrupt import end_promptly
+        from kinetree.cli.program import end_promptly
         end_promptly()
         Console(stderr=True).status("compiling", refresh_per_second=1).start()
         # when the hash has begun; not by print, which rich takes to its own terminal

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.cli import quantities
-from kinetree.cli.quantities import FOR_ROWS, function_of
-from kinetree.cli.waiting import compiling
+from kinetree.cli import dynamics
+from kinetree.cli.dynamics import FOR_ROWS, function_of
+from kinetree.cli.output import compiling
 
 LONG = FOR_ROWS + 20
 # waits until whoever reads has seen what is shown, so that no clock decides
 WAIT = """
     import sys
-    from kinetree.cli import waiting
-    waiting.PATIENCE = {patience}
-    with waiting.waiting("compiling [red]x[/red]"):
+    from kinetree.cli import output
+    output.PATIENCE = {patience}
+    with output.waiting("compiling [red]x[/red]"):
         sys.stdin.readline()
     print("done", file=sys.stderr)
 """
@@ -82,9 +82,9 @@ def test_algorithms_and_kernels_agree(monkeypatch, robot, quantity, rows):
     state = [q, *rng.normal(size=(2, 3, robot.n))][: 1 if quantity == "mass_matrix" else 3]
     state = state if rows else [x[0] for x in state]
     expected = getattr(robot, quantity)(*state)
-    monkeypatch.setattr(quantities, "FOR_ONE", 0)
-    monkeypatch.setattr(quantities, "FOR_ROWS", 0)
-    monkeypatch.setattr(quantities, "LINEAR", ())
+    monkeypatch.setattr(dynamics, "FOR_ONE", 0)
+    monkeypatch.setattr(dynamics, "FOR_ROWS", 0)
+    monkeypatch.setattr(dynamics, "LINEAR", ())
     found = function_of(robot, quantity, rows)(*state)
     assert not isinstance(function_of(robot, quantity, rows), type(getattr(robot, quantity)))
     # two ways to solve with M differ by its condition, here 1e4 at most, in eps

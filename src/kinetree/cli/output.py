@@ -1,0 +1,218 @@
+"""Output: files and standard output (CSV rows, JSON, text), tables on a terminal, progress."""
+
+import csv
+import io
+import json
+import os
+import sys
+import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, number
+from kinetree.errors import InputError
+from kinetree.model import Model
+
+ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
+GAP = 2  # blanks between two columns of a table
+ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
+PATIENCE = 0.5  # s before a spinner is shown
+
+
+class Rows:
+    """A file or standard output that receives whole rows, also if the program is interrupted.
+
+    Pieces are small and unbuffered, so that an interruption falls between two of them.
+    """
+
+    def __init__(self, output: Path | None, source: str | None = None) -> None:
+        if output is not None:
+            check_output(output, source)
+        self._output = output
+        self._file: io.RawIOBase | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _open(self) -> io.RawIOBase:
+        """Open the file at the first row, so that wrong input does not destroy an old file."""
+        if self._output is not None:
+            return self._output.open("wb", buffering=0)
+        sys.stdout.flush()
+        return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
+
+    def write(self, rows: Iterable[str]) -> None:
+        """Write rows, each a text that ends with a newline."""
+        piece = b""
+        for row in rows:
+            data = row.encode()
+            if len(piece) + len(data) > ATOMIC and piece:
+                self._put(piece)
+                piece = b""
+            piece += data
+        if piece:
+            self._put(piece)
+
+    def _put(self, piece: bytes) -> None:
+        if self._file is None:
+            self._file = self._open()
+        done = 0
+        while done < len(piece):
+            done += self._file.write(piece[done:]) or 0
+
+
+def check_output(output: Path, source: str | None = None) -> None:
+    """Raise InputError if the output cannot be written, or is the file that is being read."""
+    if output.is_dir():
+        raise InputError(f"-o is {output}, a folder; expected the name of a file.")
+    if not output.parent.is_dir():
+        raise InputError(f"-o is {output}, and there is no folder {output.parent}; make it first.")
+    if source is not None and output.exists() and os.path.exists(source):
+        if os.path.samefile(source, output):
+            raise InputError(f"-o is {output}, which is being read; choose another name.")
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """A line of CSV; cells are quoted where needed."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def number_lines(rows: Iterable[Sequence[float]]) -> Iterator[str]:
+    """Lines of CSV whose numbers read back to the same bits."""
+    return (",".join(map(repr, row)) + "\n" for row in rows)
+
+
+def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
+    """Write one JSON document to a file or to stdout, indented for files and terminals."""
+    print_text(json_text(value, indent=2 if output or sys.stdout.isatty() else None), output)
+
+
+def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """JSON of numbers in full precision; NaN and infinity, which JSON lacks, become null."""
+    return json.dumps(_plain(value), allow_nan=False, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    """Convert arrays and mappings to lists, dictionaries and finite numbers."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value
+
+
+def print_text(text: str, output: Path | None = None) -> None:
+    """Write text to a file or to stdout, unchanged, with a newline at its end."""
+    text = text if text.endswith("\n") else text + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        check_output(output)
+        output.write_text(text, encoding="utf-8")
+
+
+def say(text: str) -> None:
+    """Print a line for the user on stderr."""
+    print(f"kinetree: {text}", file=sys.stderr)
+
+
+def console() -> Console:
+    """Standard output; names are printed as they are, never as markup."""
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def screen_table(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    left: Sequence[int] = (0,),
+) -> Group:
+    """A table; the columns in `left` are aligned left, others right. Long cells fold, uncut."""
+    found = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
+        header_style="bold",
+    )  # fmt: skip
+    for k, head in enumerate(heads):
+        found.add_column(Text(head), justify="left" if k in left else "right", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(x) if isinstance(x, str) else x for x in row))
+    return Group(*([Text(title, style="bold")] if title else []), found)
+
+
+def matrix_tables(
+    title: str, names: Sequence[str], matrix: Array, width: int, digits: int = 5
+) -> list[Group]:
+    """A square matrix with joint names beside the rows, its columns in groups that fit `width`."""
+    dust = ROUNDING * float(abs(matrix).max(initial=0))
+    shown = [[x if abs(x) > dust else 0.0 for x in row] for row in matrix.tolist()]
+    cells = [[number(x, digits) for x in row] for row in shown]
+    label = max((len(x) for x in names), default=0) + len(str(len(names))) + 1
+    widest = max((len(x) for row in cells for x in row), default=1)
+    group = max(1, (width - min(label, width // 2)) // (widest + GAP))
+    found: list[Group] = []
+    for start in range(0, max(len(names), 1), group):
+        part = range(start, min(start + group, len(names)))
+        rows = [[f"{i + 1} {names[i]}", *(cells[i][k] for k in part)] for i in range(len(names))]
+        columns = "" if group >= len(names) else f", columns {part[0] + 1} to {part[-1] + 1}"
+        found.append(screen_table(title + columns, ["", *(str(k + 1) for k in part)], rows))
+    return found
+
+
+@contextmanager
+def waiting(text: str) -> Generator[None]:
+    """Show a spinner with `text` on stderr while the block runs, from half a second on.
+
+    Nothing is shown if stderr is not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.markup import escape
+
+    status = Console(stderr=True).status(escape(f"{text} ..."))
+    shown, done = threading.Lock(), threading.Event()
+
+    def show() -> None:
+        with shown:  # never after the end, which takes this lock to stop the spinner
+            if not done.is_set():
+                status.start()
+
+    timer = threading.Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        done.set()
+        with shown:
+            status.stop()
+
+
+def compiling(what: str, model: Model) -> str:
+    """The text of the spinner while a kernel is compiled: its name and the size of the robot."""
+    return f"compiling {what} of {model.name} ({counted(len(model.joints), 'joint')})"

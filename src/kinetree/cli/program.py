@@ -1,0 +1,125 @@
+"""The program itself: it runs a command, reports errors in one paragraph and sets the exit code."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from types import FrameType
+from typing import NoReturn
+
+from kinetree.errors import KinetreeError, KinetreeWarning
+
+FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; those of signals are 128 + their number
+PATIENCE = 0.5  # s that Python has to raise KeyboardInterrupt by itself
+CLEAN = b"\r\x1b[2K\x1b[?25h"  # clear the line of a progress display and show the cursor again
+
+
+def main() -> None:
+    """Run the command line; a known error is one paragraph on stderr and exit code 2."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # a terminal that cannot show Greek gets a question mark
+    try:
+        try:
+            run(sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # so that an error in writing is reported here
+    except KinetreeError as error:
+        end(FAULT, str(error))
+    except KeyboardInterrupt:
+        end(INTERRUPTED, "interrupted")
+    except BrokenPipeError:  # the reader of our output closed it: end without a message
+        drop_output()
+        sys.exit(NO_READER)
+    except SystemExit as error:  # rich exits with code 1 on a broken pipe; 1 is a verdict here
+        sys.exit(NO_READER if isinstance(error.__context__, BrokenPipeError) else error.code)
+    except OSError as error:  # such as a full disk, or a folder without read permission
+        drop_output()
+        end(FAULT, str(error))
+
+
+def run(words: list[str]) -> None:
+    """Run the command that the words name; wrong usage ends the program like any other error."""
+    from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError
+
+    from kinetree.cli.app import app
+    from kinetree.cli.arguments import digest
+
+    warnings.filterwarnings("always", category=KinetreeWarning)
+    warnings.showwarning = show_warning
+    end_promptly()
+    if words[:1] in ([], ["-h"], ["--help"]):
+        app.resolved_commands()  # import all commands: the list shows the summary of each
+    try:
+        app(digest(words), exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        known = not (words[0].startswith("-") or isinstance(error, UnknownCommandError))
+        page = f"kinetree {words[0]} --help" if known else "kinetree --help"
+        missing = isinstance(error, MissingArgumentError) and "parameter --" not in str(error)
+        if missing and any(x.startswith("--") for x in words):
+            page += "; --q and other lists take all words up to the next option"
+        end(FAULT, f"{error} See {page}.")
+
+
+def end(code: int, message: str) -> NoReturn:
+    """Print a message on stderr, as one paragraph, and exit."""
+    print(f"kinetree: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+def drop_output() -> None:
+    """Discard what stdout has buffered, so that Python does not try to write it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning of kinetree as one line, any other as Python prints it."""
+    if issubclass(category, KinetreeWarning):
+        print(f"kinetree: {message}", file=sys.stderr)
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno)
+        print(text, end="", file=sys.stderr)
+
+
+def end_promptly() -> None:
+    """End the program within a second of Ctrl-C, even inside compiled code.
+
+    Python raises KeyboardInterrupt between two of its own instructions. While LLVM compiles a large
+    robot there are none for seconds. So the signal also wakes a thread, through a socket; if Python
+    has not handled the signal after PATIENCE, that thread ends the process. Call this once, in the
+    main thread.
+    """
+    noticed = threading.Event()
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    stderr = sys.stderr.fileno()  # taken now: progress displays replace sys.stderr
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        noticed.set()
+        raise KeyboardInterrupt
+
+    def listen(receiver: socket.socket, sender: socket.socket) -> None:
+        # `sender` is an argument so that it stays open while the thread lives
+        while True:
+            while receiver.recv(1) != bytes([signal.SIGINT]):
+                pass
+            time.sleep(PATIENCE)
+            if not noticed.is_set():
+                clean = CLEAN if os.isatty(stderr) else b""
+                os.write(stderr, clean + b"kinetree: interrupted\n")
+                os._exit(INTERRUPTED)
+            noticed.clear()  # Python handled this signal; the next one needs watching again
+
+    signal.signal(signal.SIGINT, handler)
+    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=listen, args=(receiver, sender), daemon=True, name="interrupt").start()
