@@ -1,10 +1,10 @@
-"""kt.load: a robot from a file, with a report of what was read."""
+"""kt.load: a robot from a file, with a report of its contents."""
 
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kinetree.description.records import (
     RobotDescription,
 )
 from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
+from kinetree.description.xacro.inputs import ArgumentValue
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model, build_model
 from kinetree.model.checks import check_tree
@@ -27,7 +28,7 @@ from kinetree.robot import Robot
 
 URDF, MJCF = (".urdf", ".xacro"), (".xml", ".mjcf")
 FrictionOf = Literal["file", "none"]
-OTHER_ENDINGS = {  # what files of other endings are
+OTHER_ENDINGS = {  # formats of other files
     ".sdf": SDF_HINT,
     ".world": SDF_HINT,
     ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
@@ -50,10 +51,10 @@ def load(
     mimic: bool = True,
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, ArgumentValue] | None = None,
     friction: FrictionOf = "file",
 ) -> Robot:
-    """The robot of a URDF (.urdf, .xacro) or MJCF (.xml, .mjcf) file.
+    """Load the robot of a URDF (.urdf, .xacro) or MJCF (.xml, .mjcf) file.
 
     Args:
         path: the file.
@@ -67,8 +68,8 @@ def load(
             of tau; "none" leaves it out.
 
     Returns:
-        The robot; `robot.report` says what was read, assumed, merged and ignored, and what besides
-        the rigid bodies changes tau.
+        The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
+        tau besides the rigid bodies.
     """
     if friction not in get_args(FrictionOf):
         raise InputError(f"friction is {friction!r}; expected 'file' or 'none'.")
@@ -87,9 +88,9 @@ def read(
     path: str | os.PathLike[str],
     folders: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, ArgumentValue] | None = None,
 ) -> RobotDescription:
-    """The records of a file, by the ending of its name."""
+    """Read the records of a file, by the ending of its name."""
     try:
         ending = Path(path).suffix.lower()
     except TypeError:
@@ -109,7 +110,7 @@ def read(
 
 
 def without_friction(description: RobotDescription) -> RobotDescription:
-    """The same robot without the friction of its joints, which is noted."""
+    """The same robot without the friction of its joints, with a note."""
     had = [joint.name for joint in description.joints if joint.friction != Friction()]
     if not had:
         return description
@@ -154,7 +155,7 @@ def _unused(name: str, taken: Sequence[LinkDescription | JointDescription]) -> s
 
 
 def announce(model: Model, source: str, strict: bool) -> None:
-    """One Python warning for all that the file says and dynamics cannot honour; or an error."""
+    """Give one Python warning for all warnings of the model; raise ModelError if `strict`."""
     if not model.warnings:
         return
     texts = [f"{note.where}: {note.text}" if note.where else note.text for note in model.warnings]
@@ -163,7 +164,6 @@ def announce(model: Model, source: str, strict: bool) -> None:
             f"{source} has {counted(len(texts), 'warning')} and strict=True: {' '.join(texts)}"
         )
     more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
-    told = f"{' '.join(texts[:3])}{more}"
-    name = os.path.basename(source)  # which most remarks begin with; the folder may be needed, too
-    told = f"{source}{told[len(name) :]}" if told.startswith(f"{name}:") else f"{source}: {told}"
-    warn(told)
+    text = f"{' '.join(texts[:3])}{more}"
+    name = os.path.basename(source)  # most warnings begin with it; the folder is added
+    warn(f"{source}{text[len(name) :]}" if text.startswith(f"{name}:") else f"{source}: {text}")

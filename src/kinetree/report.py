@@ -1,21 +1,23 @@
-"""Report: what was read from a file, on one screen."""
+"""Report: the contents of a loaded file on one screen."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms import total_mass
-from kinetree.base.tables import counted, table
+from kinetree.base.tables import counted, notebook_table
 from kinetree.description.records import Note, RobotDescription
+from kinetree.description.xacro.inputs import ArgumentValue
 from kinetree.model import Joint, Model
+from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 
-# remarks that come once a joint are told together: their beginning, and what is said of them
+# remarks that come once per joint are counted: their beginning, and the words of the count
 TOGETHER = {
     "fixed joint": ("link", "merged at fixed joints; the frames are kept"),
     "rotation of joint": ("home rotation", "cleared of entries that were rounding"),
@@ -24,7 +26,7 @@ TOGETHER = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a file gave: the model, and every remark with its file and line."""
+    """The contents of a file: the model, and every remark with its file and line."""
 
     source: Path
     links: int
@@ -33,7 +35,7 @@ class Report:
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
     folders: tuple[Path, ...] = ()
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, ArgumentValue] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -41,10 +43,10 @@ class Report:
         source: Path,
         description: RobotDescription,
         model: Model,
-        folders: Sequence[Any] = (),
-        arguments: Mapping[str, Any] | None = None,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        arguments: Mapping[str, ArgumentValue] | None = None,
     ) -> "Report":
-        """The report of a description and the model built from it.
+        """Make the report of a description and the model built from it.
 
         folders, arguments: those that the file was read with.
         """
@@ -61,7 +63,7 @@ class Report:
 
     @property
     def effects(self) -> tuple[str, ...]:
-        """What changes tau besides rigid bodies in ordinary gravity, a text each."""
+        """Texts on everything that changes tau besides rigid bodies in ordinary gravity."""
         return tuple(tau_effects(self.model))
 
     def __str__(self) -> str:
@@ -69,16 +71,16 @@ class Report:
 
     def _repr_html_(self) -> str:
         effects = self.effects
-        text = table("tau also has", (), (), notes=effects) if effects else ""
+        text = notebook_table("tau also has", notes=effects) if effects else ""
         text += "".join(
-            table(counted(len(notes), title), (), (), notes=[_remark(note) for note in notes])
+            notebook_table(counted(len(notes), title), notes=[_remark(note) for note in notes])
             for title, notes in (("warning", self.warnings), ("note", self.notes))
             if notes
         )
         return self.model._repr_html_() + text
 
     def lines(self) -> Iterator[str]:
-        """The report as lines of text, none wider than a terminal needs to be."""
+        """Iterate over the lines of the report, which fit a terminal."""
         model = self.model
         yield f"{model.name} from {self.source.name}"
         yield (
@@ -121,7 +123,7 @@ def _remark(note: Note) -> str:
 def tau_effects(model: Model) -> Iterator[str]:
     """Friction, armature, rotors and unusual gravity of a model, with their sizes."""
     friction = [joint.friction for joint in model.joints]
-    kinds: tuple[tuple[str, Callable[[int], Any]], ...] = (
+    kinds: tuple[tuple[str, Callable[[int], Scalar | tuple[Scalar, Scalar]]], ...] = (
         ("viscous friction", lambda i: friction[i].viscous),
         ("Coulomb friction", lambda i: friction[i].coulomb),
         ("armature", lambda i: model.joints[i].armature),
@@ -140,7 +142,7 @@ def tau_effects(model: Model) -> Iterator[str]:
 
 
 def _joints_with(title: str, sizes: list[float], model: Model) -> Iterator[str]:
-    """How many joints have it, from the smallest to the largest value."""
+    """The range of values, and the number of joints that have one."""
     if sizes:
         ends = f"{min(sizes):.4g}" + (f" .. {max(sizes):.4g}" if len(set(sizes)) > 1 else "")
         yield f"{title} {ends}, {len(sizes)} of {counted(len(model.joints), 'joint')}"

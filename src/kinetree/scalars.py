@@ -1,14 +1,15 @@
 """Elementary functions for every scalar kind that the algorithms run on.
 
-An algorithm takes `sin` and its friends from here and thereby works on floats, SymPy expressions,
+An algorithm takes `sin`, `cos` and so on from here and thereby works on floats, SymPy expressions,
 mpmath numbers and traced scalars alike. The module that defines a scalar's type decides: numbers of
-Python and NumPy go to `math`, the rest to the module that knows them. Arrays are taken element by
-element, so that a control law may write `clip(tau, -20, 20)`.
+Python and NumPy go to `math`, the others to the functions of their own module. Arrays are taken
+element by element, so that a control law may write `clip(tau, -20, 20)`.
 """
 
 import functools
 import importlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,9 @@ class Scalar(Protocol):
     def __rtruediv__(self, other: Any, /) -> Any: ...
     def __pow__(self, exponent: int, /) -> Any: ...
     def __neg__(self) -> Any: ...
+    def __abs__(self) -> Any: ...
+    def __lt__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
     def __float__(self) -> float: ...
 
 
@@ -41,7 +45,7 @@ HOMES = {
 }
 
 
-def home(x: Any) -> Any:
+def home(x: Scalar) -> ModuleType:
     """Module whose elementary functions fit the scalar `x`."""
     module = type(x).__module__
     package = module.partition(".")[0]
@@ -49,10 +53,10 @@ def home(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of scalars, for arrays too; they broadcast."""
+    """Extend a function of scalars to arrays, which broadcast."""
 
     @functools.wraps(function)
-    def each(*args: Any) -> Any:
+    def each(*args: "Scalar | np.ndarray[Any, Any]") -> Any:
         if not any(isinstance(x, np.ndarray) for x in args):
             return function(*args)
         rows = np.broadcast(*(np.asarray(x, object) for x in args))
@@ -63,34 +67,34 @@ def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @elementwise
-def sin(x: Any) -> Any:
+def sin(x: Scalar) -> Any:
     """Sine of an angle in rad."""
     return home(x).sin(x)
 
 
 @elementwise
-def cos(x: Any) -> Any:
+def cos(x: Scalar) -> Any:
     """Cosine of an angle in rad."""
     return home(x).cos(x)
 
 
 @elementwise
-def sqrt(x: Any) -> Any:
+def sqrt(x: Scalar) -> Any:
     """Square root."""
     return home(x).sqrt(x)
 
 
 @elementwise
-def atan2(y: Any, x: Any) -> Any:
+def atan2(y: Scalar, x: Scalar) -> Any:
     """Angle of the point (x, y) in rad, from -pi to pi."""
     return home(y).atan2(y, x)
 
 
 @elementwise
-def where(test: Any, positive: Any, other: Any) -> Any:
+def where(test: Scalar, positive: Scalar, other: Scalar) -> Any:
     """`positive` where test > 0, `other` elsewhere and where the test is NaN.
 
-    A choice that every scalar kind can make: both sides are computed, one is taken.
+    Every scalar kind can do this: both sides are computed, one is taken.
     """
     for x in (test, positive, other):
         module = home(x)
@@ -104,31 +108,31 @@ def where(test: Any, positive: Any, other: Any) -> Any:
 
 
 @elementwise
-def minimum(x: Any, y: Any) -> Any:
+def minimum(x: Scalar, y: Scalar) -> Any:
     """The smaller of two numbers."""
     return where(y - x, x, y)
 
 
 @elementwise
-def maximum(x: Any, y: Any) -> Any:
+def maximum(x: Scalar, y: Scalar) -> Any:
     """The larger of two numbers."""
     return where(x - y, x, y)
 
 
 @elementwise
-def clip(x: Any, low: Any, high: Any) -> Any:
+def clip(x: Scalar, low: Scalar, high: Scalar) -> Any:
     """The number nearest to x between two bounds."""
     return minimum(maximum(x, low), high)
 
 
 @elementwise
-def absolute(x: Any) -> Any:
+def absolute(x: Scalar) -> Any:
     """Magnitude of x."""
     return x * sign(x)
 
 
 @elementwise
-def sign(x: Any) -> Any:
+def sign(x: Scalar) -> Any:
     """Sign of x: -1, 0 or 1; NaN stays NaN."""
     module = home(x)
     if hasattr(module, "sign"):

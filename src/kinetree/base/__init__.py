@@ -1,1 +1,1 @@
-"""Checked arrays, optional packages, and tables as text: what every other folder stands on."""
+"""Checked arrays, optional packages, and tables and numbers as text, for every other folder."""

@@ -1,12 +1,12 @@
-"""Arrays of any scalar kind: read from the caller, checked, and named in every complaint.
+"""Arrays of any scalar kind: read from the caller, checked, and named in every error.
 
 Numbers become float64; anything else (SymPy, mpmath, traced scalars) stays as it is in an array of
-objects. Nothing is converted silently: what is not a number of its shape is refused.
+objects. Nothing is converted silently: entries that are not numbers, and other shapes, are errors.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 class HasArray(Protocol):
-    """Something that NumPy can read: a tensor, a data frame, a column of one."""
+    """An object that NumPy can read: a tensor, a data frame, a column of one."""
 
     def __array__(self) -> Any:
         """Return the values as an array."""
@@ -37,7 +37,7 @@ ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDl
 
 
 def is_numeric(x: Array) -> bool:
-    """True for floats and integers, False for symbols, traced scalars and mpmath numbers."""
+    """Return True for floats and integers, False for symbols, traced scalars, mpmath numbers."""
     return x.dtype != object
 
 
@@ -49,33 +49,36 @@ def known(x: Array) -> Array | None:
         return None
 
 
-def frozen(x: Any) -> Array:
-    """`x` as an array that nobody writes into: a copy, or itself where it is read-only already."""
-    x = np.asarray(x)
-    if x.flags.writeable:
-        x = x.copy()
-        x.flags.writeable = False
-    return x
+def frozen(x: ArrayLike) -> Array:
+    """`x` as a read-only array: a copy, or itself where it is read-only already."""
+    found = np.asarray(x)
+    if found.flags.writeable:
+        found = found.copy()
+        found.flags.writeable = False
+    return found
 
 
-def read_only(x: Any) -> Any:
+T = TypeVar("T")
+
+
+def read_only(x: T) -> T:
     """A copy of `x` that cannot be written into; a scalar as it is.
 
-    Functions of the caller get this instead of an array that the work goes on with.
+    Functions of the caller get this, so that they cannot change an array that is used afterwards.
     """
     if not isinstance(x, np.ndarray):
         return x
-    x = x.copy()
-    x.flags.writeable = False
-    return x
+    copy = x.copy()
+    copy.flags.writeable = False
+    return copy
 
 
-def length(x: Array) -> Any:
+def length(x: Array) -> Scalar:
     """Euclidean length of a vector; floats neither overflow nor vanish when squared."""
     return math.hypot(*x) if is_numeric(x) else sqrt(x @ x)
 
 
-def array(value: Any, shape: Sequence[int | None], name: str) -> Array:
+def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
     """`value` as an array of the given shape (None: any length), finite, float64 or object.
 
     Raises:
@@ -98,15 +101,15 @@ def array(value: Any, shape: Sequence[int | None], name: str) -> Array:
     return x
 
 
-def scalar(value: Any, name: str) -> Any:
-    """`value` as one finite number, or as the symbol that it is."""
+def scalar(value: ArrayLike, name: str) -> Scalar:
+    """`value` as one finite number; symbols stay as they are."""
     return array(value, (), name)[()]
 
 
-def unit(value: Any, name: str) -> Array:
+def unit(value: ArrayLike, name: str) -> Array:
     """`value` as a direction in 3-space: length 1 to 1e-6, then exact to rounding.
 
-    A direction that is plainly not of length 1 is refused, since its length may mean something.
+    A direction that is plainly not of length 1 is an error, since its length may have a meaning.
     """
     x = array(value, (3,), name)
     values = known(x)
@@ -134,14 +137,14 @@ def _check_entries(x: Array, name: str) -> None:
             raise InputError(f"{where} is {entry}; expected a finite number.")
 
 
-def _is_finite(entry: Any) -> bool:
-    """False for NaN, infinity and what no float can hold; symbols are taken on trust."""
+def _is_finite(entry: Scalar) -> bool:
+    """Return False for NaN, infinity and values beyond floats; symbols are not judged."""
     test = getattr(home(entry), "isfinite", None)
     try:
         return test is None or bool(test(entry))
     except OverflowError:
         return False
-    except TypeError:  # a kind of scalar that we do not know
+    except TypeError:  # an unknown kind of scalar
         return True
 
 

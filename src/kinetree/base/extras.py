@@ -1,4 +1,4 @@
-"""Optional packages: imported when used, and named with the way to install them when missing."""
+"""Optional packages, imported when they are used."""
 
 import functools
 import sys
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def need(module: str, extra: str, purpose: str) -> Any:
-    """The module, or an error that says what needs it and how to install it."""
+    """Import a module; if it is missing, the error has its purpose and how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -5,8 +5,8 @@
     a_pin = pinocchio.aba(pin_model, data, q_pin, v_pin, there.tau(q, tau))
     ddq = back.ddq(q_pin, v_pin, a_pin)
 
-A converter turns `q`, `dq`, `ddq`, `tau`, `mass_matrix`, `jacobian`, `twist` and `wrench`, over any
-leading axes; q, where it is asked for, is in the order that the converter starts from.
+A converter converts `q`, `dq`, `ddq`, `tau`, `mass_matrix`, `jacobian`, `twist` and `wrench`, over
+any leading axes; an argument q is in the order that the converter starts from.
 """
 
 from collections.abc import Collection, Sequence
@@ -33,7 +33,7 @@ def to_pinocchio(
     joints: Sequence[str] | None = None,
     continuous: Collection[str] | None = None,
 ) -> Converter:
-    """From here to Pinocchio: 6-vectors linear first, quaternions x y z w after positions.
+    """Make the converter to Pinocchio: 6-vectors linear first, quaternions x y z w after positions.
 
     A free joint has q = (x, y, z, qx, qy, qz, qw) and the body twist (v, omega); a planar one
     q = (x, y, cos, sin) and (vx, vy, wz) in its own axes. Jacobians are those of the LOCAL frame
@@ -54,12 +54,12 @@ def from_pinocchio(
     joints: Sequence[str] | None = None,
     continuous: Collection[str] | None = None,
 ) -> Converter:
-    """The way back of `to_pinocchio`; a continuous joint comes back between -pi and pi."""
+    """Make the inverse of `to_pinocchio`; continuous joints come back between -pi and pi."""
     return Converter(_pinocchio(model, joints, continuous), outward=False)
 
 
 def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """From here to MuJoCo: positions before quaternions w x y z, free bodies seen from the world.
+    """Make the converter to MuJoCo: positions before quaternions w x y z, free bodies in the world.
 
     A free joint has qpos = (x, y, z, qw, qx, qy, qz) in the world and qvel = (v in the axes of the
     world, omega in those of the body). A planar joint is two slides along x and y and a hinge, with
@@ -74,12 +74,12 @@ def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> C
 
 
 def from_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """The way back of `to_mujoco`."""
+    """Make the inverse of `to_mujoco`."""
     return Converter(make_order(model, mujoco(), joints), outward=False)
 
 
 def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """From here to Drake: angular first as here, but twists of bodies in the axes of the parent.
+    """Make the converter to Drake: angular first, twists of bodies in the axes of the parent.
 
     A free joint is a QuaternionFloatingJoint: q = (qw, qx, qy, qz, x, y, z) and v = (omega, v),
     both in the axes of the frame it floats in. A spherical joint is a BallRpyJoint: roll, pitch and
@@ -93,7 +93,7 @@ def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Co
 
 
 def from_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """The way back of `to_drake`."""
+    """Make the inverse of `to_drake`."""
     return Converter(make_order(model, drake(), joints), outward=False)
 
 

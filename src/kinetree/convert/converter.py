@@ -1,12 +1,11 @@
-"""Converter: vectors and matrices of a whole robot, joint by joint, there or back."""
+"""Converter: vectors and matrices of a whole robot, to another library or back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.convert.joints import JointOrder
 from kinetree.convert.libraries import Library
 from kinetree.description.joints import FREE, SPHERICAL
@@ -16,7 +15,7 @@ from kinetree.model import HasModel, Joint, Model, model_of
 
 @dataclass(frozen=True)
 class Part:
-    """One joint here, and where its entries stand in the other library's q' and dq'."""
+    """One joint here, and the places of its entries in the other library's q' and dq'."""
 
     joint: Joint
     order: JointOrder
@@ -26,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Order:
-    """The joints of a model in the order of another library, which has nq coordinates there."""
+    """The joints of a model in the order of another library, with nq coordinates in all."""
 
     model: Model
     library: Library
@@ -35,7 +34,7 @@ class Order:
 
 
 def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] | None) -> Order:
-    """The joints that move by themselves, one after the other as `joints` names them."""
+    """The joints that move by themselves in the order of `joints`; None: the model's order."""
     model = model_of(robot)
     names = model.joint_names if joints is None else tuple(joints)
     if sorted(names) != sorted(model.joint_names):
@@ -45,7 +44,8 @@ def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] 
             f"{', '.join(model.joint_names)}."
         )
     numbers = {joint.name: i for i, joint in enumerate(model.joints)}
-    parts, nq, n = [], 0, 0
+    parts: list[Part] = []
+    nq = n = 0
     for name in names:
         i = numbers[name]
         order, k = library.joints[model.joints[i].type](model, i), len(model.joints[i].dofs)
@@ -57,7 +57,7 @@ def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] 
 
 @dataclass(frozen=True)
 class Converter:
-    """From here to another library (outward) or back; every method takes any leading axes.
+    """Conversion from kinetree to another library (outward) or back, over any leading axes.
 
     With dq' = X dq: tau' = X tau, M' = X M X^T, J' = P J X^T, ddq' = X (ddq + b); see `joints`.
     """
@@ -65,66 +65,66 @@ class Converter:
     order: Order
     outward: bool
 
-    def q(self, q: Any) -> Array:
+    def q(self, q: ArrayLike) -> Array:
         """Joint positions."""
         if not self.outward:
             return self._ours(q)
-        q = self._checked(q, "q", self.order.model.nq)
-        out = np.empty((*q.shape[:-1], self.order.nq))
+        ours = self._checked(q, "q", self.order.model.nq)
+        out = np.empty((*ours.shape[:-1], self.order.nq))
         for part in self.order.parts:
-            own = q[..., list(part.joint.coords)]
+            own = ours[..., list(part.joint.coords)]
             _check_quaternion(part.joint, own)
             out[..., part.coords] = part.order.to_q(own)
         return out
 
-    def dq(self, q: Any, dq: Any) -> Array:
+    def dq(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Joint rates."""
         return self._turn(self._ours(q), self._checked(dq, "dq", self.order.model.n))
 
-    def ddq(self, q: Any, dq: Any, ddq: Any) -> Array:
+    def ddq(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Joint accelerations, the rates of `dq`."""
-        q, n = self._ours(q), self.order.model.n
-        dq, ddq = self._checked(dq, "dq", n), self._checked(ddq, "ddq", n)
+        ours, n = self._ours(q), self.order.model.n
+        rates, accelerations = self._checked(dq, "dq", n), self._checked(ddq, "ddq", n)
         if self.outward:
-            return self._turn(q, ddq + self._bias(dq))
-        return self._turn(q, ddq) - self._bias(self._turn(q, dq))
+            return self._turn(ours, accelerations + self._bias(rates))
+        return self._turn(ours, accelerations) - self._bias(self._turn(ours, rates))
 
-    def tau(self, q: Any, tau: Any) -> Array:
-        """Joint forces: tau . dq, the power, stays the same."""
+    def tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
+        """Joint forces; the power tau . dq stays the same."""
         return self._turn(self._ours(q), self._checked(tau, "tau", self.order.model.n))
 
-    def mass_matrix(self, q: Any, M: Any) -> Array:
+    def mass_matrix(self, q: ArrayLike, M: ArrayLike) -> Array:
         """A matrix over the degrees of freedom, (..., n, n): the mass matrix or its inverse."""
-        n, q = self.order.model.n, self._ours(q)
-        M = self._checked(M, "M", n, n)
-        half = np.swapaxes(self._turn(q, M, inner=1), -1, -2)
-        return np.swapaxes(self._turn(q, half, inner=1), -1, -2)
+        n, ours = self.order.model.n, self._ours(q)
+        half = np.swapaxes(self._turn(ours, self._checked(M, "M", n, n), inner=1), -1, -2)
+        return np.swapaxes(self._turn(ours, half, inner=1), -1, -2)
 
-    def jacobian(self, q: Any, J: Any) -> Array:
-        """A Jacobian (..., 6, n), its rows in the frame that they are in."""
-        J = self._checked(J, "J", 6, self.order.model.n)
-        J = _swapped(J, -2) if "jacobian" in self.order.library.linear_first else J
-        return self._turn(self._ours(q), J, inner=1)
+    def jacobian(self, q: ArrayLike, J: ArrayLike) -> Array:
+        """A Jacobian (..., 6, n); the frame of its rows does not change."""
+        x = self._ordered("jacobian", self._checked(J, "J", 6, self.order.model.n), -2)
+        return self._turn(self._ours(q), x, inner=1)
 
-    def twist(self, V: Any) -> Array:
-        """A twist (..., 6), in the frame that it is in."""
-        V = self._checked(V, "V", 6)
-        return _swapped(V, -1) if "twist" in self.order.library.linear_first else V
+    def twist(self, V: ArrayLike) -> Array:
+        """A twist (..., 6); its frame does not change."""
+        return self._ordered("twist", self._checked(V, "V", 6), -1)
 
-    def wrench(self, F: Any) -> Array:
-        """A wrench (..., 6), in the frame that it is in."""
-        F = self._checked(F, "F", 6)
-        return _swapped(F, -1) if "wrench" in self.order.library.linear_first else F
+    def wrench(self, F: ArrayLike) -> Array:
+        """A wrench (..., 6); its frame does not change."""
+        return self._ordered("wrench", self._checked(F, "F", 6), -1)
 
-    def _ours(self, q: Any) -> Array:
+    def _ordered(self, kind: str, x: Array, axis: int) -> Array:
+        """`x` with its angular and linear halves swapped, if the library has linear ones first."""
+        return np.roll(x, 3, axis) if kind in self.order.library.linear_first else x
+
+    def _ours(self, q: ArrayLike) -> Array:
         """q in the order of kinetree, from the order that this converter starts from."""
         model = self.order.model
-        q = self._checked(q, "q", model.nq if self.outward else self.order.nq)
-        ours = q if self.outward else np.empty((*q.shape[:-1], model.nq))
+        given = self._checked(q, "q", model.nq if self.outward else self.order.nq)
+        ours = given if self.outward else np.empty((*given.shape[:-1], model.nq))
         for part in self.order.parts:
             coords = list(part.joint.coords)
             if not self.outward:
-                ours[..., coords] = part.order.from_q(q[..., part.coords])
+                ours[..., coords] = part.order.from_q(given[..., part.coords])
             _check_quaternion(part.joint, ours[..., coords])
         return ours
 
@@ -149,24 +149,20 @@ class Converter:
             out[..., ours] = part.order.b(dq[..., ours])
         return out
 
-    def _checked(self, x: Any, name: str, *shape: int) -> Array:
+    def _checked(self, x: ArrayLike, name: str, *shape: int) -> Array:
         """`x` in floats, its last axes of the given lengths."""
         try:
-            x = np.asarray(x, float)
+            found = np.asarray(x, float)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} must hold numbers: {error}.") from None
-        if x.shape[max(x.ndim - len(shape), 0) :] != shape:
+        if found.shape[max(found.ndim - len(shape), 0) :] != shape:
             origin = "kinetree" if self.outward else self.order.library.name
+            joints = ", ".join(part.joint.name for part in self.order.parts)
             raise ShapeError(
-                f"{name} has the shape {x.shape}; expected (..., {', '.join(map(str, shape))}) in "
-                f"the order of {origin}, for the joints "
-                f"{', '.join(part.joint.name for part in self.order.parts)}."
+                f"{name} has the shape {found.shape}; expected (..., "
+                f"{', '.join(map(str, shape))}) in the order of {origin}, for the joints {joints}."
             )
-        return x
-
-
-def _swapped(x: Array, axis: int) -> Array:
-    return np.roll(x, 3, axis)
+        return found
 
 
 def _check_quaternion(joint: Joint, q: Array) -> None:

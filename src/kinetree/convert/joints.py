@@ -1,7 +1,7 @@
-"""How the coordinates of one joint read elsewhere, over any leading axes.
+"""The coordinates of one joint in another library, over any leading axes.
 
 For every joint the other library's rates are dq' = X dq, X orthogonal: a change of order and axes.
-Where it differentiates a linear velocity along axes that stand still, ddq' = X (ddq + b) with
+Where the library differentiates a linear velocity along fixed axes, ddq' = X (ddq + b) with
 b = (0, omega x v).
 """
 
@@ -23,7 +23,7 @@ def _no_bias(dq: Array) -> Array:
 
 @dataclass(frozen=True)
 class JointOrder:
-    """One joint elsewhere: nq coordinates; q there and back; X of our q, (..., k, k); b of dq."""
+    """One joint of another library: nq coordinates; q to and from it; X(q), (..., k, k); b(dq)."""
 
     nq: int
     to_q: Callable[[Array], Array]
@@ -33,7 +33,7 @@ class JointOrder:
 
 
 def constant(X: Array) -> Callable[[Array], Array]:
-    """The same X wherever the joint stands."""
+    """X that does not depend on q."""
     return lambda q: X
 
 
@@ -113,9 +113,9 @@ def roll_pitch_yaw(q: Array) -> Array:
 
 
 def from_roll_pitch_yaw(angles: Array) -> Array:
-    """The quaternions (w, x, y, z) of those angles."""
+    """Quaternions (w, x, y, z) of roll, pitch and yaw."""
     half = angles / 2
-    parts = []
+    parts: list[Array] = []
     for k in range(3):
         turn = np.zeros((*angles.shape[:-1], 4))
         turn[..., 0], turn[..., k + 1] = np.cos(half[..., k]), np.sin(half[..., k])

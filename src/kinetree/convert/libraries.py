@@ -1,4 +1,4 @@
-"""The conventions of Pinocchio, MuJoCo and Drake, one line a joint type."""
+"""The conventions of Pinocchio, MuJoCo and Drake, one line per joint type."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ JointMaker = Callable[[Model, int], JointOrder]
 
 @dataclass(frozen=True)
 class Library:
-    """A library: how it writes each joint type, and of which 6-vectors the linear part is first."""
+    """A library: its form of each joint type, and the 6-vectors with the linear part first."""
 
     name: str
     joints: Mapping[str, JointMaker]
@@ -40,7 +40,7 @@ class Library:
 
 
 def always(order: JointOrder) -> JointMaker:
-    """The same for every joint of a type."""
+    """Maker of the same order for every joint of a type."""
     return lambda model, i: order
 
 

@@ -1,4 +1,4 @@
-"""Descriptions of robots: records that say what the source says, before any maths."""
+"""Descriptions of robots: records that are faithful to their source, before any maths."""
 
 from kinetree.description.records import (
     Body,

@@ -67,7 +67,7 @@ class Place:
             level, depth = below, depth + 1
 
     def _visit(self, folder: Path, is_root: bool) -> list[Path]:
-        """Enter the package of a folder, if any; return the folders in it."""
+        """Record the package of a folder, if it is one; return the folders in it."""
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -106,7 +106,7 @@ class Packages:
     _found: dict[str, Path] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.file = Path(os.path.abspath(path_text(self.file)))
 
     def find(self, name: str, where: str) -> Path:
@@ -207,7 +207,7 @@ class Packages:
         return self._take(name, found[0], f"by the ament index{others}", where)
 
     def _searched(self, name: str) -> str:
-        """The places that were searched, near names, and the way out."""
+        """The places that were searched, near names, and the remedy."""
         places = [place.title for place in self._places.values()]
         for key in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
             entries = _entries(self.environment, key)

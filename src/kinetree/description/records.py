@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known, scalar
+from kinetree.base.arrays import Array, ArrayLike, known, scalar
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
+from kinetree.scalars import Scalar
 
 
 @dataclass(frozen=True)
 class Body:
     """Mass m in kg, centre of mass in m, inertia about the centre in kg m^2, all in one frame."""
 
-    m: Any = 0
-    com: Any = (0, 0, 0)
-    I_com: Any = field(default_factory=lambda: np.zeros((3, 3), int))
+    m: Scalar = 0
+    com: ArrayLike = (0, 0, 0)
+    I_com: ArrayLike = field(default_factory=lambda: np.zeros((3, 3), int))
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Friction:
     `kinetree.scalars` so that every scalar kind can run it.
     """
 
-    viscous: Any = 0
-    coulomb: Any = 0
+    viscous: Scalar | tuple[Scalar, Scalar] = 0
+    coulomb: Scalar | tuple[Scalar, Scalar] = 0
     function: Callable[[Any], Any] | None = None
 
-    def pair(self, kind: str, joint: str) -> tuple[Any, Any]:
+    def pair(self, kind: str, joint: str) -> tuple[Scalar, Scalar]:
         """(positive, negative) coefficients of `kind`, checked; `joint` is named in errors."""
         value = getattr(self, kind)
         entries = value if isinstance(value, tuple | list) else (value, value)
@@ -63,9 +64,9 @@ class Rotor:
     joint's parent. The carrier's mass and inertia are those of the link with the rotor locked in.
     """
 
-    inertia: Any
-    ratio: Any = 1
-    axis: Any = None
+    inertia: Scalar
+    ratio: Scalar = 1
+    axis: ArrayLike | None = None
     link: str | None = None
 
 
@@ -84,13 +85,13 @@ class Mimic:
     """A joint that follows another: q = multiplier * q of `joint` + offset."""
 
     joint: str
-    multiplier: Any = 1
-    offset: Any = 0
+    multiplier: Scalar = 1
+    offset: Scalar = 0
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something a reader should know about the source; `where` is file:line, or empty."""
+    """A remark on the source; `where` is file:line, or empty."""
 
     text: str
     where: str = ""
@@ -119,10 +120,10 @@ class JointDescription:
     child: str
     M_pc: Array
     A: Array | None = None
-    offset: Any = 0
+    offset: Scalar = 0
     mimic: Mimic | None = None
     friction: Friction = Friction()
-    armature: Any = 0
+    armature: Scalar = 0
     rotor: Rotor | None = None
     limits: Limits = Limits()
     where: str = ""
@@ -157,7 +158,7 @@ class RobotDescription:
     joints: tuple[JointDescription, ...]
     frames: tuple[FrameDescription, ...] = ()
     tool: str | None = None
-    gravity: Any = (0, 0, -9.81)
-    notes: tuple[Note, ...] = ()  # what was read differently from what a user may expect
-    warnings: tuple[Note, ...] = ()  # what the source says and dynamics cannot honour
+    gravity: ArrayLike = (0, 0, -9.81)
+    notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
+    warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()

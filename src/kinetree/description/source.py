@@ -17,7 +17,7 @@ BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins like that of
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Encodings that extend ASCII, so that the declaration itself can be read. Python knows many more,
-# some of which are no text encodings and some of which take quadratic time.
+# some of which are not text encodings and some of which take quadratic time.
 ENCODINGS = frozenset(
     ["utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "gbk", "gb2312", "gb18030", "big5"]
     + ["shift_jis", "euc-jp", "euc-kr", "koi8-r", "koi8-u", "macintosh", "cp437", "cp850"]
@@ -33,8 +33,8 @@ class MissingFileError(ParseError, FileNotFoundError):
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     """Content of a regular file of at most `limit` bytes.
 
-    Directories, pipes and devices are refused before they are opened, since reading them may
-    never end.
+    Directories, pipes and devices are errors before they are opened, since reading them may never
+    end.
     """
     place = path_text(path)
     try:
@@ -62,7 +62,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    """The path as a text that the system can be asked about."""
+    """The path as text; raise InputError for other types and for a zero character."""
     try:
         place = os.fsdecode(path)
     except TypeError:
@@ -81,7 +81,7 @@ def decode(data: bytes, file: str) -> str:
     if head in (b"<\0?\0", b"\0<\0?"):
         return _decoded(data, "utf-16-le" if head[0] else "utf-16-be", file)
     if b"\0" in data[:4096]:
-        raise ParseError(f"{file}:1:1: this is a binary file, no XML text: it holds zero bytes.")
+        raise ParseError(f"{file}:1:1: this is a binary file, not XML text: it holds zero bytes.")
     declared = DECLARED.match(data)
     return _decoded(data, "utf-8" if declared is None else _known(declared[1], file), file)
 
@@ -90,12 +90,12 @@ def _known(name: bytes, file: str) -> str:
     encoding = name.decode("ascii", "replace").strip().lower()
     if encoding.startswith(("utf-16", "utf-32", "ucs-")):
         raise ParseError(
-            f"{file}:1:1: the XML declaration says encoding {encoding!r}, but the bytes are not; "
+            f"{file}:1:1: the XML declaration has encoding {encoding!r}, but the bytes are not; "
             "correct the declaration (most likely to 'utf-8')."
         )
     if encoding not in ENCODINGS:
         raise ParseError(
-            f"{file}:1:1: the XML declaration says encoding {encoding!r}, which is not known; "
+            f"{file}:1:1: the XML declaration has encoding {encoding!r}, which is not known; "
             "save the file as UTF-8 and declare encoding='utf-8'."
         )
     return encoding

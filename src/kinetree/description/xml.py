@@ -11,7 +11,7 @@ from kinetree.errors import ParseError
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a file may hold: characters, nested and total elements, attributes, value lengths."""
+    """Limits of a file: characters, nested and total elements, attributes, value lengths."""
 
     size: int = MAX_SIZE
     depth: int = 200
@@ -53,14 +53,14 @@ class Element:
 def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     """The root element of an XML text.
 
-    Document types, and with them all entities of the file's own, are refused: they can name other
+    Document types, and with them all entities of the file's own, are errors: they can name other
     files and can grow without bound. Namespaces are not resolved; a prefix is part of the tag.
     Blanks before the XML declaration are skipped, since real files have them.
 
     Args:
         text: the whole document.
-        file: what messages call it.
-        bounds: the limits; a document beyond one is refused.
+        file: its name in messages.
+        bounds: the limits; a document beyond one is an error.
     """
     if len(text) > bounds.size:
         raise ParseError(
@@ -129,12 +129,12 @@ class _Builder:
         self, name: str, system: str | None, public: str | None, internal: bool
     ) -> None:
         line, column = self.position()
-        way_out = "delete it"
+        remedy = "delete it"
         if name.lower() == "html":
-            way_out = "this is a web page, download the raw file instead"
+            remedy = "this is a web page, download the raw file instead"
         raise ParseError(
             f"{self.file}:{line}:{column}: the file has a document type (<!DOCTYPE>), which could "
-            f"define entities or read other files and is refused; {way_out}."
+            f"define entities or read other files and is not allowed; {remedy}."
         )
 
     def check_bounds(self, element: Element) -> None:
@@ -172,13 +172,13 @@ def show(text: str) -> str:
 
 
 def _check_start(body: str, file: str) -> None:
-    """Tell what was given instead of XML."""
+    """Raise ParseError with a description of the text, if it does not begin like XML."""
     if body.startswith("<"):
         return
     if not body:
         raise ParseError(f"{file}:1:1: the file is empty; expected XML.")
     found = "JSON" if body[0] in "{[" else f"text that starts with {clip(body[:20], 20)!r}"
-    raise ParseError(f"{file}:1:1: the file is no XML: found {found}, expected '<' first.")
+    raise ParseError(f"{file}:1:1: not XML: found {found}, expected '<' first.")
 
 
 HINTS = {
@@ -194,7 +194,7 @@ MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
 
 
 def _merge_marker(builder: _Builder, body: str) -> ParseError | None:
-    """The error of a file with both sides of a conflict of a version control system, if it is."""
+    """The error of a file with the conflict markers of a version control system, or None."""
     found = MERGE_MARKER.search(body)
     if found is None:
         return None
@@ -221,6 +221,6 @@ def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseErro
             hint and f"; {hint}"
         )
     return ParseError(
-        f"{builder.file}:{line}:{column}: broken XML at line {line}, column {column}: {what}"
+        f"{builder.file}:{line}:{column}: not well-formed XML: line {line}, column {column}: {what}"
         f"{hint and f' ({hint})'}. Is the file complete, and is it XML?"
     )

@@ -1,8 +1,15 @@
-"""Built-in robots, written down from published parameters."""
+"""Built-in robots, from published parameters."""
 
 from kinetree.robots.arms import iiwa_14, panda, ur5e
-from kinetree.robots.classics import cart_pole, double_pendulum, puma_560, scara
-from kinetree.robots.exercises import planar_2r, rp, spatial_3r
+from kinetree.robots.classics import (
+    cart_pole,
+    double_pendulum,
+    planar_2r,
+    puma_560,
+    rp,
+    scara,
+    spatial_3r,
+)
 from kinetree.robots.hands import hand
 from kinetree.robots.legged import humanoid, quadruped
 

@@ -1,4 +1,4 @@
-"""Robots on a free base: a quadruped of our own, and a humanoid with the masses of a man."""
+"""Robots on a free base: a quadruped of our own design, and a humanoid with published masses."""
 
 from dataclasses import dataclass
 from math import radians
@@ -17,7 +17,7 @@ MOTOR = 0.005  # armature of the quadruped's joints, kg m^2
 
 
 def quadruped() -> Robot:
-    """A walking machine of 12 kg with three joints a leg on a free base; our own design.
+    """A walking machine of 12 kg with three joints per leg on a free base; our own design.
 
     A generic robot of the size class of today's small quadrupeds (trunk 0.4 m, thigh and shank
     0.2 m each), solid boxes for all links; x forward, y left, z up. At q = neutral the legs are

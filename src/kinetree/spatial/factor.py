@@ -93,12 +93,12 @@ class InverseFactor:
             eliminated(self.M, {i: B[i, c] for i in range(n) if not is_zero(B[i, c])})
             for c in range(n)
         ]
-        return np.array([[meet(u, y) for y in Y] for u in self.over_D]).reshape(n, n)
+        return np.array([[product(u, y) for y in Y] for u in self.over_D]).reshape(n, n)
 
     def matrix(self) -> Array:
         """M^-1, (n, n), symmetric to the last digit: mirrored entries are computed once."""
         n = len(self.U)
-        half = [[meet(self.over_D[a], self.U[b]) for b in range(a + 1)] for a in range(n)]
+        half = [[product(self.over_D[a], self.U[b]) for b in range(a + 1)] for a in range(n)]
         rows = [[half[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
         return np.array(rows).reshape(n, n)
 
@@ -113,6 +113,6 @@ def eliminated(M: Factor, b: Column) -> Column:
     return x
 
 
-def meet(u: Column, y: Column) -> Scalar:
+def product(u: Column, y: Column) -> Scalar:
     """Sum of products over the rows that both columns have."""
     return sum((u[k] * y[k] for k in sorted(u.keys() & y.keys())), start=0)

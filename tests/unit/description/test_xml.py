@@ -50,7 +50,7 @@ def test_document_types_are_refused(doctype):
         ("", "empty"),
         (" \n ", "empty"),
         ('{"a": 1}', "JSON"),
-        ("robot:\n  name: x", "no XML"),
+        ("robot:\n  name: x", "not XML"),
         ("<a>", "line 1"),
         ("<a><b></a>", "mismatched"),
         ("<a x='1' x='2'/>", "duplicate attribute"),
@@ -123,5 +123,5 @@ def test_merge_markers_are_named_with_their_line(start):
 
 
 def test_text_with_arrows_is_not_taken_for_a_merge_marker():
-    with pytest.raises(ParseError, match="broken XML"):
+    with pytest.raises(ParseError, match="not well-formed XML"):
         parse_xml("<a>\n>>>>>>>> x\n</b>", "r.urdf")

@@ -75,7 +75,7 @@ def prepare(
     Args:
         nodes: the expanded document.
         shape: corners of the stand-in for meshes.
-        present: meshes whose data are at hand -> the name under which MuJoCo gets them.
+        present: meshes that have been read -> the name under which MuJoCo gets them.
     """
     present = present or {}
     result: list[Node] = []

@@ -25,7 +25,7 @@ def read_mjcf(
     joint without name "#j<id>". The base is the world. Gravity is that of the file's <option>.
 
     MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
-    Gravity is 0 where <flag gravity="disable"/> says so; frictionloss and damping likewise.
+    Gravity is 0 with <flag gravity="disable"/>; frictionloss and damping likewise.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where

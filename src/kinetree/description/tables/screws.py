@@ -64,13 +64,15 @@ def describe_transforms(
         parent: see `describe_screws`.
         options: see `JointOptions`.
     """
-    if (S is None) == (A is None):
+    if S is not None and A is None:
+        letter, given = "S", array(S, (None, 6), "S")
+    elif A is not None and S is None:
+        letter, given = "A", array(A, (None, 6), "A")
+    else:
         raise ModelError(
             "give the joint screws either as S (in the parents' frames) or as A (in the links' own)"
             f"; found {'neither' if S is None else 'both'}."
         )
-    letter, given = ("S", S) if A is None else ("A", A)
-    given = array(given, (None, 6), letter)
     n = len(given)
     M_pi = _poses(M, n)
     screws = [check_screw(given[i], f"{letter}[{i}]") for i in range(n)]

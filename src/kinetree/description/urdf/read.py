@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kinetree.description.findings import Findings
 from kinetree.description.joints import FIXED
@@ -16,6 +15,7 @@ from kinetree.description.urdf.transmissions import add_rotors
 from kinetree.description.urdf.tree import add_world, check_tree, follow
 from kinetree.description.urdf.vocabulary import XACRO_HINT, check_words
 from kinetree.description.xacro import expand_xacro
+from kinetree.description.xacro.inputs import ArgumentValue
 from kinetree.description.xml import Element, clip, parse_xml, show
 from kinetree.errors import InputError, ParseError
 
@@ -39,7 +39,7 @@ def read_urdf(
     *,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, ArgumentValue] | None = None,
 ) -> RobotDescription:
     """Read the robot of a URDF file, or of a .xacro file, which is expanded first.
 
@@ -71,7 +71,7 @@ def read_urdf(
     return _robot(expanded.root, findings, mimic)
 
 
-def refuse_arguments(file: str, arguments: Mapping[str, Any] | None) -> None:
+def refuse_arguments(file: str, arguments: Mapping[str, ArgumentValue] | None) -> None:
     """Raise InputError if arguments are given for a file that takes none."""
     if arguments:
         raise InputError(
