@@ -1,7 +1,7 @@
-"""Kernels where LLVM is missing: the same gufunc, its inner loop run by the reference interpreter.
+"""Kernels where LLVM is missing: the same gufunc, with an inner loop that interprets the graph.
 
 NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same; only
-the speed is not.
+the speed differs.
 """
 
 import ctypes
@@ -23,26 +23,26 @@ _INNER_LOOP = ctypes.CFUNCTYPE(
 
 
 class SlowKernelWarning(RuntimeWarning):
-    """LLVM is missing, so kernels are interpreted: right, but a hundred times slower."""
+    """LLVM is missing, so kernels are interpreted: correct, but a hundred times slower."""
 
 
 _warned = False
 
 
 def warn_once(problem: Exception) -> None:
-    """Say once in a process that nothing is compiled."""
+    """Warn once in a process that nothing is compiled."""
     global _warned
     if not _warned:
         _warned = True
         warn(
             f"kinetree cannot import llvmlite ({problem}), so kernels are interpreted, which is "
-            "slow. The way out: pip install llvmlite.",
+            "slow. Install it with: pip install llvmlite.",
             SlowKernelWarning,
         )
 
 
 class _Memory:
-    """Memory that NumPy handed to a loop, in the form that np.asarray understands."""
+    """Memory that NumPy passed to a loop, in the form that np.asarray understands."""
 
     def __init__(
         self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: np.dtype[Any]
@@ -72,7 +72,7 @@ def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
         results = interpret(graph, *views[: len(graph.inputs)])
         for view, result in zip(views[len(graph.inputs) :], results, strict=True):
             view[...] = result
-        np.add(ONE, ONE)  # NumPy clears the processor's flags before it adds: see quiet.py
+        np.add(ONE, ONE)  # clears the processor's flags: see llvm/programs.py
 
     entry = _INNER_LOOP(run)
     address = ctypes.cast(entry, ctypes.c_void_p).value

@@ -20,7 +20,7 @@ from kinetree.compiler.graph import Graph
 from kinetree.errors import CompileError, GraphError, InputError
 
 DTYPES = ("float64", "float32")
-More = tuple[str, Callable[[], "Kernel"]]
+More = tuple[str, Callable[[], Callable[..., Any]]]
 
 
 class Kernel:
@@ -30,8 +30,8 @@ class Kernel:
         graph: what to compute, best after `compiler.optimise`.
         name: the name in messages and of the gufunc.
         doc: documentation string.
-        dtypes: number types to offer; float32 is compiled when first asked for.
-        more: the name of a further argument, and what makes the kernel that takes it as well.
+        dtypes: number types to offer; float32 is compiled at the first call that needs it.
+        more: the name of a further argument, and a function that makes the kernel that takes it.
     """
 
     _direct = False
@@ -44,7 +44,7 @@ class Kernel:
         dtypes: tuple[str, ...] = DTYPES,
         more: More | None = None,
     ) -> Self:
-        """A kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
+        """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
         if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
             return object.__new__(direct_kernel())  # type: ignore[return-value]
         return object.__new__(cls)
@@ -76,7 +76,7 @@ class Kernel:
             entry = self._compiled.entry()
             vectorcall.set_entry(self, entry, self._general, self._dispatch.large)
 
-    def __call__(self, *arrays: Any, **options: Any) -> Any:
+    def __call__(self, *arrays: object, **options: object) -> Any:
         """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""
         return self._general(*arrays, **options)
 
@@ -92,7 +92,7 @@ class Kernel:
 
     @property
     def graph(self) -> Graph:
-        """What is computed."""
+        """The graph that is computed."""
         return self._given[0]
 
     @property
@@ -106,7 +106,7 @@ class Kernel:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What `help` and editors show."""
+        """The signature that `help` and editors show."""
         kinds = inspect.Parameter
         names = [kinds(p.name, kinds.POSITIONAL_OR_KEYWORD) for p in self.graph.inputs]
         out = kinds("out", kinds.KEYWORD_ONLY, default=None)
@@ -155,20 +155,20 @@ class Kernel:
 
 
 def check_ports(graph: Graph, name: str) -> None:
-    """NumPy knows no gufunc without inputs and no core dimension of size 0."""
+    """Raise GraphError for a graph that cannot be a gufunc: no inputs, or a dimension of size 0."""
     if not graph.inputs or not graph.outputs:
         raise GraphError(f"{name} has no {'outputs' if graph.inputs else 'inputs'}; one is needed.")
     for port in (*graph.inputs, *graph.outputs):
         if 0 in port.shape:
             raise GraphError(
                 f"{port.name} of {name} has shape {port.shape}; expected at least one number. "
-                "A quantity of nothing needs no kernel."
+                "A quantity without elements needs no kernel."
             )
 
 
 @functools.cache
 def direct_kernel() -> type[Kernel]:
-    """The kernels whose call is machine code from its first instruction."""
+    """Return the class of kernels whose call is machine code from its first instruction."""
     base: Any = vectorcall.entered_in_code()
 
     class DirectKernel(base, Kernel):
@@ -180,7 +180,7 @@ def direct_kernel() -> type[Kernel]:
 
 
 def has_llvm() -> bool:
-    """Whether LLVM can be used; the first time it cannot, a warning says so."""
+    """Return True if LLVM can be used; warn the first time that it cannot."""
     try:
         engine.binding()
     except (ImportError, OSError) as problem:

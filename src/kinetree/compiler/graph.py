@@ -1,8 +1,8 @@
 """The graph: straight-line code as data, which all backends read. It knows nothing of robots.
 
-A graph is a list of nodes in an order in which every argument stands before its use. Equal nodes
+A graph is a list of nodes in an order in which every argument comes before its use. Equal nodes
 exist once (the tracer interns them). The passes that remove or merge nodes, and a listing for
-readers, stand here too.
+readers, are here too.
 """
 
 import gc
@@ -166,7 +166,7 @@ def share(graph: Graph) -> Graph:
 def select(graph: Graph, order: list[int]) -> Graph:
     """Return the graph of these nodes in this order, renumbered.
 
-    Every argument and every result must be among them, and arguments stand before their use.
+    Every argument and every result must be among them, and arguments come before their use.
     """
     position = {old: new for new, old in enumerate(order)}
     nodes: list[Node] = []

@@ -191,7 +191,7 @@ def fma64(a: Array, b: Array, c: Array) -> Any:
 def exact_fma(a: float, b: float, c: float) -> float:
     """The same for three floats, through fractions; zeros, infinities, NaN as in IEEE 754."""
     if not (isfinite(a) and isfinite(b) and isfinite(c)):
-        # a finite product that overflows must not become an infinity that meets c
+        # a finite product that overflows must not become an infinity that is added to c
         return a * b + c if not (isfinite(a) and isfinite(b)) else c
     if a == 0 or b == 0:
         return a * b + c

@@ -304,7 +304,7 @@ def maker(replacement: Term) -> Maker:
 
 
 def is_constant(formula: Term) -> bool:
-    """Return True for a formula whose letters all stand for constants."""
+    """Return True for a formula whose letters all denote constants."""
     return formula.op != "any" and all(map(is_constant, formula.args))
 
 

@@ -114,7 +114,7 @@ class TracedScalar:
 def refuse(what: str) -> NoReturn:
     """Raise an error that says why a traced scalar cannot do it, and what to write instead."""
     raise GraphError(
-        f"a traced scalar {what}: it stands for every value at once. Branch on the model, never on "
+        f"a traced scalar {what}: it represents every value at once. Branch on the model, never on "
         "q; take sin, cos, sqrt, absolute, sign and where from kinetree.scalars; build arrays "
         "with np.array([...]) instead of writing into arrays of floats."
     )

@@ -36,9 +36,7 @@ def node_problem(graph: Graph, i: int, node: Node) -> str | None:
         return f"has {len(node.args)} arguments, {arity} expected"
     for k, arg in enumerate(node.args):
         if not 0 <= arg < i:
-            return (
-                f"has node {arg} as argument {k}; arguments stand before their use, in 0..{i - 1}"
-            )
+            return f"has node {arg} as argument {k}; arguments come before their use, in 0..{i - 1}"
     if node.op == "const":
         if not isinstance(node.value, float) or not math.isfinite(node.value):
             return f"has the value {node.value!r}; a finite float is expected"

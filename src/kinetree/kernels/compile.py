@@ -11,7 +11,7 @@ from kinetree.algorithms.derivatives import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.extras import hidden_from_torch
-from kinetree.compiler.derivatives import jacobian
+from kinetree.compiler.derivatives import Along, jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
@@ -26,7 +26,7 @@ from kinetree.model.model import numbers_of, strangest
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
 
-FEW = 8  # degrees of freedom up to which a graph may be the shorter one when differentiated
+FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
 
 def trace_quantity(
@@ -37,7 +37,7 @@ def trace_quantity(
     wrenches: bool = False,
     free: Sequence[str] = (),
 ) -> Graph:
-    """The optimised graph of a quantity of the robot; arguments as in `compile_kernel`."""
+    """Return the optimised graph of a quantity; arguments as in `compile_kernel`."""
     function, ports = _prepared(model, name, frame, wrenches, free)
     quantity = find_quantity(name)
 
@@ -45,7 +45,7 @@ def trace_quantity(
         graph = trace(function, ports, quantity.outputs(name))
         if quantity.slope_of is not None and model.n <= FEW:
             slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
-            graph = min(graph, slope, key=_operations)
+            graph = min(graph, slope, key=lambda graph: graph.operations)
         return optimise(graph)
 
     return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
@@ -59,7 +59,7 @@ def _slope(
     wrenches: bool,
     free: Sequence[str],
 ) -> Graph:
-    """The same results by differentiating the graph, which parallel axes make shorter."""
+    """Return the same results by differentiating the graph, which is shorter for parallel axes."""
     function, ports = _prepared(model, name, None, wrenches, free)
     found = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
     named = zip(found.outputs, results, strict=True)
@@ -67,12 +67,8 @@ def _slope(
     return replace(found, outputs=outputs)
 
 
-def _operations(graph: Graph) -> int:
-    return graph.operations
-
-
-def _tangents(model: Model) -> dict[str, Any] | None:
-    """Positions move along tangent vectors wherever these are not their own coordinates."""
+def _tangents(model: Model) -> Along | None:
+    """Return the directions of q where its tangent vectors are not changes of its entries."""
     curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
     return {"q": partial(tangent_map, model)} if curved else None
 
@@ -80,7 +76,7 @@ def _tangents(model: Model) -> dict[str, Any] | None:
 def _prepared(
     model: Model, name: str, frame: str | None, wrenches: bool, free: Sequence[str]
 ) -> tuple[Callable[..., Any], list[Port]]:
-    """The function of a quantity and its arguments, after all checks."""
+    """Check a request and return the function to trace and its arguments."""
     quantity = find_quantity(name)
     check_model(model)
     check_options(
@@ -112,14 +108,14 @@ def compile_kernel(
     free: Sequence[str] = (),
     target: str = "cpu",
 ) -> "Kernel | CudaKernel":
-    """The kernel of a quantity, specialised to the robot.
+    """Compile the kernel of a quantity, specialised to the robot.
 
     Args:
         model: the robot.
         name: one of `QUANTITIES` or `DERIVED`.
         frame: the frame of a pose or Jacobian; the tool when None.
-        wrenches: with F_ext, (links, 6), as the last argument of the state.
-        free: data that become further arguments instead of constants: some of
+        wrenches: whether F_ext, (links, 6), follows the state as a further argument.
+        free: robot data that become further arguments instead of constants: some of
             "mass" (l,), "com" (l, 3), "inertia" (l, 3, 3) about the centre, "gravity" (3,),
             "friction" (l, 4): viscous and Coulomb coefficients, each for dq > 0 and dq < 0.
         target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
@@ -156,7 +152,7 @@ def compile_derivative(
     free: Sequence[str] = (),
     target: str = "cpu",
 ) -> "Kernel | CudaKernel":
-    """The kernel of d quantity/d arguments, by differentiating the graph.
+    """Compile the kernel of d quantity/d arguments, by differentiating the graph.
 
     Args:
         model: the robot.
@@ -190,18 +186,18 @@ def _port(model: Model, name: str) -> Port:
 
 
 def check_model(model: Model) -> None:
-    """A kernel is made of numbers, for joints that move."""
+    """Raise ModelError for a robot without moving joints or with symbols in its data."""
     if model.n == 0:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
-            "kinetree.algorithms has every quantity of it. If the whole robot floats, "
+            "kinetree.algorithms computes its quantities. If the whole robot floats, "
             "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
         )
     for name, x in numbers_of(model):
         if not is_numeric(np.asarray(x)):
             entry = strangest(x)
             raise ModelError(
-                f"{name} of {model.name!r} holds {entry} ({type(entry).__name__}), but kernels are "
+                f"{name} of {model.name!r} has {entry} ({type(entry).__name__}), but kernels are "
                 "compiled for float64 numbers. Run kinetree.algorithms on symbols and mpmath "
                 "numbers, or convert the model with model.astype(float)."
             )
@@ -210,12 +206,20 @@ def check_model(model: Model) -> None:
 def check_options(
     model: Model, name: str, *, framed: bool, loaded: bool, frame: str | None, wrenches: bool
 ) -> None:
-    """Options that a quantity does not have; `framed`, `loaded`: those that it has."""
+    """Raise InputError for options that a quantity does not have.
+
+    Args:
+        model: the robot.
+        name: the quantity.
+        framed: whether it has a frame.
+        loaded: whether it depends on external wrenches.
+        frame, wrenches: the options given.
+    """
     if framed:
         model.frame(frame)  # an unknown frame names the known ones
     elif frame is not None:
         raise InputError(
-            f"{name} belongs to no frame, but frame={frame!r} was given; poses and Jacobians do."
+            f"{name} has no frame, but frame={frame!r} was given; poses and Jacobians have one."
         )
     if wrenches and not loaded:
         raise InputError(

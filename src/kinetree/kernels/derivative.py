@@ -1,8 +1,8 @@
-"""kt.derivative: kernels of the derivatives of anything that can be traced."""
+"""kt.derivative: kernels of the derivatives of any function that can be traced."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def derivative(
     shapes: Mapping[str, int | tuple[int, ...]] | None = None,
     mode: str = "auto",
 ) -> Kernel:
-    """The kernel of a derivative.
+    """Compile the kernel of a derivative.
 
     Args:
         function: a kernel, or a function of arrays that can be traced (sin, cos, sqrt and sign from
@@ -63,7 +63,7 @@ def derivative(
 def graph_of(
     function: Kernel | Callable[..., Any], shapes: Mapping[str, int | tuple[int, ...]] | None
 ) -> tuple[Graph, str]:
-    """The graph of a kernel or function, and its name."""
+    """Return the graph of a kernel or function, and its name."""
     if isinstance(function, Kernel):
         if shapes is not None:
             raise InputError(
@@ -73,7 +73,7 @@ def graph_of(
     name = getattr(function, "__name__", "function").strip("<>")
     if not callable(function):
         raise InputError(
-            f"there is nothing to differentiate in {function!r}; expected a kernel, such as "
+            f"{function!r} cannot be differentiated; expected a kernel, such as "
             "robot.inverse_dynamics, or a function of arrays."
         )
     if not isinstance(shapes, Mapping):
@@ -90,13 +90,13 @@ def graph_of(
         raise InputError(
             f"{name!r} cannot be differentiated, because it cannot be traced with the arguments "
             f"{', '.join(shapes)}: {type(problem).__name__}: {problem}. Take sin, cos and sqrt "
-            "from kinetree.scalars; kernels, such as robot.compile('pose'), are given as they are."
+            "from kinetree.scalars; pass kernels, such as robot.compile('pose'), directly."
         ) from problem
 
 
-def read_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """The shape of an argument, from a length or a list of lengths."""
-    lengths = tuple(shape) if is_several(shape) else (shape,)
+def read_shape(name: str, shape: object) -> tuple[int, ...]:
+    """Return the shape of an argument, from a length or a list of lengths."""
+    lengths: tuple[Any, ...] = tuple(shape) if is_several(shape) else (shape,)
     for length in lengths:
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not whole or length < 1:
@@ -107,6 +107,6 @@ def read_shape(name: str, shape: Any) -> tuple[int, ...]:
     return tuple(int(length) for length in lengths)
 
 
-def is_several(value: Any) -> bool:
-    """Whether it is a list of things, and not one."""
+def is_several(value: object) -> TypeGuard[Iterable[Any]]:
+    """Return True for a list or tuple, False for a single name or number."""
     return isinstance(value, Iterable) and not isinstance(value, str)

@@ -1,4 +1,4 @@
-"""Robot data left free: arguments of a kernel instead of constants in it."""
+"""Free parameters: robot data that are arguments of a kernel instead of constants in it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
 
 
 def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
-    """The further arguments of a kernel."""
+    """Return the further arguments of a kernel."""
     if isinstance(free, str):
         raise InputError(f"free is {free!r}; expected a list of names, such as [{free!r}].")
-    ports = []
+    ports: list[Port] = []
     for k, name in enumerate(free):
         if name in free[:k]:
             raise InputError(f"{name!r} is left free twice; name it once.")
@@ -36,7 +36,7 @@ def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
 
 
 def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Model:
-    """The model with its free data replaced by `values`, in the order of `free`."""
+    """Return the model with its free data replaced by `values`, in the order of `free`."""
     for name, x in zip(free, values, strict=True):
         if name == "mass":
             model = model.replace(m=x)
@@ -56,12 +56,12 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
 
 
 def _friction(own: JointFriction, f: Array) -> JointFriction:
-    """Free coefficients; a friction function is code, which stays."""
+    """Replace the coefficients; a friction function is code and stays."""
     return JointFriction((f[0], f[1]), (f[2], f[3]), own.function)
 
 
 def free_values(model: Model, name: str) -> Array:
-    """What the model itself has for a free argument, in its shape."""
+    """Return the model's own data for a free argument, in its shape."""
     if name == "friction":
         pairs = [(*joint.friction.viscous, *joint.friction.coulomb) for joint in model.joints]
         return np.array(pairs, float).reshape(-1, 4)

@@ -76,9 +76,34 @@ def kernel(
     if found is None:  # `remembered` written out: poses and Jacobians come here on every call
         from kinetree.kernels.compile import compile_kernel
 
-        options = {"frame": frame, "wrenches": wrenches, "free": free, "target": target}
-        found = memo.setdefault(request, compile_kernel(model, quantity, **options))
+        made = compile_kernel(
+            model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
+        )
+        found = memo.setdefault(request, made)
     return found
+
+
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | tuple[str, ...] = "q",
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+) -> "Kernel":
+    """Return the kernel of d quantity/d arguments on the CPU, compiled at the first request.
+
+    Arguments as in `kinetree.kernels.compile.compile_derivative`.
+    """
+
+    def make() -> "Kernel":
+        from kinetree.kernels.compile import compile_derivative
+
+        made = compile_derivative(model, quantity, wrt, frame=frame, wrenches=wrenches, free=free)
+        return cast("Kernel", made)
+
+    return remembered(model, ("derivative", quantity, wrt, frame, wrenches, tuple(free)), make)
 
 
 class Compiled(Generic[Quantity]):

@@ -1,4 +1,4 @@
-"""What can be compiled: every quantity's arguments, results, and the function to trace."""
+"""The quantities that can be compiled: arguments, results, and the function to trace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,25 +22,28 @@ from kinetree.formulations.drives import frictionless
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 
+Make = Callable[[Model, bool, str | None], Callable[..., Any]]
+
 
 @dataclass(frozen=True)
 class Quantity:
-    """What can be compiled: its arguments, the letters of its result, and how to trace it.
+    """A quantity that can be compiled: its arguments, the letters of its result, its function.
 
-    `make(model, regrouped, frame)` returns the function of the arguments.
+    `make(model, regrouped, frame)` returns the function of the arguments, ready to be traced.
+    `regrouped` allows masses to be moved along the tree where the result does not depend on it.
     """
 
     inputs: tuple[str, ...]
     dims: tuple[str, ...]
-    make: Callable[[Model, bool, str | None], Callable[..., Any]]
+    make: Make
     doc: str
-    wrenches: bool = False  # whether F_ext may follow as a further argument
-    framed: bool = False  # whether it belongs to a frame
+    wrenches: bool = False  # F_ext may follow as a further argument
+    framed: bool = False  # it is a quantity of a frame
     several: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and letters of several results
-    slope_of: tuple[str, tuple[str, ...]] | None = None  # the quantity and arguments it is d/d of
+    slope_of: tuple[str, tuple[str, ...]] | None = None  # derivative of a quantity by arguments
 
     def outputs(self, name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Name and letters of each result."""
+        """Return the name and the letters of each result."""
         return self.several or ((name, self.dims),)
 
 
@@ -51,8 +54,8 @@ def _over_tree(
     of: Callable[[Model], Model] = lambda model: model,
     whole: bool = False,
     solves: bool = False,
-) -> Callable[[Model, bool, str | None], Callable[..., Any]]:
-    """How to trace a function of a tree and of some rates, in lean frames.
+) -> Make:
+    """Trace a function of a tree and of some rates, in lean frames.
 
     Args:
         function: takes the tree and, besides q, `rates` further arguments; F_ext may follow them.
@@ -95,99 +98,111 @@ def _centroidal_momentum(model: Model, regrouped: bool, frame: str | None) -> Ca
     )
 
 
-def _textbook(function: Callable[..., Any], framed: bool = False) -> Any:
+def _textbook(function: Callable[..., Any], framed: bool = False) -> Make:
+    """Trace a function of the model and the state as it is written."""
+
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
         return lambda *state: function(model, *state, *([frame] if framed else []))
 
     return make
 
 
+Q, V, ACCELERATION, FORCE = ("q",), ("q", "dq"), ("q", "dq", "ddq"), ("q", "dq", "tau")
+VECTOR, SQUARE, JACOBIAN = ("n",), ("n", "n"), ("6", "n")
+
+# the quantities with one result for each joint, link or frame
 QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
-        ("q", "dq", "ddq"), ("n",), _over_tree(tree_inverse_dynamics, 2), "tau = M ddq + h - J^T F_ext", wrenches=True
+        ACCELERATION, VECTOR, _over_tree(tree_inverse_dynamics, 2), "tau = M ddq + h - J^T F_ext",
+        wrenches=True,
     ),
     "forward_dynamics": Quantity(
-        ("q", "dq", "tau"), ("n",), _over_tree(tree_forward_dynamics, 2, solves=True), "ddq = M^-1 (tau - h + J^T F_ext)", True
+        FORCE, VECTOR, _over_tree(tree_forward_dynamics, 2, solves=True),
+        "ddq = M^-1 (tau - h + J^T F_ext)", wrenches=True,
     ),
-    "mass_matrix": Quantity(("q",), ("n", "n"), _over_tree(tree_mass_matrix, 0), "M(q)"),
-    "bias_forces": Quantity(("q", "dq"), ("n",), _over_tree(_bias_forces, 1), "h(q, dq) = c + g + friction", True),
-    "gravity_forces": Quantity(("q",), ("n",), _over_tree(_gravity_forces, 0, of=frictionless), "g(q)"),
-    "coriolis_forces": Quantity(("q", "dq"), ("n",), _over_tree(_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"),
+    "mass_matrix": Quantity(Q, SQUARE, _over_tree(tree_mass_matrix, 0), "M(q)"),
+    "bias_forces": Quantity(
+        V, VECTOR, _over_tree(_bias_forces, 1), "h(q, dq) = c + g + friction", wrenches=True
+    ),
+    "gravity_forces": Quantity(
+        Q, VECTOR, _over_tree(_gravity_forces, 0, of=frictionless), "g(q)"
+    ),
+    "coriolis_forces": Quantity(
+        V, VECTOR, _over_tree(_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"
+    ),
     "coriolis_matrix": Quantity(
-        ("q", "dq"), ("n", "n"), _over_tree(tree_coriolis_matrix, 1), "C(q, dq), dM - 2C skew"
+        V, SQUARE, _over_tree(tree_coriolis_matrix, 1), "C(q, dq), dM - 2C skew"
     ),
-    "mass_matrix_rate": Quantity(("q", "dq"), ("n", "n"), _over_tree(_mass_matrix_rate, 1), "dM/dt"),
-    "kinetic_energy": Quantity(("q", "dq"), (), _over_tree(tree_kinetic_energy, 1), "dq^T M dq / 2, J"),
+    "mass_matrix_rate": Quantity(V, SQUARE, _over_tree(_mass_matrix_rate, 1), "dM/dt"),
+    "kinetic_energy": Quantity(V, (), _over_tree(tree_kinetic_energy, 1), "dq^T M dq / 2, J"),
     "potential_energy": Quantity(
-        ("q",), (), _textbook(algorithms.potential_energy), "- sum of m g . x, J"
+        Q, (), _textbook(algorithms.potential_energy), "- sum of m g . x, J"
     ),
     "center_of_mass": Quantity(
-        ("q",), ("3",), _textbook(algorithms.center_of_mass), "centre of mass in {s}, m"
+        Q, ("3",), _textbook(algorithms.center_of_mass), "centre of mass in {s}, m"
     ),
-    "momentum": Quantity(("q", "dq"), ("6",), _over_tree(tree_momentum, 1, whole=True), "(angular, linear) in {s}"),
+    "momentum": Quantity(
+        V, ("6",), _over_tree(tree_momentum, 1, whole=True), "(angular, linear) in {s}"
+    ),
     "centroidal_momentum": Quantity(
-        ("q", "dq"), ("6",), _centroidal_momentum, "about the centre of mass"
+        V, ("6",), _centroidal_momentum, "about the centre of mass"
     ),
     "friction_forces": Quantity(
-        ("dq",), ("n",), _textbook(algorithms.friction_forces), "b(dq)"
+        ("dq",), VECTOR, _textbook(algorithms.friction_forces), "b(dq)"
     ),
     "link_poses": Quantity(
-        ("q",), ("l", "4", "4"), _textbook(algorithms.forward_kinematics), "T_si of every link"
+        Q, ("l", "4", "4"), _textbook(algorithms.forward_kinematics), "T_si of every link"
     ),
     "pose": Quantity(
-        ("q",), ("4", "4"), _textbook(algorithms.pose, True), "T_sb of the frame", framed=True
+        Q, ("4", "4"), _textbook(algorithms.pose, True), "T_sb of the frame", framed=True
     ),
     "body_jacobian": Quantity(
-        ("q",), ("6", "n"), _textbook(algorithms.body_jacobian, True), "J_b", framed=True
+        Q, JACOBIAN, _textbook(algorithms.body_jacobian, True), "J_b", framed=True
     ),
     "space_jacobian": Quantity(
-        ("q",), ("6", "n"), _textbook(algorithms.space_jacobian, True), "J_s", framed=True
+        Q, JACOBIAN, _textbook(algorithms.space_jacobian, True), "J_s", framed=True
     ),
     "body_jacobian_rate": Quantity(
-        ("q", "dq"), ("6", "n"), _textbook(algorithms.body_jacobian_rate, True), "dJ_b/dt",
-        framed=True,
+        V, JACOBIAN, _textbook(algorithms.body_jacobian_rate, True), "dJ_b/dt", framed=True
     ),
     "space_jacobian_rate": Quantity(
-        ("q", "dq"), ("6", "n"), _textbook(algorithms.space_jacobian_rate, True), "dJ_s/dt",
-        framed=True,
+        V, JACOBIAN, _textbook(algorithms.space_jacobian_rate, True), "dJ_s/dt", framed=True
     ),
 }  # fmt: skip
 
-
-SQUARE = ("n", "n")
-
-# what is derived from the dynamics: several results, or parameters instead of joints
+# derived from the dynamics: several results, or parameters instead of joints
 DERIVED: dict[str, Quantity] = {
     "inverse_dynamics_derivatives": Quantity(
-        ("q", "dq", "ddq"), (), _over_tree(tree_derivatives, 2), "d tau/d q, d tau/d dq", wrenches=True,
+        ACCELERATION, (), _over_tree(tree_derivatives, 2), "d tau/d q, d tau/d dq", wrenches=True,
         several=(("dtau_dq", SQUARE), ("dtau_dv", SQUARE)),
         slope_of=("inverse_dynamics", ("q", "dq")),
     ),
     "forward_dynamics_derivatives": Quantity(
-        ("q", "dq", "tau"), (), _over_tree(tree_forward_derivatives, 2, solves=True), "d ddq/d q, d ddq/d dq, d ddq/d tau",
-        wrenches=True, several=(("da_dq", SQUARE), ("da_dv", SQUARE), ("da_dtau", SQUARE)),
+        FORCE, (), _over_tree(tree_forward_derivatives, 2, solves=True),
+        "d ddq/d q, d ddq/d dq, d ddq/d tau", wrenches=True,
+        several=(("da_dq", SQUARE), ("da_dv", SQUARE), ("da_dtau", SQUARE)),
     ),
     "regressor": Quantity(
-        ("q", "dq", "ddq"), ("n", "p"), _textbook(algorithms.regressor), "Y, tau = Y pi"
+        ACCELERATION, ("n", "p"), _textbook(algorithms.regressor), "Y, tau = Y pi"
     ),
     "energy_regressor": Quantity(
-        ("q", "dq"), (), _textbook(algorithms.energy_regressor), "y_T, y_U: energies = y pi",
+        V, (), _textbook(algorithms.energy_regressor), "y_T, y_U: energies = y pi",
         several=(("y_T", ("p",)), ("y_U", ("p",))),
     ),
     "momentum_regressor": Quantity(
-        ("q", "dq"), ("6", "p"), _textbook(algorithms.momentum_regressor), "momentum = Y pi"
+        V, ("6", "p"), _textbook(algorithms.momentum_regressor), "momentum = Y pi"
     ),
 }  # fmt: skip
 
 
 def check_inertia(model: Model) -> None:
-    """Refuse a robot whose mass matrix is singular wherever one looks, naming the joint."""
+    """Raise an error that names the joint if the mass matrix is singular in every position."""
     q, rest = algorithms.random(model, np.random.default_rng(0)), zeros(model.n)
     algorithms.forward_dynamics(model, q, rest, rest)
 
 
 def find_quantity(name: str) -> Quantity:
-    """The quantity of that name, of either table."""
+    """Return the quantity of that name, of either table."""
     known = QUANTITIES | DERIVED
     if name not in known:
         raise NameLookupError(

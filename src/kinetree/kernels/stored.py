@@ -1,7 +1,7 @@
-"""Traced graphs kept on disk, so that a known robot is not traced again.
+"""Traced graphs on disk, so that a known robot is not traced again.
 
 The key covers the robot's data, the quantity, and the source of everything between a model and its
-graph. A robot with a friction function of its own has no key: code cannot be compared.
+graph. A robot with its own friction function has no key: code cannot be compared.
 """
 
 import hashlib
@@ -30,15 +30,18 @@ SOURCES = (
 )
 
 
-def stored_graph(model: Model, options: Iterable[Any], make: Callable[[], Graph]) -> Graph:
-    """The graph that `make` would make, from the disk where it is known."""
+def stored_graph(model: Model, options: Iterable[object], make: Callable[[], Graph]) -> Graph:
+    """Return the graph that `make` would make, from the disk where it is known.
+
+    `options` are everything that the graph depends on apart from the model.
+    """
     if not cache_folder.enabled() or not comparable(model):
         return StoredGraph(encode(make()))
     return kept_graph([model_hash(model), repr(tuple(options))], make)
 
 
 def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
-    """The graph that `make` would make of what is `known`, from the disk where it is there."""
+    """Return the graph that `make` would make, from the disk; `known` are the parts of its key."""
     key = cache.make_key(["graph", *known, tracer_text()]) if cache_folder.enabled() else ""
     data = cache.load(key)
     if data is not None:
@@ -52,13 +55,13 @@ def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
 
 
 def comparable(model: Model) -> bool:
-    """Whether two models with equal numbers are equal."""
+    """Return True if two models with equal numbers are equal."""
     numeric = all(x.dtype != object for x in (model.M_pi, model.m, model.com, model.I_com))
     return numeric and all(joint.friction.function is None for joint in model.joints)
 
 
 def model_hash(model: Model) -> str:
-    """A hash over everything that decides what a model computes."""
+    """Return a hash over all data of a model that its results depend on."""
     digest = hashlib.sha256()
     for x in (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base):
         _feed(digest, np.asarray(x, float).tobytes())
@@ -77,7 +80,7 @@ def model_hash(model: Model) -> str:
 
 
 def tracer_text() -> str:
-    """A hash over the source of everything that turns a model into a graph."""
+    """Return a hash over the source of everything that turns a model into a graph."""
     return cache.source_hash(*SOURCES)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of a task's dynamics: slopes of J, Lambda and eta, for some rows of a frame's twist."""
+"""Kernels of task-space dynamics: slopes of J, Lambda and eta, for some rows of a twist."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
-from kinetree.kernels.compile import compile_kernel
+from kinetree.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, with_limits
 from kinetree.parallel.results import Results
@@ -83,9 +83,9 @@ class EnvelopeStudy:
         self.arguments = Arguments(model, seed, repeats, {"q": q}, {"q": (model.nq,)}, parameters)
         self.own_gravity = np.asarray(model.gravity[3:], float)
         free = self.arguments.parameters
-        self.gravity_forces = compile_kernel(model, "gravity_forces", free=free)
-        self.pose = compile_kernel(model, "pose", frame=frame)
-        self.jacobian = compile_kernel(model, "body_jacobian", frame=frame)
+        self.gravity_forces = kernel(model, "gravity_forces", free=free)
+        self.pose = kernel(model, "pose", frame=frame)
+        self.jacobian = kernel(model, "body_jacobian", frame=frame)
         limits = ("holding", "payload", "force")
         self.columns = (*self.arguments.columns, *(f"p:{x}" for x in AXES), *limits)
         self.seconds = 1e-7 * len(self.columns)

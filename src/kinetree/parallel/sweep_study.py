@@ -8,8 +8,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
-from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.free import free_ports
+from kinetree.kernels.memo import kernel
 from kinetree.kernels.quantities import find_quantity
 from kinetree.model import Model
 from kinetree.parallel.results import Results
@@ -64,9 +64,7 @@ class SweepStudy:
     ) -> None:
         find_quantity(quantity)  # an unknown one is reported before anything is compiled
         free = [port.name for port in free_ports(model, tuple(parameters))]
-        self.kernel = compile_kernel(
-            model, quantity, frame=frame, wrenches="F_ext" in arguments, free=free
-        )
+        self.kernel = kernel(model, quantity, frame=frame, wrenches="F_ext" in arguments, free=free)
         ports = self.kernel.graph.inputs
         self.names = [port.name for port in ports]
         expected = [x for x in self.names if x not in free]

@@ -62,20 +62,20 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
 def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[JaxArray]:
     """Arrays of JAX of one type; constants, and lists of arrays, become such arrays."""
     jax = need("jax", "jax", "arrays of JAX")
-    arrays = tuple(jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays)
-    kinds = {}
-    for port, x in zip(operation.inputs, arrays, strict=False):
+    given: list[JaxArray] = [jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays]
+    kinds: dict[str, str] = {}
+    for port, x in zip(operation.inputs, given, strict=False):
         if isinstance(x, jax.Array):
             kinds[port.name] = x.dtype.name
         elif isinstance(x, CONSTANTS):
             check_real(operation, port.name, x)
         else:
             refuse_kind(operation, port.name, x, "jax", f"jax.numpy.asarray({port.name})")
-    check_call(operation, arrays, options)
+    check_call(operation, given, options)
     dtype = number_type(operation, kinds)
     if not jax.config.jax_enable_x64:
         dtype = "float32"
-    return [jax.numpy.asarray(x, dtype) for x in arrays]
+    return [jax.numpy.asarray(x, dtype) for x in given]
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def one_device(operation: Operation, given: dict[str, Tensor]) -> Any:
 
 def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
     """Write the results into tensors of the caller; gradients cannot pass through them."""
-    outs = out if isinstance(out, tuple) else (out,)
+    outs: tuple[Tensor, ...] = out if isinstance(out, tuple) else (cast("Tensor", out),)
     if len(outs) != len(operation.outputs):
         names = ", ".join(port.name for port in operation.outputs)
         raise ShapeError(f"out of {operation.name} has {len(outs)} tensors; expected {names}.")
@@ -145,7 +145,7 @@ def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None
 
 
 def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
-    """The vjp of every argument that needs one; None stands for zero."""
+    """The vjp of every argument that needs one; None means zero."""
     operation, tensors = ctx.operation, ctx.saved_tensors
     wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
     slopes: list[Any] = [None] * (1 + len(tensors))

@@ -264,7 +264,7 @@ def strides(shape: tuple[int, ...], size: int) -> list[int]:
 
 
 def field(name: str, kind: str, base: str, offset: int) -> list[str]:
-    """Load what stands `offset` bytes after `base`."""
+    """Load the field `offset` bytes after `base`."""
     place = f"{name}.from"
     return [
         f"{place} = getelementptr i8, ptr {base}, i64 {offset}",

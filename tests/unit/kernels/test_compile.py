@@ -60,7 +60,7 @@ def test_unknown_frames_are_refused_with_the_known_ones(robot):
 
 
 def test_options_of_other_quantities_are_refused(robot):
-    with pytest.raises(InputError, match=r"mass_matrix belongs to no frame, but frame='tool'"):
+    with pytest.raises(InputError, match=r"mass_matrix has no frame, but frame='tool'"):
         robot.compile("mass_matrix", frame="tool")
     with pytest.raises(InputError, match=r"gravity_forces does not depend on external wrenches"):
         robot.compile("gravity_forces", wrenches=True)
@@ -96,9 +96,9 @@ def test_symbols_and_long_numbers_are_sent_to_the_algorithms(robot):
     sympy = pytest.importorskip("sympy")
     mpmath = pytest.importorskip("mpmath")
     g = sympy.Symbol("g")
-    with pytest.raises(ModelError, match=r"gravity of 'planar 2R' holds -g \(.*\.algorithms"):
+    with pytest.raises(ModelError, match=r"gravity of 'planar 2R' has -g \(.*\.algorithms"):
         robot.with_gravity((0, -g, 0)).compile("inverse_dynamics")
-    with pytest.raises(ModelError, match=r"M_pi of 'planar 2R' holds .*\(mpf\).*astype\(float\)"):
+    with pytest.raises(ModelError, match=r"M_pi of 'planar 2R' has .*\(mpf\).*astype\(float\)"):
         compile_kernel(robot.model.astype(mpmath.mpf), "pose")
     again = robot.model.astype(mpmath.mpf).astype(float)
     state = [0.3, 0.4], [1.0, 2.0], [0.5, 0.6]
@@ -126,7 +126,7 @@ def test_a_symbol_anywhere_in_a_robot_is_named(place, text):
     drive = {place: drives[place]} if place in drives else {}
     builder.joint("j", "revolute", "base", "arm", **drive)
     builder.frame("tip", "arm", (x if place == "frame" else 1, 0, 0))
-    with pytest.raises(ModelError, match=rf"{text} of 'odd' holds x \(Symbol\)"):
+    with pytest.raises(ModelError, match=rf"{text} of 'odd' has x \(Symbol\)"):
         compile_kernel(builder.build(), "potential_energy")
 
 

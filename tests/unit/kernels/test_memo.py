@@ -11,7 +11,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, NameLookupError
-from kinetree.kernels.memo import kernel, remembered
+from kinetree.kernels.memo import derivative_kernel, kernel, remembered
 from kinetree.kernels.task_space import task_space_derivatives
 
 
@@ -32,6 +32,13 @@ def test_equal_requests_give_one_kernel(model):
 def test_robots_of_one_model_share_their_kernels(model):
     a, b = kt.Robot(model), kt.Robot(model)
     assert a.inverse_dynamics is b.inverse_dynamics is kernel(model, "inverse_dynamics")
+
+
+def test_derivatives_are_remembered_too(model):
+    slope = derivative_kernel(model, "inverse_dynamics", "dq")
+    assert derivative_kernel(model, "inverse_dynamics", "dq") is slope
+    assert derivative_kernel(model, "inverse_dynamics") is not slope
+    assert slope.graph.outputs[0].shape == (2, 2)
 
 
 def test_a_target_is_part_of_the_request(model):

@@ -13,7 +13,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 
-MOVED = {"axes", "axis"}  # options under which core dimensions stand elsewhere
+MOVED = {"axes", "axis"}  # options that move the core dimensions
 
 
 class ArgumentError(KinetreeError, TypeError):

@@ -211,7 +211,7 @@ def onward(name: str) -> list[str]:
 
 
 def field(name: str, kind: str, base: str, offset: int) -> list[str]:
-    """Load a field that stands `offset` bytes after `base`."""
+    """Load the field `offset` bytes after `base`."""
     place = f"{name}.at"
     return [
         f"{place} = getelementptr i8, ptr {base}, i64 {offset}",

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -246,7 +246,7 @@ def given_outputs(
     """Return the arrays of `out=`, [] if it was not given, None if they do not allow cutting."""
     if out is None:
         return []
-    outs = list(out) if isinstance(out, tuple) else [out]
+    outs: list[Array] = list(out) if isinstance(out, tuple) else [cast("Array", out)]
     if len(outs) != len(ports):
         return None
     others = list(arrays)

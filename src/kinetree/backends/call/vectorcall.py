@@ -1,6 +1,6 @@
 """A Python type whose instances are called in machine code.
 
-CPython calls an object through a function pointer inside it where its type says so ("vectorcall").
+CPython calls an object through a function pointer inside it if its type has the flag "vectorcall".
 `EnteredInCode` is such a type, made with Python's own C-API: each instance carries the address of
 its entry point, the table of C functions that the entry point uses, the general call for everything
 that the entry point does not handle, and a limit for batches. See fastcall.py and fastbatch.py.

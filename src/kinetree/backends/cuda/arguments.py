@@ -1,17 +1,20 @@
-"""The user's arrays as the kernel wants them: contiguous, one leading shape, one number type.
+"""Prepare the user's arrays for a kernel: contiguous, one leading shape, one number type.
 
-Nothing is copied that already is as it should be.
+Arrays that are in this form already are not copied.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
+
+CudaArray: TypeAlias = Any  # cupy.ndarray, or another array on a GPU; CuPy may be missing
 
 DTYPES = ("float32", "float64")  # the first that holds all inputs without loss is taken
 
@@ -20,7 +23,7 @@ DTYPES = ("float32", "float64")  # the first that holds all inputs without loss 
 class Batch:
     """Prepared inputs: contiguous arrays (*leading, *port.shape) of one dtype."""
 
-    arrays: list[Any]
+    arrays: list[CudaArray]
     leading: tuple[int, ...]
     dtype: str
 
@@ -30,7 +33,7 @@ class Batch:
         return prod(self.leading)
 
 
-def on_gpu(cp: Any, name: str, label: str, array: Any) -> Any:
+def on_gpu(cp: ModuleType, name: str, label: str, array: CudaArray) -> CudaArray:
     """The array as CuPy sees it, without a copy; an InputError where it is not on a GPU."""
     if isinstance(array, cp.ndarray):
         return array
@@ -42,7 +45,7 @@ def on_gpu(cp: Any, name: str, label: str, array: Any) -> Any:
     )
 
 
-def prepare(cp: Any, name: str, ports: Sequence[Port], given: Sequence[Any]) -> Batch:
+def prepare(cp: ModuleType, name: str, ports: Sequence[Port], given: Sequence[CudaArray]) -> Batch:
     """The inputs of a call, broadcast against each other."""
     if len(given) != len(ports):
         names = ", ".join(port.name for port in ports)
@@ -66,8 +69,8 @@ def prepare(cp: Any, name: str, ports: Sequence[Port], given: Sequence[Any]) -> 
     return Batch(ready, leading, dtype)
 
 
-def check_devices(name: str, labels: Sequence[str], arrays: Sequence[Any]) -> None:
-    """All arrays on one GPU: no kernel reads the memory of another."""
+def check_devices(name: str, labels: Sequence[str], arrays: Sequence[CudaArray]) -> None:
+    """Check that all arrays are on one GPU: no kernel reads the memory of another."""
     devices = [x.data.device_id for x in arrays]
     if len(set(devices)) > 1:
         found = ", ".join(f"{x} is on {k}" for x, k in zip(labels, devices, strict=True))
@@ -77,18 +80,18 @@ def check_devices(name: str, labels: Sequence[str], arrays: Sequence[Any]) -> No
         )
 
 
-def lead(name: str, port: Port, array: Any) -> tuple[int, ...]:
+def lead(name: str, port: Port, array: CudaArray) -> tuple[int, ...]:
     """The axes of states before those of the port."""
-    split = array.ndim - len(port.shape)
-    if split < 0 or array.shape[split:] != port.shape:
+    found = port.leading(array.shape)
+    if found is None:
         raise ShapeError(
             f"{port.name} of {name} has shape {array.shape}; {port.shape} is expected, with any "
             "axes of states before it."
         )
-    return array.shape[:split]
+    return found
 
 
-def number_type(name: str, dtypes: Sequence[Any]) -> str:
+def number_type(name: str, dtypes: Sequence[np.dtype[Any]]) -> str:
     """float32 where it holds every input without loss, otherwise float64, as in NumPy."""
     for dtype in DTYPES:
         if all(np.can_cast(found, dtype, "safe") for found in dtypes):
@@ -99,8 +102,10 @@ def number_type(name: str, dtypes: Sequence[Any]) -> str:
     )
 
 
-def targets(cp: Any, name: str, ports: Sequence[Port], batch: Batch, out: Any) -> list[Any]:
-    """Where the kernel may write each output: the user's array where that is possible, else new."""
+def targets(
+    cp: ModuleType, name: str, ports: Sequence[Port], batch: Batch, out: object
+) -> list[CudaArray]:
+    """Return an array for each output: the user's where the kernel may write into it, else new."""
     given = out if isinstance(out, tuple) else (out,)
     if out is None:
         given = (None,) * len(ports)
@@ -109,7 +114,7 @@ def targets(cp: Any, name: str, ports: Sequence[Port], batch: Batch, out: Any) -
     return [target(cp, name, p, batch, x) for p, x in zip(ports, given, strict=True)]
 
 
-def target(cp: Any, name: str, port: Port, batch: Batch, out: Any) -> Any:
+def target(cp: ModuleType, name: str, port: Port, batch: Batch, out: CudaArray) -> CudaArray:
     """The user's array where the kernel may write into it, else a new one."""
     shape = (*batch.leading, *port.shape)
     if out is None:

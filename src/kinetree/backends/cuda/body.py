@@ -108,7 +108,7 @@ class CudaBody:
         self.names: list[str] = []
         self.groups = angle_groups(graph)
         self.shared = shared_divisors(graph)
-        self.known: set[str] = set()  # names that stand in the text already
+        self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
 
     def node(self, i: int) -> Iterator[str]:
@@ -168,16 +168,16 @@ class CudaBody:
 
 
 def shared_divisors(graph: Graph) -> set[int]:
-    """Nodes that divide more than once, such as the pivots of a factorisation."""
+    """Return the nodes that divide more than once, such as the pivots of a factorisation."""
     times = Counter(node.args[1] for node in graph.nodes if node.op == "div")
     return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
 
 
 def angle_groups(graph: Graph) -> dict[int, list[int]]:
-    """For each angle those whose sines are computed with it, so that one branch serves them all.
+    """Return, for each angle, those whose sines are computed with it in one branch.
 
-    Angles that are inputs are all there from the start; GROUP of them are taken at a time, in the
-    order in which they are needed. Any other angle stands alone.
+    Angles that are inputs are all known at the start; GROUP of them are taken at a time, in the
+    order in which they are needed. Any other angle is a group of its own.
     """
     angles = dict.fromkeys(node.args[0] for node in graph.nodes if node.op in ("sin", "cos"))
     given = [i for i in angles if graph.nodes[i].op == "input"]

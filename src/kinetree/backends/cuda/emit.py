@@ -108,7 +108,7 @@ def line(verb: str, row: Row, array: str) -> str:
 
 
 def place(row: Row, array: str) -> str:
-    """Where a thread finds its row."""
+    """Return the address of a thread's row."""
     if row.start is None:
         return f"{array} + (first + lane) * {row.width}"
     return f"tile + {row.start} + lane * {row.pitch}"

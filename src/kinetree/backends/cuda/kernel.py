@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from kinetree.backends.call.dispatch import Overload, core_signature
-from kinetree.backends.cuda.arguments import prepare, targets
+from kinetree.backends.cuda.arguments import CudaArray, prepare, targets
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
 from kinetree.backends.cuda.launch import Launch, Loaded, load, require_device
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
@@ -37,7 +38,7 @@ class CudaKernel:
         name: str = "kernel",
         doc: str = "",
         *,
-        more: tuple[str, Callable[[], Any]] | None = None,
+        more: tuple[str, Callable[[], Callable[..., Any]]] | None = None,
         budget: int = STATE_BYTES,
     ) -> None:
         check_ports(graph, name)
@@ -65,18 +66,18 @@ class CudaKernel:
         return emit(graph, dtype, self._label, layout=layout)
 
     def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded when first asked for."""
+        """The code on the current GPU, compiled and loaded at the first request."""
         return self._loaded.on_this_gpu(dtype)
 
     def _load(self, dtype: str, short: bool) -> Launch:
         shared = self.ordered(dtype, short=short)[1].warp_bytes
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 
-    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         """The outputs, on the GPU of the first array; arguments may be named."""
         return self._call(*arrays, out=out, **named)
 
-    def _compute(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+    def _compute(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         cp = require_device()
         arrays = (*arrays, *in_order(self.name, self.graph.inputs[len(arrays) :], named))
         with device_of(cp, arrays):
@@ -96,7 +97,7 @@ class CudaKernel:
         return f"<CudaKernel {self.name}{self.signature}, {self.operations} operations>"
 
 
-def in_order(name: str, ports: Sequence[Port], named: dict[str, Any]) -> list[Any]:
+def in_order(name: str, ports: Sequence[Port], named: dict[str, CudaArray]) -> list[CudaArray]:
     """Named arguments in the order of the ports that have none yet."""
     left = {port.name for port in ports}
     for key in named:
@@ -108,13 +109,13 @@ def in_order(name: str, ports: Sequence[Port], named: dict[str, Any]) -> list[An
     return [named[port.name] for port in ports if port.name in named]
 
 
-def device_of(cp: Any, arrays: tuple[Any, ...]) -> Any:
+def device_of(cp: ModuleType, arrays: tuple[CudaArray, ...]) -> Any:
     """The GPU of the first array, to be made current."""
     found = next((x.device for x in arrays if isinstance(x, cp.ndarray)), None)
     return found or cp.cuda.Device()
 
 
-def keep(made: Any, wanted: Any) -> Any:
+def keep(made: CudaArray, wanted: CudaArray) -> CudaArray:
     """The result in the array that the user gave, or the new array."""
     if wanted is None or wanted is made:
         return made

@@ -27,7 +27,7 @@ MOST_WARPS = 16  # on a quarter
 
 @dataclass(frozen=True)
 class Launch:
-    """A loaded function, its threads in a block, and what it needs of a multiprocessor.
+    """A loaded function, its threads in a block, and its use of a multiprocessor.
 
     registers: of each thread; local: bytes of slow memory of each thread, for what did not fit;
     shared: bytes for each warp; resident: threads that a multiprocessor holds at once.
@@ -42,7 +42,7 @@ class Launch:
 
     @property
     def spills(self) -> bool:
-        """Whether values had to leave the registers; careful sines need a little in any case."""
+        """True if values did not fit the registers; careful sines always need a little memory."""
         return self.local > CAREFUL_BYTES
 
     def __call__(self, count: int, arrays: list[Any]) -> None:
@@ -63,7 +63,7 @@ class Loaded:
         self._known: dict[tuple[str, int], Launch] = {}
 
     def on_this_gpu(self, dtype: str) -> Launch:
-        """Loaded when first asked for; where values spill, the shorter-lived order is tried too."""
+        """Load at the first request; where values spill, try the order with short lives too."""
         key = (dtype, require_device().cuda.Device().id)
         if key not in self._known:
             best = self._load(dtype, False)
@@ -76,8 +76,8 @@ class Loaded:
 def load(source: str, name: str, shared: int) -> Launch:
     """The function `name` of `source` on the current GPU, with as many threads at once as possible.
 
-    The compiler may use as many registers as it likes at first. Then it is held to the number that
-    lets one more warp in, again and again, until values would have to leave the registers.
+    The compiler may use any number of registers at first. Then it is limited to the number that
+    admits one more warp, again and again, until values would no longer fit the registers.
 
     Args:
         source: CUDA C++.
@@ -141,12 +141,12 @@ OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--
 
 
 def cupy() -> Any:
-    """CuPy; a MissingPackageError that says what to install where it is missing."""
+    """Return CuPy; MissingPackageError with the way to install it where it is missing."""
     return need("cupy", "cuda", "a CUDA kernel")
 
 
 def require_device() -> Any:
-    """CuPy, where there is a GPU to run on; otherwise a CompileError."""
+    """Return CuPy if there is a GPU to run on, otherwise raise CompileError."""
     module = cupy()
     try:
         found = module.cuda.runtime.getDeviceCount()
@@ -156,7 +156,7 @@ def require_device() -> Any:
             "without either."
         ) from problem
     if not found:
-        raise CompileError("CUDA kernels need an NVIDIA GPU; CUDA finds none on this machine.")
+        raise CompileError("CUDA kernels need an NVIDIA GPU; CUDA finds no GPU on this machine.")
     return module
 
 

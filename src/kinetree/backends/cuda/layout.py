@@ -1,8 +1,8 @@
-"""Where the rows of a state lie while it is computed: in tiles of shared memory, or left in place.
+"""The places of the rows of a state while it is computed: tiles of shared memory, or in place.
 
 A tile serves the 32 states of a warp. Small rows all go through tiles, because 32 threads that each
-walk along a row of their own would fetch every piece of memory several times. Shared memory is
-small, though: rows are left in place, the widest first, where tiles would leave too few warps on a
+walk along their own row would fetch every piece of memory several times. Shared memory is small,
+though: rows are left in place, the widest first, where tiles would leave too few warps on a
 multiprocessor to hide each other's waiting.
 """
 
@@ -89,7 +89,7 @@ def in_place(graph: Graph) -> dict[int, int]:
 
 
 def padded(width: int, itemsize: int) -> int:
-    """Distance of rows in a tile: one number more where too many threads would meet in a bank.
+    """Distance of rows in a tile: one number more where too many threads would use one bank.
 
     The banks deliver 32 floats or 16 doubles at once, so a warp asks at least twice for doubles.
     """

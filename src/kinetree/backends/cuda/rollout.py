@@ -53,16 +53,20 @@ class Part:
         return f"mine[({element} + {self.start}) * KT_WARP]"
 
     def declared(self) -> str:
-        """The array of the thread's own, if it needs one."""
+        """The declaration of an array of the thread, if there is one."""
         return f"real {self.name}[{self.size}];" if self.start is None and self.size else ""
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutLayout:
-    """The parts of a rollout.
+    """The places of the numbers of a rollout: registers of the thread, or shared memory.
+
+    The state of a small robot stays in registers. That of a large one would leave too few of them
+    to compute with; like parameters and rates it lies in shared memory, the numbers of 32 rollouts
+    side by side, so that each thread has a bank of its own. The compiler places the rest.
 
     x: the state that a step begins with; begun: the one that a stage begins with, the same part
-    where there is one stage; p: what stays; rates: those of all stages, where there are several.
+    where there is one stage; p: parameters; rates: those of all stages, where there are several.
     pitch: distance of the rows in which results are put together, `staging` where these begin.
     """
 
@@ -80,7 +84,7 @@ class RolloutLayout:
 
 
 def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> RolloutLayout:
-    """The places of all parts, with at most about `budget` bytes of shared memory for a rollout."""
+    """Place all parts, with at most about `budget` bytes of shared memory for a rollout."""
     n, stages = stepping.sizes, len(stepping.stages)
     several = stages > 1
     widest = max((field.size for field in stepping.fields), default=1)
@@ -117,7 +121,7 @@ class CudaRollout:
         return emit_rollout(self.ordered(short=short), dtype)
 
     def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded when first asked for."""
+        """The code on the current GPU, compiled and loaded at the first request."""
         return self._loaded.on_this_gpu(dtype)
 
     def _load(self, dtype: str, short: bool) -> Launch:
@@ -180,7 +184,7 @@ class RolloutBody:
         self.sizes, self.stages = stepping.sizes, len(stepping.stages)
 
     def lines(self) -> Iterator[str]:
-        """All of it: the state comes in, steps, the state goes out."""
+        """The whole body: read the state, step, write the state."""
         several, size = self.stages > 1, self.sizes["x"]
         yield from self.begin()
         yield from ("#pragma unroll 1", STEPS, "const real h = lengths[e];")
@@ -200,7 +204,7 @@ class RolloutBody:
         yield "}"
 
     def begin(self) -> Iterator[str]:
-        """Who the thread is, and its state and parameters."""
+        """The number of the thread, its state and its parameters."""
         frame, size = self.frame, self.sizes["x"]
         yield "KT_SHARED(memory);"
         yield "const int warp = threadIdx.x / KT_WARP, lane = threadIdx.x % KT_WARP;"
@@ -247,7 +251,7 @@ class RolloutBody:
             yield from (f"{frame.rates.at(f'i * {size} + {j}')} = k[{j}];" for j in range(size))
 
     def advance(self) -> Iterator[str]:
-        """What the stage makes of the rates so far."""
+        """The state after a stage, from the rates so far."""
         for i, stage in enumerate(self.stepping.stages):
             if self.stages > 1:
                 yield f"{'else ' * (i > 0)}if (i == {i}) {{"
@@ -273,10 +277,10 @@ class RolloutBody:
             yield f"{' = '.join(sorted(into))} = next[{j}];"
 
     def look(self) -> Iterator[str]:
-        """Note what is not finite and which margins are gone; both are rare.
+        """Note numbers that are not finite and margins that are negative; both are rare.
 
-        What is noted is computed again, from copies that the compiler cannot tell to be such: no
-        margin then waits in a register for the rare case.
+        The noted values are computed again, from copies that the compiler cannot recognise as such:
+        no margin then occupies a register for the rare case.
         """
         size, count = self.sizes["x"], self.sizes["w"]
         x = [self.frame.x.at(j) for j in range(size)]
@@ -303,7 +307,7 @@ class RolloutBody:
         yield "}"
 
     def watched(self, port: int, element: int) -> str:
-        """What margins depend on: x, k and y."""
+        """The arguments of the margins: x, k and y."""
         return (self.frame.x.at(element), f"k[{element}]", f"y[{element}]")[port]
 
     def record(self) -> Iterator[str]:
@@ -336,7 +340,7 @@ class RolloutBody:
 
 
 def elements(graph: Graph, name: str) -> set[int]:
-    """Which elements of an input a graph reads."""
+    """Return the elements of an input that a graph reads."""
     port = [p.name for p in graph.inputs].index(name)
     inputs = [node.place for node in graph.nodes if node.op == "input"]
     return {element for k, element in inputs if k == port}

@@ -1,4 +1,10 @@
-"""The function that evaluates a graph for one block of states, lane by lane the same arithmetic."""
+"""The function that evaluates a graph for one block of states, and the loop over all blocks.
+
+`void @{name}_states(ptr args, ptr dimensions, ptr steps, ptr data)` is the inner loop of a NumPy
+gufunc: args has the address of each array, inputs before outputs; dimensions[0] is the number of
+states; steps has the bytes between states of each array and then, array by array, those between
+elements along each of its dimensions. Every lane of a block has the same arithmetic.
+"""
 
 from itertools import accumulate
 
@@ -8,9 +14,12 @@ from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import SCALARS, Writer, vector
 from kinetree.compiler.graph import Graph, Port
 
+# buffers beyond this many bytes come from the heap: threads may have small stacks
+STACK = 131072
+
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
-    """Where each array starts in a buffer that holds all of them, and the length of that buffer."""
+    """Return the start of each array in a buffer of all of them, and the length of that buffer."""
     return list(accumulate((port.size for port in ports), initial=0))
 
 
@@ -50,7 +59,7 @@ class Block:
         return self._load(i, "%in", self.inputs[port] + element)
 
     def load_angle(self, i: int) -> str:
-        """The sine or cosine that stands in its buffer already."""
+        """A sine or cosine, from its buffer."""
         node = self.graph.nodes[i]
         buffer = "%sines" if node.op == "sin" else "%cosines"
         return self._load(i, buffer, self.angle_slot[node.args[0]])
@@ -102,12 +111,8 @@ class Block:
         return assemble(f"{self.name}_block", head, buffers, self.body.lines(self))
 
 
-# buffers beyond this many bytes come from the heap: threads may have small stacks
-STACK = 131072
-
-
 def contiguous(w: Writer, port: Port, size: int, strides: str) -> str:
-    """Whether the elements of a state lie one behind the other."""
+    """Emit a test whether the elements of a state are contiguous; return the name of its result."""
     expected, verdict = size, "true"
     for axis in reversed(range(len(port.shape))):
         length = port.shape[axis]

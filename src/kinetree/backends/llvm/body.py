@@ -2,6 +2,11 @@
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
 function of `sincos.py`; the other nodes keep the order of the graph.
+
+Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
+function grows faster than its length. Hardly any value of a long graph could stay in a register
+from one part to the next anyway. A value that a later part needs is stored once and loaded where
+that part first uses it. Inputs, sines and cosines are in memory already.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +30,7 @@ Item = int | list[int]  # a node, or a stage of angles
 
 @dataclass(frozen=True)
 class Head:
-    """How a function is defined: its pointers with their attributes, linkage and attributes."""
+    """The definition of a function: pointers with their attributes, linkage and attributes."""
 
     pointers: Sequence[str]
     linkage: str = ""
@@ -163,7 +168,7 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
 
 
 class Moves(Protocol):
-    """How numbers come into a body and leave it: statements that load %n{i}, or that store."""
+    """The statements that bring numbers into a body and out of it: load %n{i}, or store."""
 
     def load_input(self, i: int) -> str:
         """An element of an input array."""
@@ -215,7 +220,7 @@ class Body:
         }
 
     def operand(self, i: int) -> str:
-        """How node i is written as an argument."""
+        """Return node i as an argument."""
         node = self.graph.nodes[i]
         if node.op == "const":
             return number(node.number, self.scalar.word, self.lanes)

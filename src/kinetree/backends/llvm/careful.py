@@ -23,7 +23,7 @@ INFINITY_BITS = 0x7FF << 52
 
 def digits(w: Writer, name: str, exponent: str) -> tuple[str, str, str]:
     """192 digits of 2/pi, most significant word first, from the one that e moves to weight 2."""
-    # digit i of 2/pi weighs 2^-i, the wanted one is i = e - 1; 64 zeros stand before digit 1
+    # digit i of 2/pi weighs 2^-i, the wanted one is i = e - 1; 64 zeros precede digit 1
     start = w.let(f"add i64 {exponent}, 62")
     word = w.let(f"lshr i64 {start}, 6")
     shift = w.let(f"and i64 {start}, 63")
@@ -122,7 +122,7 @@ def emit_careful(name: str, dtype: str) -> str:
     """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`.
 
     Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
-    over what stands at s and c.
+    to s and c, over what the short reduction wrote there.
     """
     own = SCALARS[dtype]
     w = Writer()

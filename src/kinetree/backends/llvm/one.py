@@ -1,18 +1,18 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
 
 from kinetree.backends.llvm.body import Body, Head, assemble, consecutive_inputs
-from kinetree.backends.llvm.operands import join
+from kinetree.backends.llvm.operands import insert_all, join
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import Writer, vector
 from kinetree.compiler.graph import Graph
 
 
 def pieces(count: int, lanes: int) -> tuple[int, list[int]]:
-    """How `count` neighbouring numbers fill whole vectors without reading past their end.
+    """Cut `count` neighbouring numbers into whole vectors without reading past their end.
 
     Returns:
         width, starts: runs of `width` numbers from each start, laid one behind the other. Runs may
-        overlap, then a number stands twice; their total length is a multiple of `lanes`.
+        overlap, then a number occurs twice; their total length is a multiple of `lanes`.
     """
     width = lanes
     while width > count:
@@ -58,7 +58,7 @@ class One:
         return self._load(i, f"%in{port}", element)
 
     def load_angle(self, i: int) -> str:
-        """The sine or cosine that stands in its buffer already."""
+        """A sine or cosine, from its buffer."""
         node = self.graph.nodes[i]
         buffer = "%sines" if node.op == "sin" else "%cosines"
         return self._load(i, buffer, self.position[node.args[0]])
@@ -137,9 +137,4 @@ class One:
 
 def join_runs(w: Writer, word: str, runs: list[str], width: int) -> str:
     """One vector from runs side by side; runs may be scalars."""
-    if width > 1 or len(runs) == 1:
-        return join(w, word, runs, width)
-    kind, result = vector(word, len(runs)), "poison"
-    for lane, run in enumerate(runs):
-        result = w.let(f"insertelement {kind} {result}, {word} {run}, i32 {lane}")
-    return result
+    return join(w, word, runs, width) if width > 1 else insert_all(w, word, runs)

@@ -1,9 +1,13 @@
-"""Reads and writes a block of states of one array, for any strides.
+"""Read and write a block of states of one array, for any strides.
 
 A block lies in a buffer as one vector per element, a lane for each state. Whole blocks of arrays
 whose elements are contiguous are transposed in registers; everything else goes number by number. A
 block that is not full repeats its last state in the spare lanes: harmless numbers that raise no
 floating-point flag of their own.
+
+Transposing: a block of `lanes` states is `lanes` rows in memory. `width` neighbouring columns are
+taken at a time: row `width k + a` fills segment k of register a, and transposing every segment by
+itself leaves column a of all rows in register a. Memory is accessed in runs of `width` numbers.
 """
 
 from dataclasses import dataclass
@@ -199,18 +203,18 @@ def load_columns(
         for row in rows
     ]
     if width == 1:
-        return [insert_all(w, scalar, pieces)]
+        return [insert_all(w, scalar.word, pieces)]
     registers = [join(w, scalar.word, pieces[a::width], width) for a in range(width)]
     return transpose_segments(w, scalar.word, registers, lanes)
 
 
-def insert_all(w: Writer, scalar: Scalar, values: list[str]) -> str:
+def insert_all(w: Writer, word: str, values: list[str]) -> str:
     """A vector from scalars."""
     if len(values) == 1:
         return values[0]
-    kind, result = vector(scalar.word, len(values)), "poison"
+    kind, result = vector(word, len(values)), "poison"
     for lane, value in enumerate(values):
-        result = w.let(f"insertelement {kind} {result}, {scalar.word} {value}, i32 {lane}")
+        result = w.let(f"insertelement {kind} {result}, {word} {value}, i32 {lane}")
     return result
 
 

@@ -57,7 +57,7 @@ class FrameSlots:
         self.length = self.w + max(1, n["w"])
 
     def of(self, field: Field, n: dict[str, int]) -> int:
-        """Where a recorded field begins after the first evaluation of a step."""
+        """Return the place of a recorded field after the first evaluation of a step."""
         start = {"x": self.x, "k": self.k[0], "y": self.k[0] + n["k"]}[field.source]
         return start + field.start
 

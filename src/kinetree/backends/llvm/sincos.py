@@ -7,6 +7,9 @@ float64, which leaves an error close to half an ulp.
 Beyond `LIMIT` the reduction needs more digits of pi; those lanes are computed again by the function
 in `careful.py`. Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and
 sin(-x) is exactly -sin(x). No comparison here raises a floating-point flag for a NaN.
+
+Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = t^2; S and C are
+minimax polynomials, lowest power first. `tools/sincos_coefficients.py` derives and prints them.
 """
 
 import struct
@@ -17,7 +20,7 @@ from kinetree.backends.llvm.text import SCALARS, Floats, Writer, vector
 # of pi/2 is exact; in float32 the two parts used leave an error of 2^-78 of a turn
 LIMIT = {"float64": 131072.0, "float32": 1073741824.0}
 
-# adding it rounds to a whole number, which then stands in the lowest bits
+# adding it rounds to a whole number, which is then in the lowest bits
 ROUNDER = 1.5 * 2.0**52
 
 # vectors of angles that are evaluated at a time
@@ -183,7 +186,7 @@ done:
 
 
 def shares(count: int) -> list[int]:
-    """How `count` vectors are divided among calls: as evenly as possible, GROUP at most."""
+    """Divide `count` vectors among calls, as evenly as possible, GROUP at most."""
     calls = -(-count // GROUP)
     return [count // calls + (k < count % calls) for k in range(calls)]
 
@@ -201,7 +204,7 @@ def call_sincos(name: str, dtype: str, lanes: int, count: int, pointers: list[st
 
 
 def exact(*digits: str) -> tuple[float, ...]:
-    """Doubles from hexadecimal digits, which say every bit."""
+    """Return doubles from hexadecimal digits, which are exact."""
     return tuple(float.fromhex(d) for d in digits)
 
 

@@ -1,4 +1,4 @@
-"""Words of LLVM's language: types, numbers, and a writer that hands out names for values."""
+"""Words of LLVM's language: types, numbers, and a writer that names values."""
 
 import struct
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ class Floats:
         return self.writer.let(f"call {t} @llvm.fma.{self.suffix}({t} {a}, {t} {b}, {t} {c})")
 
     def select(self, mask: str, a: str, b: str) -> str:
-        """Element of a where the mask holds, of b elsewhere."""
+        """Element of a where the mask is set, of b elsewhere."""
         t = self.type
         return self.writer.let(f"select {self.masks} {mask}, {t} {a}, {t} {b}")
 

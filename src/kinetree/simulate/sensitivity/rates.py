@@ -27,7 +27,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
-from kinetree.kernels.compile import compile_derivative, compile_kernel
+from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.purity import first_line
@@ -66,7 +66,7 @@ class RateChanges:
         self.constants = directions.constants
         self.loaded = plant.acting.F_ext is not None
         self.forces = ForceChanges(plant, directions)
-        make = partial(compile_kernel, self.model, free=self.free)
+        make = partial(kernel, self.model, free=self.free)
         self.derivatives = make("inverse_dynamics_derivatives", wrenches=self.loaded)
         self.mass_matrix = make("mass_matrix")
         names = [x.name for x in self.constants if x.name in (PARAMETERS, *self.free)]
@@ -76,14 +76,15 @@ class RateChanges:
     @cached_property
     def dynamics(self) -> Kernel:
         """Inverse dynamics, compiled only if dry friction must be looked at."""
-        return compile_kernel(self.model, "inverse_dynamics", free=self.free, wrenches=self.loaded)
+        return kernel(self.model, "inverse_dynamics", free=self.free, wrenches=self.loaded)
 
     def _slope_of_dynamics(self, name: str) -> Kernel:
         """d ID/d one of its arguments; ID is linear in pi, with the regressor as its slope."""
         if name == PARAMETERS:
-            return compile_kernel(self.model, "regressor", free=self.free)
-        options = {"wrenches": self.loaded, "free": self.free}
-        return compile_derivative(self.model, "inverse_dynamics", name, **options)
+            return kernel(self.model, "regressor", free=self.free)
+        return derivative_kernel(
+            self.model, "inverse_dynamics", name, wrenches=self.loaded, free=self.free
+        )
 
     def slopes(self, at: StageStates, k: Array) -> Slopes:
         """The slopes at S states with rates k, (S, N)."""
