@@ -151,6 +151,9 @@ def descend(
             [A @ D, np.diag(pull)]
         )
 
+    # Levenberg and Marquardt: a step that lowers the cost is taken and the damping reduced, another
+    # one is discarded and the damping increased. Drives are bounded by active sets: those at zero
+    # that the gradient would push below are held there in this step.
     drives = np.arange(len(start)) >= 10 * links
     theta, (error, J) = start, errors(start)
     cost, damping, k = float(error @ error), 1e-3, 0

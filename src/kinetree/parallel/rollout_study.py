@@ -14,11 +14,12 @@ from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study, whole
 from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns
 from kinetree.robot import Robot
+from kinetree.samples.inputs import positive
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.fixed_steps import find_method
 from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.setup import ADAPTIVE, grid, positive
+from kinetree.simulate.core.setup import ADAPTIVE, grid
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
@@ -203,7 +204,7 @@ class RolloutStudy:
         return signal(np.arange(count) * noise.hold, values.swapaxes(0, 1), "hold")
 
     def _holds(self, noise: Noise) -> int:
-        """Number of values of a random force; a duration that is a multiple but for rounding is."""
+        """Number of values of a random force; 1.0 s / 0.1 s are 10 despite rounding errors."""
         return max(1, math.ceil(float(self.times[-1]) / noise.hold * (1 - 1e-12)))
 
     def _check_noise(self, name: str, noise: Noise) -> None:

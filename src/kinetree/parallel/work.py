@@ -149,7 +149,7 @@ def plain(value: object, where: str) -> Any:
     Lists replace tuples, and arrays are float64, int64 or bool.
 
     Raises:
-        InputError: there is code or an unknown object in it; the message says where.
+        InputError: there is code or an unknown object in it; the message names its place.
     """
     if value is None or isinstance(value, bool | str | int):
         return value

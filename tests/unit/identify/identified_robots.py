@@ -1,4 +1,4 @@
-"""Robots to identify, and what is wrong about their descriptions."""
+"""Robots to identify, and wrong descriptions of them."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The tool that counts how often intervals hold: its table, its verdicts, one real experiment."""
+"""The tool that counts how often intervals cover: its table, its verdicts, one real experiment."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Base parameters of what is looked for: as many as the rank, equal joint forces, readable."""
+"""Base parameters of the unknowns: as many as the rank, equal joint forces, readable."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`kinetree identify` as a program: a robot that fits, one paragraph for what is wrong."""
+"""`kinetree identify` as a program: a robot that fits, one paragraph for an error."""
 
 import os
 import subprocess

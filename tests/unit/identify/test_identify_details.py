@@ -1,4 +1,4 @@
-"""Small parts of an identification against closed forms: what a slip in one line would change."""
+"""Small parts of an identification against closed forms, so that a wrong line is found."""
 
 import dataclasses
 import inspect
@@ -369,7 +369,7 @@ def test_what_is_told_by_less_than_a_tenth_is_not_identifiable(found):
 
 
 def test_the_found_robot_is_the_estimate(found):
-    """The result checks itself; here by the parameters of the robot, which it does not look at."""
+    """The self-check of a result, here by parameters of the robot that it does not use."""
     pi = np.asarray(found.robot.parameters)
     assert np.allclose(pi, found.sought.fixed + found.sought.S @ found.estimate.x, rtol=1e-12)
     assert not [x for x in found.notes if "Do not use" in x]

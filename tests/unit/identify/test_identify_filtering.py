@@ -1,4 +1,4 @@
-"""The low-pass shifts nothing, passes what is slow, stops what is fast, and differentiates."""
+"""The low-pass shifts no phase, passes slow signals, stops fast ones, and differentiates."""
 
 import numpy as np
 import pytest

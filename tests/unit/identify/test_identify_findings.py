@@ -1,4 +1,4 @@
-"""Recordings that tell part of a robot, or something else than they seem to: it is said."""
+"""Recordings that determine part of a robot, or have wrong signs or units: notes report it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The load in the hand: found within its errors, and always a body that exists."""
+"""Payloads: found within their errors, and always physically possible bodies."""
 
 import numpy as np
 import pytest

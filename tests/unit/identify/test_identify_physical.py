@@ -1,4 +1,4 @@
-"""Log-Cholesky coordinates: every ten numbers are a body that exists, and every body has them."""
+"""Log-Cholesky coordinates: every ten numbers give a possible body, and every body has them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Recordings from files and arrays: rates by filtering, and a clear no to what cannot be right."""
+"""Recordings from files and arrays: rates by filtering, errors for data that cannot be right."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The report: every joint, every parameter with its error, what is open, and pictures of it."""
+"""The report: every joint, every parameter with its error, open questions, and plots."""
 
 import re
 from dataclasses import replace

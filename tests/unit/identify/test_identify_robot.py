@@ -14,7 +14,7 @@ ENCODER = 2e-5
 
 
 def covered(found, true):
-    """Which intervals hold the true base parameters."""
+    """True for intervals that contain the true base parameters."""
     truth = found.base.K @ found.sought.values(true.model)
     low, high = found.interval().T
     return (low <= truth) & (truth <= high)
@@ -129,7 +129,7 @@ def test_point_masses_and_sliding_joints_can_be_described():
 
 @pytest.mark.parametrize("name", ["planar_2r", "scara", "ur5e", "hand"])
 def test_robots_without_friction_are_found_as_quickly(name):
-    """The best friction is then zero or would be less, at the edge of what exists."""
+    """The best friction is then zero or would be negative, at the edge of the possible."""
     true = getattr(kt.robots, name)()
     motion = excitation(true, 15, 0.02, harmonics=6, seed=2)
     forces = true.inverse_dynamics(motion.q, motion.dq, motion.ddq)

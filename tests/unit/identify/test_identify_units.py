@@ -1,4 +1,4 @@
-"""An identification in mm, g and ms is the same one: every number scales as its unit says."""
+"""An identification in mm, g and ms is the same one: every number scales as its unit."""
 
 import dataclasses
 import re

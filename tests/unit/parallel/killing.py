@@ -21,7 +21,7 @@ STUDY = {
 
 
 class Killer(run.Progress):
-    """Kills one worker that is at work, half-way, and looks who listens before."""
+    """Records the listening sockets, and kills one busy worker half-way."""
 
     killed: list[int]
     sockets: set[str]
@@ -34,7 +34,7 @@ class Killer(run.Progress):
 
 
 def kill_worker():
-    """The number of a process that computed chunks, and does so no more; none if all rest."""
+    """Kill one worker that computes; return its id in a list, which is empty if all were idle."""
     for process in psutil.Process().children(recursive=True):
         try:
             if is_at_work(process):
@@ -49,7 +49,7 @@ def kill_worker():
 
 
 def is_at_work(process):
-    """Ray's workers say so in their names; others are taken to be."""
+    """True for a worker of Ray that runs a chunk, and for every process of a pool."""
     name = process.name()
     return name.startswith("ray::run_chunk") or any("spawn_main" in x for x in process.cmdline())
 
@@ -78,7 +78,7 @@ def digest(path):
 
 
 def run_and_kill(path, monkeypatch, executor, **options):
-    """The file of the study, and the Killer that was there."""
+    """The hash of the study's file, and the Killer."""
     killer = type("Killing", (Killer,), {"killed": [], "sockets": set()})
     with monkeypatch.context() as patch:
         patch.setattr(run, "Progress", killer)

@@ -1,4 +1,4 @@
-"""Stream rollout steps to a file, and say how much memory that took.
+"""Stream rollout steps to a file, and print the memory that this needed.
 
     python tests/unit/parallel/stream_rollouts.py STEPS [FILE [EXECUTOR]]
 
@@ -45,7 +45,7 @@ def megabytes() -> float:
 
 
 def main(steps: int, path: str | None = None, executor: str = "threads") -> None:
-    """Write, measure, and look at the last rows."""
+    """Write, measure, and check the last rows."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(path or Path(folder) / "rollouts.parquet")
         study(FIRST, output, executor)

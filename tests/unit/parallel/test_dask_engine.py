@@ -1,4 +1,4 @@
-"""Dask: the same file as threads, with a worker killed half-way; sockets on loopback alone."""
+"""Dask: the same file as threads, with a worker killed half-way; sockets on loopback only."""
 
 import pytest
 

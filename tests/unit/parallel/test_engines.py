@@ -53,7 +53,7 @@ def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
 
 
 def test_a_script_needs_no_guard_for_processes():
-    """The script is not run again in the processes that it asks for."""
+    """The script is not run again in the processes that it starts."""
     script = (
         "import kinetree as kt\n"
         "from kinetree.parallel import Normal, rollouts\n"
@@ -67,7 +67,7 @@ def test_a_script_needs_no_guard_for_processes():
 
 
 def test_processes_do_not_outlive_a_leader_that_was_killed():
-    """Workers share the leader's output: it comes to an end when the last of them has."""
+    """Workers share the leader's output, which is closed when the last of them ends."""
     script = (
         "import os\n"
         "import kinetree as kt\n"
@@ -111,7 +111,7 @@ def test_a_given_pool_that_breaks_is_not_mended():
 
 
 def test_workers_are_given_bytes_and_numbers_alone(monkeypatch):
-    """What travels is a name and plain data; the function is found by its name, not sent."""
+    """The function is sent by its name, the study as bytes."""
     seen = []
     submit = ThreadPoolExecutor.submit
 

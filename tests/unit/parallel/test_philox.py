@@ -1,4 +1,4 @@
-"""Random numbers by their place: those of NumPy's Philox, the same in any company."""
+"""Random numbers by their place: those of NumPy's Philox, the same in every batch."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_words_are_those_of_numpy():
         assert np.array_equal(other.random_raw(4), row)
 
 
-def test_a_sample_has_the_same_numbers_in_any_company():
+def test_a_sample_has_the_same_numbers_in_every_batch():
     samples = np.arange(1000)
     every = uniforms(5, "q0", samples, 7)
     assert np.array_equal(uniforms(5, "q0", samples[[17]], 7)[0], every[17])

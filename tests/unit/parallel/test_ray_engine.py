@@ -1,4 +1,4 @@
-"""Ray: the same file as threads, with a worker killed half-way; sockets on loopback alone."""
+"""Ray: the same file as threads, with a worker killed half-way; sockets on loopback only."""
 
 from ipaddress import ip_address
 

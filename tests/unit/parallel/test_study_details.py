@@ -1,4 +1,4 @@
-"""Small parts of studies: defaults, sizes, and what clusters are asked for."""
+"""Small parts of studies: defaults, sizes, and requests to clusters."""
 
 import dataclasses
 import inspect
@@ -52,7 +52,7 @@ def made(kind, robot, **settings):
 
 
 def test_the_memory_of_a_sample_grows_with_its_numbers():
-    """At least what it computes; twice that for each more column."""
+    """A sample needs at least its columns, and twice the size of every further column."""
     panda, sizes = kt.robots.panda(), []
     for parameters in ({}, {"mass": Normal(5, 0.1)}):
         study = made(
@@ -115,7 +115,7 @@ def test_a_lock_can_be_read_and_is_no_program(tmp_path):
 
 
 class Cluster:
-    """What a study asks of distributed, written down."""
+    """A stand-in for distributed that records the calls of a study."""
 
     def __init__(self, log):
         self.log = log
@@ -178,7 +178,7 @@ def test_a_dask_client_brings_its_threads(monkeypatch):
 
 
 def test_ray_tasks_that_are_under_way_are_cancelled():
-    """Those that are done are forgotten."""
+    """Tasks that are done are no longer cancelled."""
 
     class Reference:
         def __init__(self):

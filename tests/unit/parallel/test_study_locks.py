@@ -1,4 +1,4 @@
-"""Two studies never write one file; what a study wrote is what it computes once more."""
+"""Two studies never write one file; some samples are computed again and compared."""
 
 import os
 import subprocess
@@ -116,7 +116,7 @@ def test_a_complete_study_is_read_while_another_writes(holder, tmp_path):
 
 
 def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
-    """Between opening and locking, the holder ended and a third one may come."""
+    """Between opening and locking, the first study ended and a third one may begin."""
     lock, plain = tmp_path / "study.npy.lock", locks._lock
     tries = []
 
@@ -150,7 +150,7 @@ def test_the_lock_is_given_back_after_an_error(tmp_path):
 
 @pytest.mark.parametrize("ending", [None, *ENDINGS])
 def test_a_worker_that_computes_something_else_is_found(ending, tmp_path, monkeypatch):
-    """One bit of one number of every sample, which only a second computation tells."""
+    """One bit of one number of every sample, which only a second computation can show."""
     if ending:
         needs(ending)
     path = ending and tmp_path / f"study{ending}"
@@ -227,7 +227,7 @@ SETTINGS = {
 
 
 def test_a_resumed_study_is_whole(tmp_path):
-    """What a former run left is looked at too; it is the same file."""
+    """Rows of an earlier run are checked too; the file is the same."""
     whole = rollouts(ROBOT, 6, output=tmp_path / "whole.npy", **STUDY)
     again = rollouts(ROBOT, 6, output=tmp_path / "again.npy", resume=True, **STUDY)
     assert digest(whole.path) == digest(again.path) and again.checked >= 1

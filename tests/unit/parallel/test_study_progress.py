@@ -1,4 +1,4 @@
-"""A bar where somebody watches or asks for it, and nothing else on any stream."""
+"""Progress bars: on a terminal or on request, and nothing else on any stream."""
 
 import kinetree as kt
 from kinetree.parallel import Normal, rollouts

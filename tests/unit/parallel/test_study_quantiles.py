@@ -1,4 +1,4 @@
-"""Statistics of studies in which numbers are missing or infinite: neither vanishes in silence."""
+"""Statistics of studies with NaN or infinite numbers: both are counted and reported."""
 
 import numpy as np
 import pytest

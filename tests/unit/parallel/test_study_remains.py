@@ -1,4 +1,4 @@
-"""What a study that was broken off has left behind is counted to the byte."""
+"""The complete lines that an interrupted study left are counted to the byte."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is drawn: shapes, ranges, grids, and quaternions that stay of length 1."""
+"""Random arguments: shapes, ranges, grids, and quaternions that stay of length 1."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The schedule: in order, a few at a time, lost chunks again, and an end to that."""
+"""The schedule: chunks in order, a few at a time; lost ones again, a limited number of times."""
 
 from concurrent.futures import CancelledError, Future
 
