@@ -24,7 +24,7 @@ SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """Playwright's browser on the Chromium of this machine; skipped where there is none."""
+    """Playwright's browser on the installed Chromium; tests are skipped if there is none."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip(f"no Chromium is installed: none of {', '.join(NAMES)} is on the path")
@@ -73,13 +73,13 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
 
 
 def _note(message: Any, faults: list[str]) -> None:
-    """Errors count, and what the Content-Security-Policy refused; a driver's advice does not."""
+    """Note errors and refusals of the Content-Security-Policy, but not the advice of a driver."""
     if message.type == "error" or "Content Security Policy" in message.text:
         faults.append(f"console: {message.text}")
 
 
 @pytest.fixture(scope="session")
 def screenshots() -> Path:
-    """The folder that keeps pictures of pages for people to look at."""
+    """The folder for screenshots, which people can look at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     return SCREENSHOTS

@@ -1,4 +1,4 @@
-"""The pages in a real browser: what is drawn is where robot.pose says, and nothing goes wrong."""
+"""The pages in a real browser: the robot is drawn at robot.pose, and no error is logged."""
 
 import re
 import warnings
@@ -29,14 +29,14 @@ def has_no_overflow(page):
 
 
 def pull(page, k, value):
-    """Move slider k as a user does: its value changes and it says so."""
+    """Move slider k like a user: change its value and send the event."""
     page.locator(".handle input").nth(k).evaluate(
         "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value
     )
 
 
 def red_green_blue_near(page, point):
-    """Which of the frame's three colours are drawn within 25 px of a point of {s}."""
+    """Colours of the frame's axes that are drawn within 25 px of a point of {s}."""
     x, y = page.evaluate("(p) => window.kinetree.viewer.project(p)", list(map(float, point)))
     return page.evaluate(
         """([x, y]) => {
@@ -199,7 +199,7 @@ def test_names_of_a_file_stay_text(tmp_path, open_page):
 
 
 def test_even_injected_markup_could_not_run(tmp_path, chromium):
-    """The policy, not only the escaping: a script that got into the page is refused."""
+    """The policy refuses a script that got into the page, independent of the escaping."""
     text = report_page(kt.robots.planar_2r(), samples=50)
     text = text.replace("</main>", "<script>window.broken = 1</script></main>")
     page, said = chromium.new_page(), []

@@ -1,4 +1,4 @@
-"""The workbench in a real browser: what is moved there moves here, and the numbers are right."""
+"""The workbench in a real browser: user actions change the state, and the numbers are right."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kin
 
 @pytest.fixture(scope="module")
 def one_page(chromium):
-    """One page for all tests: it takes longest to load. No error was logged at its end."""
+    """One page for all tests, since loading takes longest; at the end no error was logged."""
     from kinetree.views.workbench import view
 
     with view(kt.robots.panda(), browser=False) as workbench:
@@ -23,7 +23,7 @@ def one_page(chromium):
 
 @pytest.fixture
 def page(one_page):
-    """Panda, at home and at rest again."""
+    """The Panda in its position of rest."""
     one_page.put(kt.robots.panda())
     return one_page
 
@@ -101,7 +101,7 @@ def test_a_handle_is_dragged_and_dropped_on_a_link(page):
 
 
 def on_screen(page, p):
-    """Where a point of {s} is seen, pixels, from the camera that the page reported."""
+    """Pixel position of a point of {s}, for the camera that the page reported."""
     client = next(iter(page.bench.server.get_clients().values()))
     camera = client.camera
     w, x, y, z = camera.wxyz
@@ -177,7 +177,7 @@ def test_ellipsoids_are_drawn_at_the_hand(page, screenshots):
     page.tab("Hand")
     page.page.get_by_role("checkbox", name="draw mass").click()
     node = page.bench.server.scene.get_handle_by_name(page.bench.node("hand/mass"))
-    assert page.until(lambda: node.visible)  # placed before it is seen
+    assert page.until(lambda: node.visible)  # placed before it is visible
     tool = page.bench.state.robot.pose(page.bench.state.q)[:3, 3]
     np.testing.assert_allclose(node.position, tool, atol=1e-12)
     lengths = page.bench.state.robot.mass_ellipsoid(page.bench.state.q).lengths

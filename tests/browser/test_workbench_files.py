@@ -1,4 +1,4 @@
-"""The workbench in a real browser: files in and out, other robots, names that attack."""
+"""The workbench in a real browser: uploads and downloads, other robots, hostile names."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ from hostile_robot import ATTACKS, hostile_urdf
 
 @pytest.fixture(scope="module")
 def one_page(chromium):
-    """One page for all tests: it takes longest to load. No error was logged at its end."""
+    """One page for all tests, since loading takes longest; at the end no error was logged."""
     from kinetree.views.workbench import view
 
     with view(kt.robots.planar_2r(), browser=False) as workbench:
@@ -29,7 +29,7 @@ def one_page(chromium):
 
 @pytest.fixture
 def opened(one_page):
-    """Puts a robot on the bench."""
+    """Open a robot."""
 
     def put(robot, degrees=False):
         one_page.put(robot, degrees=degrees)
@@ -65,7 +65,7 @@ def test_a_file_that_is_no_robot_is_refused_with_words(opened, tmp_path):
     assert page.bench.state.robot.name == "planar 2R"
 
 
-def test_a_trajectory_is_opened_and_the_session_taken_home(opened, open_page, tmp_path):
+def test_a_trajectory_is_opened_and_the_session_is_saved(opened, open_page, tmp_path):
     robot = kt.robots.planar_2r()
     page = opened(robot)
     t = np.linspace(0, 0.5, 26)
@@ -106,7 +106,7 @@ def test_other_robots_fit_on_the_page(opened, screenshots, name):
 
 
 def test_a_robot_is_drawn_as_if_it_were_the_first(opened, chromium, tmp_path):
-    """What a page knows of the robot before it, such as where a link was, is forgotten."""
+    """The page keeps nothing of the previous robot, such as the pose of a link."""
     opened(kt.robots.panda())
     page = opened(kt.robots.quadruped())
     after = page.drawn(tmp_path / "after.png")

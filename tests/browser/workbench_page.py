@@ -1,4 +1,4 @@
-"""A page of the workbench, driven as a person does: tabs, sliders, buttons."""
+"""A page of the workbench, operated like by a user: tabs, sliders, buttons."""
 
 import re
 
@@ -55,7 +55,7 @@ class WorkbenchPage:
         box.first.press("Enter")
 
     def values(self, key):
-        """Numbers in all digits that the readings carry, by key."""
+        """Numbers of the readings in full precision, by key."""
         script = (
             "key => Object.fromEntries([...document.querySelectorAll(`[data-${key}]`)].map("
             "x => [x.getAttribute(`data-${key}`), parseFloat(x.dataset.value)]))"
@@ -63,7 +63,7 @@ class WorkbenchPage:
         return self.page.evaluate(script, key)
 
     def until(self, true, seconds=60):
-        """Wait until a function of ours is true; the page goes on meanwhile.
+        """Wait until a function returns True; the page runs on meanwhile.
 
         A panel that is brought up to date by another thread is seen half-way: what several values
         must agree on is asked for here, not after it.
@@ -75,7 +75,7 @@ class WorkbenchPage:
         return bool(true())
 
     def shows_tau(self):
-        """Whether the joint forces on the page are those of the state on the bench, bit by bit."""
+        """Return True if the joint forces on the page equal those of the state, bit by bit."""
         state = self.bench.state
         tau = state.robot.inverse_dynamics(state.q, state.dq, state.ddq, external_wrenches(state))
         return self.values("tau") == {str(i): float(x) for i, x in enumerate(tau)}
@@ -101,7 +101,7 @@ class WorkbenchPage:
         return imread(path)[200:, 420:900, :3].reshape(75, 8, 60, 8, 3).mean(axis=(1, 3))
 
     def put(self, robot, **options):
-        """Another robot on the bench, at home and at rest."""
+        """Open another robot in its position of rest."""
         from kinetree.views.workbench.view import open_robot
 
         self.bench.state = self.bench.state.replace(push=None, **options)

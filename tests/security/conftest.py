@@ -1,4 +1,4 @@
-"""A workbench on a small robot, and raw ways to knock at it."""
+"""A workbench on a small robot, and raw requests to it."""
 
 import pytest
 from security_door import Door

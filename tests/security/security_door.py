@@ -1,4 +1,4 @@
-"""Raw ways to knock at a workbench."""
+"""Raw requests to a workbench."""
 
 import socket
 import struct
@@ -16,7 +16,7 @@ class Answer:
 
 
 class Door:
-    """Requests as bytes: nothing between the test and the socket tidies them up."""
+    """Requests as bytes, without a library that would correct them."""
 
     def __init__(self, workbench):
         guard = workbench.bench.guard

@@ -1,4 +1,4 @@
-"""Who gets into the workbench: the holder of the token, from this machine, and nobody else."""
+"""Access to the workbench: only with the token and from this machine."""
 
 import gzip
 import socket
@@ -62,7 +62,7 @@ def test_a_foreign_origin_is_refused(door, origin):
 
 
 def test_a_websocket_without_an_origin_is_refused(door):
-    """Every browser sends one; who leaves it out is no page of ours."""
+    """Every browser sends an Origin, so a request without one does not come from the page."""
     wire, answer = door.websocket(origin=None)
     wire.close()
     assert answer.status == 403

@@ -1,4 +1,4 @@
-"""Text of robot files never becomes markup: only our own tags are in what the page is given."""
+"""Text of robot files never becomes markup: the readings have only our own tags."""
 
 from html.parser import HTMLParser
 
@@ -47,7 +47,7 @@ class Tags(HTMLParser):
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("upload")
     robot, _, notes = read_robot_file("x.urdf", hostile_urdf().encode(), folder)
-    assert not list(folder.iterdir())  # what was uploaded is gone
+    assert not list(folder.iterdir())  # the upload was removed
     q = np.full(robot.n, 0.3)
     return at_rest(robot).replace(q=q, dq=q, ddq=q), notes
 
@@ -76,11 +76,11 @@ def test_names_of_a_file_are_text_in_every_reading(hostile):
         assert "autofocus" not in found.attributes
         seen += found.text
     for attack in ATTACKS[:-1]:
-        assert attack in seen  # shown as it stands in the file
+        assert attack in seen  # shown as written in the file
 
 
 def test_names_of_nodes_in_the_scene_are_numbers(hostile):
-    """A slash in a name would hang a shape elsewhere in the tree."""
+    """A slash in a name would put a shape elsewhere into the tree."""
     pytest.importorskip("viser")
     from kinetree.views.workbench import view
 

@@ -1,4 +1,4 @@
-"""What a browser may send: no tunnel, no oversized upload, no flood, nothing unknown."""
+"""Messages of a browser: no tunnel, no oversized upload, no flood, no unknown message."""
 
 import time
 
@@ -27,7 +27,7 @@ CAMERA = {
 
 @pytest.fixture
 def wire(door, workbench):
-    """A connection that has said hello as a page does: with its camera."""
+    """A connection that has sent its camera, as a page does at first."""
     known = set(workbench.bench.server.get_clients())
     wire, answer = door.websocket()
     assert answer.status == 101
@@ -74,7 +74,7 @@ def slider_of(workbench, joint):
 
 
 def alive(workbench, wire):
-    """Whether a message on this connection still reaches the workbench: the robot moves."""
+    """Return True if a message on this connection still moves the robot."""
     target = 0.5 if workbench.bench.state.q[0] < 0.4 else -0.5
     uuid = slider_of(workbench, "joint1")._impl.uuid
     send(wire, "GuiUpdateMessage", uuid=uuid, updates={"value": target})
@@ -82,7 +82,7 @@ def alive(workbench, wire):
 
 
 def test_the_tunnel_is_dead(workbench, wire, monkeypatch):
-    """Neither the message nor the method opens a way from outside."""
+    """Neither the message nor the method opens a tunnel."""
     import viser._tunnel
 
     opened = []
@@ -159,5 +159,5 @@ def test_values_beyond_a_slider_stay_within_the_limits(workbench, wire, value):
     assert alive(workbench, wire)
     q = workbench.bench.state.q
     assert np.isfinite(q).all() and (np.abs(q) <= np.pi).all()
-    if np.isfinite(value):  # it was heard, and taken as far as it goes
+    if np.isfinite(value):  # taken, and limited to the range
         assert until(lambda: workbench.bench.state.q[1] == np.sign(value) * np.pi)

@@ -1,4 +1,4 @@
-"""Where joint forces go: shares of tau by their cause, which add up to tau."""
+"""Shares of the joint forces by cause, which add up to tau."""
 
 from dataclasses import replace
 from typing import Any

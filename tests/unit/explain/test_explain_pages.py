@@ -1,4 +1,4 @@
-"""Rendered explanations: every number stands in every form, names are escaped, lines fit."""
+"""Rendered explanations: every form has every number, names are escaped, lines fit."""
 
 import io
 import re
@@ -61,7 +61,7 @@ def test_the_terminal_table_fits(formulation, width):
 
 @pytest.mark.parametrize("width", [50, 60, 80, 93, 94, 120])
 def test_no_number_is_lost_on_a_narrow_terminal(width):
-    """What has no room in columns is listed; every component of every total is there."""
+    """Numbers that do not fit into columns are listed; every component of every total is shown."""
     text = puma().text(width)
     assert max(map(len, text.splitlines())) <= width and "…" not in text
     found = [abs(float(x)) for x in re.findall(r"\d+\.\d+", text)]
@@ -107,7 +107,7 @@ def test_markdown_escapes_names():
 
 
 class Checker(HTMLParser):
-    """Collects tags and text; complains about tags that are not closed in order."""
+    """Collects tags and text; fails if tags are not closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ def test_many_links_are_folded_in_html():
     state = random_state(model, 11)
     text = explain(model, *state.motion).html()
     assert text.count("<details>") == len(model.links) > 8
-    assert text.count("<details open>") == 1  # where the joint forces go
+    assert text.count("<details open>") == 1  # the joint forces by cause
 
 
 def latex_document(body: str) -> str:
@@ -206,7 +206,7 @@ def test_all_joint_types_are_drawn():
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_idle_causes_are_said_once():
+def test_causes_without_contribution_are_listed_once():
     explanation = kt.robots.planar_2r().explain([0.1, 0.2], [1, 2], [3, 4])
     text = explanation.text()
     assert "No contribution: friction, rotor, external." in text

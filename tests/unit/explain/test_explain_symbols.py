@@ -1,4 +1,4 @@
-"""Explanations of symbols: exact, short, and equal to the numbers when numbers are put in."""
+"""Explanations of symbols: exact, short, and equal to those of numbers after substitution."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where joint forces go: each share against an independent way to compute it."""
+"""Shares of the joint forces: each against an independent way to compute it."""
 
 import numpy as np
 import pytest

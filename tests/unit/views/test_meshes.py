@@ -1,4 +1,4 @@
-"""Mesh readers: the same tetrahedron from every format, and refusals that say why."""
+"""Mesh readers: the same tetrahedron from every format, and errors with a reason."""
 
 import struct
 

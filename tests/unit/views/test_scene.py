@@ -1,4 +1,4 @@
-"""Scenes: shapes stand where the robot's joints and masses are."""
+"""Scenes: shapes are placed at the robot's joints and masses."""
 
 from itertools import pairwise
 

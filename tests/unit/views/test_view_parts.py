@@ -1,4 +1,4 @@
-"""Parts and coarse meshes: stretched unit meshes have the volumes of their shapes."""
+"""Parts and coarse meshes: scaled unit meshes have the volumes of their shapes."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def volume(vertices, triangles):
 
 
 def drawn(kind, size):
-    """Volume of what is drawn of a shape in a turned frame, parts added up."""
+    """Sum of the volumes of the parts of a shape in a rotated frame."""
     T = kt.spatial.pose(kt.spatial.rpy(0.3, 0.2, 1.0), np.array([1.0, 2, 3]))
     found = parts_of((Shape(kind, "body", WORLD, T, size, GREY, "x"),))
     total = 0.0

@@ -1,4 +1,4 @@
-"""Visuals of files: shapes and colours as written, meshes from one folder and nowhere else."""
+"""Visuals of files: shapes and colours as written, meshes only from one folder."""
 
 import os
 import shutil
@@ -185,7 +185,7 @@ def test_scale_stretches_and_mirrors(package):
     mesh = visuals_of(package, "../meshes/m.obj", scale="2 3 -4")[2].mesh
     np.testing.assert_allclose(mesh.vertices.max(axis=0), (2, 3, 0))
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
-    assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() > 0  # still outside out
+    assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() > 0  # still facing outward
 
 
 def test_visuals_that_make_no_sense_are_skipped(package):

@@ -1,4 +1,4 @@
-"""The page of an identification: all that was found, escaped, whole, without a network."""
+"""The page of an identification has all results, escapes names and needs no network."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Pages as text: whole, self-contained, and never more than the robot's words as text."""
+"""Pages as text: well formed, self-contained, and names of the robot stay plain text."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def both_pages(robot, notes):
 
 
 def test_names_of_a_robot_stay_text():
-    """A hostile robot has pages of the same elements as a harmless one of the same build."""
+    """The pages of a robot with hostile names have the same elements as those of a harmless one."""
     plain = [Outline(page) for page in both_pages(kt.robots.double_pendulum(), "notes")]
     hostile = [Outline(page) for page in both_pages(hostile_robot(), NAMES[0])]
     for expected, outline in zip(plain, hostile, strict=True):

@@ -1,4 +1,4 @@
-"""`kinetree report` in a process of its own: files, standard output, complaints."""
+"""`kinetree report` in a process of its own: files, standard output, error messages."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ def run(*words, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8")
 
 
-def test_a_page_is_written_and_told_about(tmp_path):
+def test_a_page_is_written_and_described(tmp_path):
     done = run("planar_2r", "-o", "arm.html", "--samples", "50", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

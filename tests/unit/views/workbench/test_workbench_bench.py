@@ -1,4 +1,4 @@
-"""The running workbench without a browser: robots come and go, and what is late is ignored."""
+"""The running workbench without a browser: robots are replaced, late results are ignored."""
 
 import threading
 
@@ -22,7 +22,7 @@ def bench():
 
 
 def stone():
-    """A robot of which nothing moves."""
+    """A robot without joints that move."""
     b = kt.Builder("stone").link("base", 2.0, (0, 0, 0.1), np.eye(3) * 0.01)
     return kt.Robot(b.build())
 
@@ -36,7 +36,7 @@ def feather():
 
 
 def labels(bench):
-    """Labels of all that can be set on the page."""
+    """Labels of all inputs of the page."""
     return [x.label for x in bench.server.gui._gui_input_handle_from_uuid.values()]
 
 
@@ -109,7 +109,7 @@ def test_many_changes_at_once_end_with_the_last(bench):
     torques(bench.state)
 
 
-def test_faults_are_told_to_who_made_them():
+def test_errors_are_shown_to_the_user_who_caused_them():
     told = []
 
     class Client:
@@ -124,13 +124,13 @@ def test_faults_are_told_to_who_made_them():
 
     by_hand(fail)(Event())
     assert told == ["what, where, why"]
-    Event.client = None  # set by the workbench itself: nobody is to be told, nothing is done
+    Event.client = None  # set by the workbench itself: nothing is done and nothing is shown
     by_hand(fail)(Event())
     assert len(told) == 1
 
 
 def test_two_sliders_moved_at_once_both_count(bench):
-    """Callbacks run in threads: none overwrites what another has just set."""
+    """Callbacks run in threads and must not overwrite the changes of others."""
     open_robot(bench, kt.robots.panda(), None, [])
     elements = bench.server.gui._gui_input_handle_from_uuid.values()
     sliders = [x for x in elements if x.label.startswith("panda_joint")][:7]

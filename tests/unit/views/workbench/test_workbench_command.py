@@ -1,4 +1,4 @@
-"""`kinetree view` as a program: it says where it is, ends with Ctrl-C, and says what is wrong."""
+"""`kinetree view` as a program: it prints its address, ends with Ctrl-C, and reports errors."""
 
 import http.client
 import json
@@ -27,7 +27,7 @@ def started(*arguments):
 
 
 def refused(*arguments):
-    """What it says on stderr when it ends at once with exit code 2."""
+    """Text on stderr of a command that ends with exit code 2."""
     found = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
     assert found.returncode == 2 and "Traceback" not in found.stderr and found.stdout == ""
     return found.stderr
@@ -79,11 +79,11 @@ def test_a_port_that_is_taken_is_said_with_a_way_out():
     assert port in said and "--port" in said
 
 
-def test_an_unknown_robot_is_said_with_the_nearest():
+def test_an_unknown_robot_is_an_error_with_the_nearest_name():
     assert "panda" in refused("pnada", "--no-browser")
 
 
-def test_a_folder_that_is_none_is_said(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     said = refused("planar_2r", "--no-browser", "--folder", str(tmp_path / "none"))
     assert "--folder is" in said
 

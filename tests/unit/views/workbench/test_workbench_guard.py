@@ -1,4 +1,4 @@
-"""The rules of the door and of the messages, as functions."""
+"""The rules for requests and messages, tested as functions."""
 
 import socket
 
@@ -122,7 +122,7 @@ def test_a_port_that_is_taken_is_named():
 
 
 def test_a_server_that_lets_strangers_in_is_stopped(monkeypatch):
-    """Should the viewer change so that it can no longer be guarded, it does not run at all."""
+    """If the viewer changes so that it cannot be guarded any more, it is stopped."""
     pytest.importorskip("viser")
     from kinetree.views.workbench import server
 
@@ -131,7 +131,7 @@ def test_a_server_that_lets_strangers_in_is_stopped(monkeypatch):
         server.start_server()
 
 
-def test_without_viser_the_way_to_install_it_is_said(monkeypatch):
+def test_without_viser_the_error_has_the_install_command(monkeypatch):
     import sys
 
     from kinetree.views.workbench import view
@@ -141,7 +141,7 @@ def test_without_viser_the_way_to_install_it_is_said(monkeypatch):
         view(kt.robots.planar_2r(), browser=False)
 
 
-def test_a_viewer_that_is_too_old_is_said(monkeypatch):
+def test_a_viewer_that_is_too_old_is_an_error(monkeypatch):
     viser = pytest.importorskip("viser")
     from kinetree.views.workbench.server import start_server
 

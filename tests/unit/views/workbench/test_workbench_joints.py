@@ -1,4 +1,4 @@
-"""Sliders: one a degree of freedom, back and forth without loss, for every kind of joint."""
+"""Sliders: one per degree of freedom, converted to q and back without loss, for all joint types."""
 
 import numpy as np
 import pytest

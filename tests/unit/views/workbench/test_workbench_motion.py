@@ -1,4 +1,4 @@
-"""The clock of a motion: it ends, it stops, and it never runs twice."""
+"""The player of a motion ends, stops, and never runs twice."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What a hand does on sliders becomes a smooth motion, on quaternions and poses too."""
+"""Recorded slider positions become a smooth motion, for quaternions and poses too."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_recording_holds_what_was_set_and_moves_smoothly():
     early, late = (trajectory.t < 1.0), (trajectory.t > 1.65)
     np.testing.assert_allclose(trajectory.q[early], np.tile(first, (early.sum(), 1)), atol=1e-12)
     np.testing.assert_allclose(trajectory.q[late], np.tile(then, (late.sum(), 1)), atol=1e-12)
-    assert (np.diff(trajectory.q[:, 0]) > -1e-12).all()  # nothing swings beyond
+    assert (np.diff(trajectory.q[:, 0]) > -1e-12).all()  # no overshoot
     # a step of 0.8 under a bell of 0.1 s: its rate peaks at 0.8 / (0.1 sqrt(2 pi))
     peak = 0.8 / (0.1 * np.sqrt(2 * np.pi))
     assert np.abs(trajectory.dq[:, 0]).max() == pytest.approx(peak, rel=0.03)
@@ -98,7 +98,7 @@ def test_a_quaternion_and_its_opposite_are_the_same_attitude():
 
 def test_attitudes_without_an_average_are_refused():
     q = rest_position(WALKER.model)
-    third = 2 * np.pi / 3  # three equal ways around: their average is nowhere
+    third = 2 * np.pi / 3  # three rotations spread evenly: their average is zero
     kept = [(0.03 * k, turned(q, third * k)) for k in range(40)]
     with pytest.raises(kt.KinetreeError, match="more slowly"):
         recorded(WALKER, kept)

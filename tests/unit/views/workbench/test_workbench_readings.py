@@ -1,4 +1,4 @@
-"""What the panels show is computed by pure functions, tested here without a browser."""
+"""Readings of the panels, which are pure functions, tested without a browser."""
 
 import re
 
@@ -44,7 +44,7 @@ def moving(request):
 
 
 def values(markup, key):
-    """Numbers in all digits that a reading carries, by key."""
+    """Numbers of a reading in full precision, by key."""
     found = re.findall(rf'data-{key}="([^"]+)" data-value="([^"]+)"', markup)
     return {name: float(value) for name, value in found}
 
@@ -169,7 +169,7 @@ def test_arrows_grow_link_by_link(moving):
 
 
 def test_a_fall_needs_no_forces():
-    """What the panel shows while a simulation plays agrees with it: tau is zero, push included."""
+    """The forces shown while a simulation plays agree with it: tau is zero, push included."""
     state = at_rest(ROBOTS["panda"]).replace(q=ROBOTS["panda"].random(2))
     state = state.replace(push=first_push(state))
     trajectory = simulated(state, "fall: no forces", 0.5)
@@ -272,7 +272,7 @@ def test_numbers_are_short(x, text):
 
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
 def test_a_push_keeps_its_direction_in_space(name):
-    """Thrown and pushed, the centre of mass falls with g + f / m, whichever way the links turn."""
+    """The centre of mass of a free robot accelerates with g + f / m, however the links turn."""
     robot = getattr(kt.robots, name)()
     state = at_rest(robot)
     link = len(robot.model.links) - 1

@@ -1,4 +1,4 @@
-"""Round bodies as triangles: closed, seen from outside, and of the right volume."""
+"""Round bodies as triangles are closed, face outward and have the right volume."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from kinetree.views.workbench.scene_nodes import ROUND, lathe, profile
 
 
 def volume(vertices, faces):
-    """Of a closed body whose triangles are counter-clockwise from outside."""
+    """Volume of a closed body whose triangles are counter-clockwise from outside."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     return float(np.sum(a * np.cross(b, c)) / 6)
 

@@ -1,4 +1,4 @@
-"""Callbacks run in many threads, in any order, some time after what caused them: nothing is lost.
+"""Callbacks run in many threads, in any order and with a delay; no action of a user is lost.
 
 Every test is one such order, made by hand: what the viewer does when a message comes, and what its
 threads do later.
@@ -34,7 +34,7 @@ def bench(running):
 
 
 class Event:
-    """What a callback is told."""
+    """Argument of a callback."""
 
     client = object()
 
@@ -62,11 +62,11 @@ def message(handle, value):
 
 
 def later(callbacks, event):
-    """As the viewer does: coroutines at once, the rest when somebody calls what is returned."""
+    """Run coroutines at once, as the viewer does; return a function that runs the rest."""
     waiting = []
     for callback in list(callbacks):
         if inspect.iscoroutinefunction(callback):
-            with pytest.raises(StopIteration):  # it waits for nothing, so that none comes between
+            with pytest.raises(StopIteration):  # runs to its end
                 callback(event).send(None)
         else:
             waiting.append(callback)
@@ -181,7 +181,7 @@ def test_a_link_that_was_chosen_before_the_push_is_corrected_by_it(bench):
 
 
 def test_a_drag_that_has_ended_stays_ended(bench):
-    """The thread of its last movement may run after that of its end."""
+    """The thread of the last movement of a drag may run after that of its end."""
     change(bench, push=first_push(bench.state))
     foot = bench.server.scene.get_handle_by_name(bench.node("push/foot"))
     callbacks = foot._impl_aux.update_cb
@@ -197,7 +197,7 @@ def test_a_drag_that_has_ended_stays_ended(bench):
     middle()
     np.testing.assert_allclose(point(bench), point_in_space(bench.state, wanted), atol=1e-12)
     change(bench, q=np.array([0.4, 0.0]))
-    np.testing.assert_allclose(foot.position, point(bench), atol=1e-12)  # nobody holds it
+    np.testing.assert_allclose(foot.position, point(bench), atol=1e-12)  # not held
 
 
 def point(bench):
@@ -227,7 +227,7 @@ def test_a_hand_on_the_time_of_a_motion_wins_over_the_player(bench):
     take(bench, bench.state.robot, simulated(bench.state, "fall: no forces", 1.0))
     slider = element(bench, "Time, s")
     act = message(slider, 0.5)
-    slider._impl.value = 0.9  # the player's next frame, before a thread was free
+    slider._impl.value = 0.9  # the player's next frame, before the callback ran
     act()
     k = int(np.argmin(np.abs(bench.trajectory.t - 0.5)))
     assert slider.value == 0.5
@@ -239,12 +239,12 @@ def test_a_frame_of_a_robot_that_is_gone_moves_nothing(bench):
     act = message(element(bench, "Time, s"), 0.5)
     old, scara = bench.trajectory, kt.robots.scara()
     open_robot(bench, scara, None, [])
-    bench.trajectory = old  # as a thread sees it that read it just before
+    bench.trajectory = old  # a thread may have read it just before
     act()
     assert bench.state.q.shape == (4,)
 
 
-def test_many_who_play_leave_one_clock_and_one_stop_ends_it():
+def test_many_calls_of_play_leave_one_player_and_one_stop_ends_it():
     player = Player(lambda now: None, lambda: None)
     threads = [threading.Thread(target=player.play, args=(0.0, 1e6, 1.0)) for _ in range(8)]
     for thread in threads:
