@@ -1,6 +1,7 @@
 """Checks of arguments that functions of sampled motions share: numbers, times, and the robot."""
 
 from math import ceil, isfinite
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -13,18 +14,20 @@ from kinetree.samples.record import Record
 MOST_SAMPLES = 10_000_000
 
 
-def positive(value: float, name: str, unit: str) -> float:
+def positive(value: SupportsFloat, name: str, unit: str = "") -> float:
     """`value` as a float; InputError unless it is finite and above zero."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number of {unit}.") from None
+        of = unit and f" of {unit}"
+        raise InputError(f"{name} is {value!r}; expected a number{of}.") from None
     if not (isfinite(number) and number > 0):
-        raise InputError(f"{name} is {number:g} {unit}; expected a finite number above 0.")
+        shown = f"{number:g} {unit}".rstrip()
+        raise InputError(f"{name} is {shown}; expected a finite number above 0.")
     return number
 
 
-def sample_times(duration: float, dt: float) -> Array:
+def sample_times(duration: SupportsFloat, dt: SupportsFloat) -> Array:
     """Uniform times from 0 to `duration`, s, both included, no further apart than `dt`."""
     duration, dt = positive(duration, "duration", "s"), positive(dt, "dt", "s")
     steps = max(1, ceil(duration / dt * (1 - 1e-12)))  # 0.3 / 0.1 is 3 steps, not 4

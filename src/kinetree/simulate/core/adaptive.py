@@ -10,13 +10,14 @@ from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.samples.inputs import positive
 from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import check_steady
 from kinetree.simulate.core.integration import STUCK, AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, positive, remembered_loop
+from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
 from kinetree.simulate.core.signals import Sampled
 from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.switches import (

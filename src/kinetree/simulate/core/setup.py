@@ -14,6 +14,7 @@ from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
+from kinetree.samples.inputs import positive
 from kinetree.simulate.core.controller import Controller, as_controller
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
@@ -240,20 +241,6 @@ def check_quaternions(model: Model, q: Array, name: str) -> None:
                     f"the quaternion of joint {joint.name!r} in {name}{list(at) or ''} has length "
                     f"{float(length[at]):.12g}; expected 1. Divide it by its length."
                 )
-
-
-def positive(value: SupportsFloat, name: str, unit: str) -> float:
-    """Read a finite number above zero."""
-    of = f" of {unit}" if unit else ""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number{of}.") from None
-    if not (number > 0 and math.isfinite(number)):
-        raise InputError(
-            f"{name} is {number:g}{unit and ' '}{unit}; expected a finite number above 0."
-        )
-    return number
 
 
 def grid(duration: SupportsFloat, dt: SupportsFloat) -> Array:
