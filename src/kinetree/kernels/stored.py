@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder as cache_folder
+from kinetree.base.arrays import ArrayLike
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import StoredGraph, encode
 from kinetree.errors import KinetreeError
@@ -69,14 +70,20 @@ def model_hash(model: Model) -> str:
     for joint in model.joints:
         screw = b"" if joint.screw is None else np.asarray(joint.screw, float).tobytes()
         friction = joint.friction.viscous, joint.friction.coulomb
-        data = joint.type, joint.coords, joint.dofs, joint.scale, joint.offset, joint.armature
-        _feed(digest, screw + repr((joint.name, data, friction, joint.follows)).encode())
+        numbers = _plain((joint.scale, joint.offset, joint.armature, *friction))
+        data = joint.name, joint.type, joint.coords, joint.dofs, numbers, joint.follows
+        _feed(digest, screw + repr(data).encode())
     for rotor in model.rotors:
-        data = rotor.joint, rotor.dof, rotor.link, rotor.inertia, rotor.ratio, rotor.s.tolist()
+        data = rotor.joint, rotor.dof, rotor.link, _plain((rotor.inertia, rotor.ratio, rotor.s))
         _feed(digest, repr(data).encode())
     for name, frame in model.frames.items():
         _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
     return digest.hexdigest()
+
+
+def _plain(values: Iterable[ArrayLike]) -> list[Any]:
+    """Return ints, floats and lists, whose text does not depend on the version of NumPy."""
+    return [np.asarray(x).tolist() for x in values]
 
 
 def tracer_text() -> str:
