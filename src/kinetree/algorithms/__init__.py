@@ -1,4 +1,8 @@
-"""One quantity per file: pure functions of (model, q, ...) over any kind of scalar."""
+"""One quantity per file: pure functions of (model, q, ...) over any kind of scalar.
+
+The dynamics is written over a Tree (tree.py), the robot at one position. The book's own forms in
+`formulations` are offered here too, so that all quantities have one import path.
+"""
 
 from kinetree.algorithms.base_parameters import (
     BaseParameters,

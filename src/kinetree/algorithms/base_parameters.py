@@ -1,14 +1,14 @@
-"""Base parameters: the combinations of parameters that joint forces depend on, and no others.
+"""Base parameters: the combinations of parameters that joint forces depend on.
 
-Columns of Y that are linearly dependent at all states cannot be told apart by any measurement. With
-the dependencies N (Y N^T = 0 everywhere), the parameters fall into kept ones and dropped ones, and
-each kept one stands for a combination
+Parameters whose columns of Y are linearly dependent at all states cannot be separated by any
+measurement. With the dependencies N (Y N^T = 0 everywhere), some parameters are kept and the others
+dropped, and each kept one stands for a combination
 
     pi_base = K pi,    Y pi = Y[:, kept] pi_base
 
 Dependencies come from random states (numbers), or from the rules of `regrouping.py` (exact, also
-symbols). Numbers are looked at in the robot's own units, columns of Y at length 1: what is small
-there is small in every unit. Y = Y[:, kept] K is checked at states that were not used to find it.
+symbols). Numbers are compared in the robot's natural units, columns of Y at length 1, so that the
+result does not depend on units. Y = Y[:, kept] K is then checked at other states.
 """
 
 from collections.abc import Sequence
@@ -22,29 +22,30 @@ from kinetree.algorithms.natural_units import NaturalUnits, natural_units, param
 from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
-from kinetree.base.arrays import Array
-from kinetree.base.tables import table
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import notebook_table
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor")
-DUST = 1e-9  # coefficient, in units of the robot, that is rounding
-SILENT = 1e-12  # length of a column, in units of the robot, that is rounding
-ROUNDING = 1e-14  # singular value, of the largest, that says nothing
-FAINTEST = 1e-7  # the same, above which columns are told apart whatever follows
-CLEAR = 100.0  # ratio of singular values that is a gap
+# lengths and coefficients in natural units, singular values relative to the largest
+DUST = 1e-9  # coefficient up to which it is rounding
+SILENT = 1e-12  # length of a column up to which it is rounding
+ROUNDING = 1e-14  # singular value up to which it is rounding
+FAINTEST = 1e-7  # singular value above which columns are independent without a gap
+CLEAR = 100.0  # ratio of singular values from which it is a gap
 WRONG = 1e-8  # share of a column that its combination may miss at other states
-LAST_KEPT = ("m", "Iyy", "hz")  # what books hand to the parent, wherever a choice is left
+LAST_KEPT = ("m", "Iyy", "hz")  # dropped first where there is a choice, as in textbooks
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Which of the parameters are kept, and what each of them then stands for.
+    """The parameters that are kept, and the combination that each of them stands for.
 
-    parameters: those looked at, p of them; columns: where they stand in pi and Y. kept: places
-    among `parameters`; K: (b, p), pi_base = K pi[columns]. error: the largest share of a column of
+    parameters: the p candidates; columns: their indices in pi and Y. kept: indices into
+    `parameters`; K: (b, p), pi_base = K pi[columns]. error: the largest share of a column of
     Y that Y[:, kept] K missed at states that were not used to find it; NaN for symbols.
     """
 
@@ -68,12 +69,12 @@ class BaseParameters:
         empty = [all(x == 0 for x in column) for column in self.K.T]
         return tuple(p for p, none in zip(self.parameters, empty, strict=True) if none)
 
-    def values(self, pi: Any) -> Array:
+    def values(self, pi: ArrayLike) -> Array:
         """pi_base, (b,), of a whole parameter vector."""
         return self.K @ np.asarray(pi)[list(self.columns)]
 
     def formulas(self, digits: int = 6) -> list[str]:
-        """Each base parameter in words: "Izz[link1] + armature[joint1] + 0.25 m[link2]"."""
+        """Each base parameter as text: "Izz[link1] + armature[joint1] + 0.25 m[link2]"."""
         return [
             _formula([(self.parameters[j], row[j]) for j in (k, *self._others(k))], digits)
             for k, row in zip(self.kept, self.K, strict=True)
@@ -82,7 +83,7 @@ class BaseParameters:
     def _repr_html_(self) -> str:
         rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
         title = f"{self.count} base parameters of {len(self.parameters)} parameters"
-        return table(title, ("", "stands for"), rows, text=2)
+        return notebook_table(title, ("", "stands for"), rows, text=2)
 
     def _others(self, k: int) -> list[int]:
         return [j for j in range(len(self.parameters)) if j != k]
@@ -91,19 +92,19 @@ class BaseParameters:
 def base_parameters(
     model: Model, *, groups: Sequence[str] = GROUPS, seed: int = 0
 ) -> BaseParameters:
-    """From the numeric rank of Y over random states.
+    """Base parameters from the numeric rank of Y over random states.
 
     Args:
         model: the robot, of numbers.
-        groups: which parameters: some of "link" (10 each), "joint" (friction and armature, 5 each)
-            and "rotor".
-        seed: of the random states.
+        groups: kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5
+            each) and "rotor".
+        seed: seed of the random states.
 
     Raises:
         ModelError: no set of parameters gives Y at other states to 1e-8 of every column.
 
     Warns:
-        KinetreeWarning: rounding does not tell how many parameters are independent.
+        KinetreeWarning: the number of independent parameters is unclear because of rounding.
     """
     columns = _columns(model, groups)
     if not columns:
@@ -130,19 +131,19 @@ def base_parameters(
 def independent_columns(
     W: Array, order: Sequence[int], silent: float = SILENT
 ) -> tuple[list[int], Array, float]:
-    """Columns to keep, K with W = W[:, kept] K, and how clear the choice is.
+    """Columns to keep, K with W = W[:, kept] K, and the gap between kept and dropped ones.
 
-    The rank is where singular values of W, columns at length 1, fall most; columns are taken in
-    `order` as long as they add something.
+    The rank is where the singular values of W, columns at length 1, have their largest gap; columns
+    are taken in `order` if they are independent of those before.
 
     Args:
-        W: rows of the regressor in units of the robot, (rows, p).
-        order: of the columns, those that are best kept first.
-        silent: columns that are shorter, per root of a row, are zero.
+        W: rows of the regressor in natural units, (rows, p).
+        order: the columns, those that should be kept first.
+        silent: columns that are shorter, over the root of the number of rows, are zero.
 
     Returns:
-        kept: their numbers, in increasing order. K: (kept, p). gap: the ratio of the last singular
-        value that counts to the first that does not, infinite where all count.
+        kept: indices of columns, increasing. K: (kept, p). gap: the ratio of the last singular
+        value that counts to the first that does not, infinite if all count.
     """
     length = np.linalg.norm(W, axis=0)
     length[length <= silent * np.sqrt(max(len(W), 1))] = 0
@@ -163,7 +164,7 @@ def independent_columns(
 
 
 def rank_of(s: Array) -> tuple[int, float]:
-    """How many of the singular values count, the largest being 1, and the ratio that says so."""
+    """Number of singular values that count, the largest being 1, and the ratio at the gap."""
     s = np.maximum(s, ROUNDING)
     if len(s) == 0 or s[-1] > FAINTEST:
         return len(s), np.inf
@@ -174,12 +175,12 @@ def rank_of(s: Array) -> tuple[int, float]:
 
 
 def first_independent(unit: Array, order: Sequence[int], small: float) -> list[int]:
-    """Columns, one after the other, of which more than `small` is left beside those before."""
+    """Columns, one after the other, whose part outside the span of those before exceeds `small`."""
     kept: list[int] = []
     Q = np.zeros((len(unit), 0))
     for k in order:
         rest = unit[:, k]
-        for _ in range(2):  # the second time clears the rounding of the first
+        for _ in range(2):  # the second pass removes the rounding of the first
             rest = rest - Q @ (Q.T @ rest)
         size = float(np.linalg.norm(rest))
         if size > small:
@@ -189,7 +190,7 @@ def first_independent(unit: Array, order: Sequence[int], small: float) -> list[i
 
 
 def _combinations(unit: Array, kept: list[int]) -> Array:
-    """K with unit = unit[:, kept] K; what is rounding is zero, and the rest is fitted again."""
+    """K with unit = unit[:, kept] K; coefficients that are rounding are set to zero."""
     A = unit[:, kept]
     K = np.linalg.lstsq(A, unit, rcond=None)[0]
     for k in range(unit.shape[1]):
@@ -201,10 +202,10 @@ def _combinations(unit: Array, kept: list[int]) -> Array:
 
 
 def base_parameters_by_rules(model: Model) -> BaseParameters:
-    """Of the links, from the rules of regrouping; over any kind of scalar, symbols included.
+    """Base parameters of the links from the rules of regrouping, over any kind of scalar.
 
     Raises:
-        ModelError: a joint follows another, which ties motions together as no rule knows.
+        ModelError: a joint follows another; the rules do not cover such joints.
     """
     for joint in model.joints:
         if joint.follows is not None:
@@ -214,12 +215,12 @@ def base_parameters_by_rules(model: Model) -> BaseParameters:
                 "numbers, with such joints too."
             )
     columns, N = _columns(model, ("link",)), regrouping_rules(model)
-    if N.dtype == object:  # symbols, and numbers that are exact
+    if N.dtype == object:  # symbols, and exact numbers
         return BaseParameters(*_from_dependencies(model, columns, N))
     units = natural_units(model)
     scale = parameter_units(model, units)[columns]
     N = N / scale
-    N = N / np.abs(N).max(axis=1, initial=1e-300, keepdims=True)  # a row may have any unit
+    N = N / np.abs(N).max(axis=1, initial=1e-300, keepdims=True)  # a row may have any scale
     _, _, kept, K = _from_dependencies(model, columns, N)
     return _checked(model, columns, kept, K * scale[list(kept)][:, None] / scale, units, 0)
 
@@ -234,7 +235,7 @@ def _columns(model: Model, groups: Sequence[str]) -> list[int]:
 def _observations(
     model: Model, columns: list[int], units: NaturalUnits, rng: np.random.Generator, count: int
 ) -> Array:
-    """Y of random states in the robot's units, one above the other, a triangle now and then."""
+    """Y of random states in natural units, stacked, and reduced to a triangle when it grows."""
     scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
     W = np.zeros((0, len(columns)))
     for _ in range(count):
@@ -246,7 +247,10 @@ def _observations(
 
 
 def lively_state(model: Model, units: NaturalUnits, rng: np.random.Generator) -> tuple[Array, ...]:
-    """A motion in which inertia, centrifugal forces and weight are alike; limits are left aside."""
+    """A random motion whose inertial, centrifugal and gravity forces are of one size.
+
+    Joint limits are ignored.
+    """
     q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
     for joint in model.joints:
         if joint.follows is None and joint.type in (SPHERICAL, FREE):
@@ -264,7 +268,7 @@ def _checked(
     units: NaturalUnits,
     seed: int,
 ) -> BaseParameters:
-    """The result, after a look at states that had no part in it."""
+    """The result, after a check at states that were not used to find it."""
     listed = parameter_list(model)
     found = tuple(listed[k] for k in columns)
     rng = np.random.default_rng((seed, 1))
@@ -289,7 +293,7 @@ def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:
 
 
 def _drop_order(model: Model, columns: list[int]) -> list[int]:
-    """Places of the columns, those first that are dropped where a choice is left."""
+    """Indices of the columns, those first that are dropped where there is a choice."""
     listed = parameter_list(model)
     return sorted(
         range(len(columns)),
@@ -313,7 +317,7 @@ def _from_dependencies(
 
 
 def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
-    """Larger is dropped more readily: drives, then outer links, then what books hand on."""
+    """Sort key, larger for what is dropped first: drives, then outer links, then LAST_KEPT."""
     group = GROUPS.index(parameter.group)
     late = LAST_KEPT[::-1].index(parameter.kind) + 1 if parameter.kind in LAST_KEPT else 0
     link = column // len(LINK) if group == 0 else column
@@ -321,7 +325,7 @@ def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
 
 
 def reduce_rows(rows: list[list[Any]], order: Sequence[int]) -> tuple[list[list[Any]], list[int]]:
-    """Reduced echelon form with pivots in the columns of `order` that come first; the pivots."""
+    """Reduced echelon form with pivots in the first possible columns of `order`; the pivots."""
     rows = [row for row in rows if not all(_is_zero(x) for x in row)]
     pivots: list[int] = []
     for j in order:
@@ -349,7 +353,7 @@ def _is_zero(x: Any) -> bool:
 
 
 def _magnitude(x: Any) -> float:
-    """Numbers pivot by size; among symbols plain numbers come first."""
+    """Size of a pivot; 0 for symbols, so that plain numbers are preferred."""
     try:
         return abs(float(x))
     except TypeError:
@@ -357,7 +361,7 @@ def _magnitude(x: Any) -> float:
 
 
 def _tidy(x: Any) -> Any:
-    """Zeros exact, and symbols in their simplest form."""
+    """Numbers with exact zeros, and symbols in their simplest form."""
     if _is_number(x):
         return 0.0 if abs(x) <= DUST else x
     module = home(x)

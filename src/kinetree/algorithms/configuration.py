@@ -1,4 +1,4 @@
-"""Positions of joints as a space of their own: q moves along tangent vectors of length n.
+"""Positions of all joints: neutral and random ones, and steps along tangent vectors (n,).
 
 Joints of one degree of freedom add. Quaternions and poses are multiplied from the right by the
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
@@ -27,7 +27,7 @@ def neutral(model: Model) -> Array:
 
 
 def random(model: Model, rng: np.random.Generator) -> Array:
-    """A random position: within the limits (half a turn or half a metre where there are none)."""
+    """A random position within the limits, or within half a turn or half a metre without limits."""
     q = np.zeros(model.nq)
     for joint in _own(model):
         own = list(joint.coords)
@@ -82,7 +82,7 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
 
 
 def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
-    """Turns are counted, so the angle's difference is taken as it is."""
+    """Tangent vector of a planar joint; its angle counts full turns, so none are removed."""
     theta = q1[0] - q0[0]
     p = (inverse(joint_pose(joint, q0)) @ joint_pose(joint, q1))[:2, 3]
     half = theta / 2

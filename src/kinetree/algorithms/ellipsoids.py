@@ -1,13 +1,12 @@
 """Mass and force ellipsoids at a frame: principal axes and lengths."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array
-from kinetree.base.tables import table
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -19,9 +18,9 @@ PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """Column k of `axes` (3, 3), in {s}, is the direction of semi-axis `lengths[k]`, ascending.
+    """Semi-axes: column k of `axes` (3, 3), in {s}, has the length `lengths[k]`, ascending.
 
-    A direction that the robot cannot move in has an infinite length.
+    The length is infinite in a direction in which the robot cannot move.
     """
 
     axes: Array
@@ -29,11 +28,11 @@ class Ellipsoid:
 
     def _repr_html_(self) -> str:
         rows = [(k + 1, self.lengths[k], *self.axes[:, k]) for k in range(3)]
-        return table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
+        return notebook_table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
 
 
 def mass_ellipsoid(
-    model: Model, q: Any, frame: str | None = None, *, part: str = "linear"
+    model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Force at the frame for unit accelerations: semi-axes are the effective masses, kg.
 
@@ -45,14 +44,14 @@ def mass_ellipsoid(
 
 
 def force_ellipsoid(
-    model: Model, q: Any, frame: str | None = None, *, part: str = "linear"
+    model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
-    """Forces that joint forces of unit norm hold at the frame: f^T J J^T f = 1, N per N m."""
+    """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m."""
     J = _turned_jacobian(model, q, frame, part)
     return _inverse_ellipsoid(J @ J.T, 0.5)
 
 
-def _turned_jacobian(model: Model, q: Any, frame: str | None, part: str) -> Array:
+def _turned_jacobian(model: Model, q: ArrayLike, frame: str | None, part: str) -> Array:
     if part not in PARTS:
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
     R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]
@@ -60,7 +59,7 @@ def _turned_jacobian(model: Model, q: Any, frame: str | None, part: str) -> Arra
 
 
 def _inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:
-    """Ellipsoid of mobility^-power; rounding of a zero eigenvalue is an immovable direction."""
+    """Ellipsoid of mobility^-power; an eigenvalue that is zero to rounding gives infinity."""
     values, axes = np.linalg.eigh(mobility)
     floor = 64 * np.finfo(float).eps * max(values[-1], 0)
     lengths = [v**-power if v > floor else np.inf for v in values]

@@ -16,9 +16,11 @@ from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn,
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
-from kinetree.scalars import cos, sin
+from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.moments import Moments, mirrored
+
+Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class LeanLink:
     place: Placement
     A: Array  # twist in the lean frame for unit rates, (6, k)
     body: Moments
-    pitch: Any = 0  # advance along z for unit rotation about z
+    pitch: Scalar = 0  # advance along z for unit rotation about z
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
     return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model))
 
 
-def moments_in(m: Any, com: Array, I_com: Array, X: Array) -> Moments:
+def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     """Moments of a body in the lean frame X of its link, in extended precision for numbers."""
     if all(is_numeric(np.asarray(x)) for x in (m, com, I_com)):
         m, com, I_com = WIDE(m), com.astype(WIDE), I_com.astype(WIDE)
@@ -92,13 +94,13 @@ def moments_in(m: Any, com: Array, I_com: Array, X: Array) -> Moments:
     return Moments(m, c * m, mirrored(Sigma + np.outer(c, c) * m))
 
 
-def _pitch(joint: Joint) -> Any:
+def _pitch(joint: Joint) -> Scalar:
     if joint.type != HELICAL or joint.screw is None:
         return 0
     return joint.screw[:3] @ joint.screw[3:]
 
 
-def _axes(joint: Joint, pitch: Any) -> Array:
+def _axes(joint: Joint, pitch: Scalar) -> Array:
     """Twist of the link in its lean frame for unit rates, (6, k)."""
     if joint.type == PRISMATIC:
         return np.array([[0, 0, 0, 0, 0, 1]]).T * joint.scale
@@ -136,7 +138,7 @@ def _step(link: LeanLink, q: Array) -> Step:
     return Step(place.R, Turn(c, s), p)
 
 
-def _added(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+def _added(a: Angle, b: Angle) -> Angle:
     """Cosine and sine of the sum of two angles given by theirs."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
 

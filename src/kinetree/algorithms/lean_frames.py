@@ -18,15 +18,17 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model
 
 WIDE = np.longdouble
-DUST = 1e-15  # what rounding leaves of an exact zero, relative to the size of the robot
-STEEP = 0.3  # sine of two axes below which their common normal may lie far away, and is not used
+DUST = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
+STEEP = (
+    0.3  # sine between two axes below which their common normal may lie far away and is not used
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where a lean link hangs: constant R (3, 3) and p (3,), and the turn theta_0 as (cos, sin).
+    """Place of a lean frame on its parent: constant R (3, 3), p (3,) and the angle theta_0.
 
-    X is the lean frame seen from the link's own frame {i}, (4, 4).
+    turn: theta_0 as (cos, sin). X: the lean frame seen from the link's own frame {i}, (4, 4).
     """
 
     R: Array

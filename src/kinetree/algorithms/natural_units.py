@@ -1,17 +1,16 @@
-"""Units that a robot brings with it: its own length, time and mass.
+"""Natural units of a robot: its own length, time and mass.
 
-Numbers that have to be small, large or alike are so in some unit. In metres, seconds and kilograms
-they change when the same robot is described in millimetres and grams; in units of the robot's own
-length, its time of fall over that length and its own mass they do not.
+Whether a number is small depends on its unit. Thresholds in metres, seconds and kilograms would
+treat a robot that is described in millimetres and grams differently. In units of the robot's own
+length, its time of fall over that length and its own mass, they do not.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.parameters import JOINT, LINK
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import WORLD, Model
 
@@ -20,10 +19,10 @@ DEGREE = {"m": 0, "h": 1, "I": 2}  # powers of length in the parameters of a lin
 
 @dataclass(frozen=True, eq=False)
 class NaturalUnits:
-    """length, time, mass: one each in units of the description.
+    """length, time, mass: the natural units, in units of the description.
 
-    sliding: which rates are speeds along an axis, (n,); positions: the same for q, (nq,), where
-    quaternions count as turns.
+    sliding: which rates are speeds along an axis, (n,). positions: the same for q, (nq,), where
+    quaternions count as angles.
     """
 
     length: float
@@ -34,22 +33,22 @@ class NaturalUnits:
 
     @property
     def rates(self) -> Array:
-        """What one is in each entry of dq, (n,)."""
+        """Unit of each entry of dq, (n,)."""
         return np.where(self.sliding, self.length, 1.0) / self.time
 
     @property
     def accelerations(self) -> Array:
-        """What one is in each entry of ddq, (n,)."""
+        """Unit of each entry of ddq, (n,)."""
         return self.rates / self.time
 
     @property
     def forces(self) -> Array:
-        """What one is in each entry of tau, (n,)."""
+        """Unit of each entry of tau, (n,)."""
         return self.levers * (self.mass * self.length / self.time**2)
 
     @property
     def levers(self) -> Array:
-        """The lever that makes a moment of a force, (n,): the length for turns, 1 for slides."""
+        """Lever from force to joint force, (n,): the length for turning joints, else 1."""
         return np.where(self.sliding, 1.0, self.length)
 
 
@@ -57,9 +56,9 @@ def natural_units(model: Model) -> NaturalUnits:
     """The units of a robot of numbers.
 
     Its length is the largest distance between joints, or of an axis from the origin of its link; of
-    a robot without any, the largest distance of a centre of mass, then 1. Its time is that in which
-    a body falls half its length; without gravity that of the fastest joint at its limit for a
-    radian, then 1. Its mass is that of all links; without any, 1.
+    a robot without any, the largest distance of a centre of mass; if that is zero too, 1. Its time
+    is that in which a body falls half its length; without gravity, the time of the fastest joint
+    at its limit for a radian, or 1. Its mass is that of all links, or 1 if they have none.
     """
     length = max(_distances(model), default=0.0) or _spread(model) or 1.0
     g = float(np.linalg.norm(_floats(model.gravity[3:])))
@@ -75,7 +74,7 @@ def natural_units(model: Model) -> NaturalUnits:
 
 
 def parameter_units(model: Model, units: NaturalUnits) -> Array:
-    """What one is in each entry of pi, (p,), in the order of `parameter_list`."""
+    """Unit of each entry of pi, (p,), in the order of `parameter_list`."""
     m, l, t = units.mass, units.length, units.time
     of_links = [m * l ** DEGREE[kind[0]] for kind in LINK]
     found = of_links * len(model.links)
@@ -91,7 +90,7 @@ def _distances(model: Model) -> list[float]:
     """Of joints from those before them, and of axes from the origins of their links."""
     found = []
     for i, joint in enumerate(model.joints):
-        if model.parent[i] != WORLD:  # where the base stands is no size of the robot
+        if model.parent[i] != WORLD:  # the place of the base says nothing about the robot's size
             found.append(float(np.linalg.norm(_floats(model.M_pi[i][:3, 3]))))
         if joint.screw is not None and joint.type != PRISMATIC:
             found.append(float(np.linalg.norm(_floats(joint.screw[3:]))))  # pitch included
@@ -111,5 +110,5 @@ def _time_of_limits(model: Model, length: float) -> float:
     return 1 / max(speeds) if speeds else 1.0
 
 
-def _floats(x: Any) -> Array:
+def _floats(x: ArrayLike) -> Array:
     return np.asarray(x, float)

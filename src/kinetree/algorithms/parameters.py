@@ -1,18 +1,16 @@
-"""The numbers of a robot that its dynamics is linear in, as one vector pi with names.
+"""The parameters that the dynamics is linear in, as one vector pi with names.
 
 For each link, in its own frame and about its origin: mass m, first moment h = m com, inertia I.
 For each joint: viscous and Coulomb friction in either direction, and armature. For each rotor: its
-axial inertia. Geometry, gear ratios and gravity are given; friction functions are code, not
-parameters.
+axial inertia. Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, array
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.errors import ModelError
 from kinetree.model import JointFriction, Model
 from kinetree.spatial import skew
@@ -35,7 +33,7 @@ class Parameter:
 
 
 def parameter_list(model: Model) -> tuple[Parameter, ...]:
-    """What stands where in pi: 10 a link, 5 a joint, 1 a rotor."""
+    """Names of the entries of pi in order: 10 for each link, 5 for each joint, 1 for each rotor."""
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
     rotors = [Parameter("rotor", model.joints[x.joint].name, "rotor") for x in model.rotors]
@@ -43,7 +41,7 @@ def parameter_list(model: Model) -> tuple[Parameter, ...]:
 
 
 def parameters(model: Model) -> Array:
-    """Pi of the robot, (p,), SI units, in the order of `parameter_list`."""
+    """pi of the robot, (p,), SI units, in the order of `parameter_list`."""
     values: list[Any] = []
     for i in model.links:
         m, com = model.m[i], model.com[i]
@@ -55,8 +53,8 @@ def parameters(model: Model) -> Array:
     return np.array(values + [rotor.inertia for rotor in model.rotors])
 
 
-def with_parameters(model: Model, pi: Any) -> Model:
-    """The same geometry with other parameters, as from identification.
+def with_parameters(model: Model, pi: ArrayLike) -> Model:
+    """The same geometry with other parameters, such as identified ones.
 
     Raises:
         ModelError: a link of mass 0 with a first moment has no centre of mass.
@@ -85,7 +83,7 @@ def with_parameters(model: Model, pi: Any) -> Model:
     )
 
 
-def _body(row: Sequence[Any], name: str) -> tuple[Any, Array, Array]:
+def _body(row: Array, name: str) -> tuple[Any, Array, Array]:
     m, h = row[0], np.array(row[1:4])
     I: list[list[Any]] = [[0] * 3 for _ in range(3)]
     for (a, b), value in zip(INDEX, row[4:], strict=True):
@@ -93,7 +91,7 @@ def _body(row: Sequence[Any], name: str) -> tuple[Any, Array, Array]:
     massless = isinstance(m, int | float) and m == 0
     if massless and any(x != 0 for x in h):
         raise ModelError(
-            f"link {name!r} has mass 0 but a first moment {h.tolist()} kg m, which no body has; "
+            f"link {name!r} has mass 0 but a first moment {h.tolist()} kg m, which is impossible; "
             "give it mass or set the moment to 0."
         )
     com = h if massless else h / m

@@ -1,12 +1,13 @@
 """Y(q, dq, ddq) with Y pi = tau: joint forces as a linear function of the robot's parameters.
 
 For a link with angular velocity omega, angular acceleration alpha and its origin's acceleration a
-(gravity included), a joint a that moves it with the twist (w, l) at its origin feels
+(gravity included), the force of a joint that moves it with the twist (w, l) at its origin is
 
     l . (m a + B h) + w . (h x a) + w . (I alpha + omega x I omega),    B = [alpha] + [omega]^2
 
-which is read off as the coefficients of m, h and I. `parameters.py` has pi and its names. Forces of
-friction functions and external wrenches are no part of Y pi.
+from which the coefficients of m, h and I are read. `parameters.py` has pi and its names. Forces of
+friction functions and external wrenches are not part of Y pi. The motion is that of the link form
+of the recursion.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import acceleration_matrix
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.formulations.drives import armature_turning
 from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
@@ -25,7 +26,7 @@ from kinetree.scalars import sign
 from kinetree.spatial import cross
 
 
-def regressor(model: Model, q: Any, dq: Any, ddq: Any) -> Array:
+def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
     """Y, (n, p): inverse dynamics without external wrenches is Y pi.
 
     Args:
@@ -71,7 +72,7 @@ def _quadratic(a: Array, b: Array, c: Array, d: Array) -> list[Any]:
 
 
 def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
-    """Friction and armature of each joint, (n, 5); Coulomb friction is absent at rest."""
+    """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest."""
     blocks = []
     own, accelerations = per_link(model, dq), per_link(model, ddq)
     for i, joint in enumerate(model.joints):
@@ -88,7 +89,7 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     return blocks
 
 
-def energy_regressor(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
+def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
     """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and the base's.
 
     T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
@@ -115,7 +116,7 @@ def energy_regressor(model: Model, q: Any, dq: Any) -> tuple[Array, Array]:
     return np.array(kinetic), np.array(potential)
 
 
-def momentum_regressor(model: Model, q: Any, dq: Any) -> Array:
+def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si = link_jacobians(model, q), forward_kinematics(model, q)

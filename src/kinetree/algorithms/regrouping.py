@@ -1,13 +1,11 @@
-"""Dependencies among the parameters of links that hold at every state, from the joints' geometry.
+"""Linear dependencies among the parameters of links at every state, from the joints' geometry.
 
-Mass on the axis of a hinge does not notice whether it rides on the link or on its parent: a point
-on the axis, its shift along the axis, and a spread along the axis may be moved from one to the
-other. A sliding link turns with its parent, so every spread may. Links that can only turn about
-parallel axes do not notice most of their inertia, and the first link notices even less. Each
-dependency is a row over the links' parameters, ten a link, whose joint forces are zero.
+Mass on the axis of a hinge moves in the same way on the link and on its parent: a point on the
+axis, its shift along the axis, and a spread along the axis may be moved from one to the other. A
+sliding link turns with its parent, so every spread may. Most of the inertia of links that can only
+turn about parallel axes has no effect, and even less of the first link. Each dependency is a row
+over the links' parameters, ten for each link, whose joint forces are zero.
 """
-
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from kinetree.algorithms.parameters import INDEX
 from kinetree.base.arrays import Array, known
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import WORLD, Model
+from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 
 UNIT = np.eye(3, dtype=int)
@@ -23,7 +22,7 @@ PARALLEL = 1e-9
 
 
 def regrouping_rules(model: Model) -> Array:
-    """All dependencies that the rules know, (r, 10 links); rows may repeat each other."""
+    """All dependencies that the rules give, (r, 10 links); rows may be dependent."""
     rows: list[Array] = []
     for i in model.links:
         for own, theirs in _handed(model, i):
@@ -33,13 +32,13 @@ def regrouping_rules(model: Model) -> Array:
 
 
 def _row(model: Model, parts: dict[int, Array]) -> Array:
-    """A row with the given ten entries at some links; what is given to the world is gone."""
+    """A row with the given ten entries at some links; entries of WORLD are dropped."""
     zero = np.zeros(10, int)
     return np.concatenate([parts.get(i, zero) for i in model.links])
 
 
 def _handed(model: Model, i: int) -> list[tuple[Array, Array]]:
-    """What may be moved from link i to its parent: ten numbers in {i} and the same in {p}."""
+    """Parameters that may be moved from link i to its parent: ten numbers in {i} and in {p}."""
     joint = model.joints[i]
     R, p = model.M_pi[i][:3, :3], model.M_pi[i][:3, 3]
     if joint.type == SPHERICAL:
@@ -61,7 +60,7 @@ def _handed(model: Model, i: int) -> list[tuple[Array, Array]]:
 
 
 def _slid_along_axis(model: Model, i: int) -> list[tuple[Array, Array]]:
-    """A link that slides along the only axis it ever turns about: moments across the axis too."""
+    """Moments across the axis, for a link that slides along the only axis that it turns about."""
     w = turning_axis(model, i)
     joint = model.joints[i]
     if w is None or joint.screw is None or not _parallel(w, joint.screw[3:]):
@@ -72,7 +71,7 @@ def _slid_along_axis(model: Model, i: int) -> list[tuple[Array, Array]]:
 
 
 def _unfelt(model: Model, i: int) -> list[Array]:
-    """Parameters of link i that no joint feels, because the link moves so little."""
+    """Parameters of link i without effect, because the link cannot turn in every direction."""
     w = turning_axis(model, i)
     if w is None:
         return []
@@ -88,7 +87,7 @@ def _unfelt(model: Model, i: int) -> list[Array]:
     unfelt.append(_ten(0, w, np.zeros((3, 3), int)))
     joint = model.joints[i]
     alone = model.parent[i] == WORLD and joint.type == REVOLUTE and joint.screw is not None
-    if alone and _upright(model, i, w):  # turning about gravity, nothing falls
+    if alone and _upright(model, i, w):  # turning about the direction of gravity changes no height
         c = cross(w, joint.screw[3:])  # type: ignore[index]
         unfelt += [shift(c, u), shift(c, v)]
     return unfelt
@@ -118,7 +117,7 @@ def _upright(model: Model, i: int, w: Array) -> bool:
 
 
 def _parallel(a: Array, b: Array) -> bool:
-    """Whether the cross product vanishes; symbols must say so themselves."""
+    """Return True if the cross product is zero; of symbols, if it is zero without simplifying."""
     normal = cross(a, b)
     values, size = known(normal), known(b)
     if values is None or size is None:
@@ -161,5 +160,5 @@ def inertia(a: int, b: int) -> Array:
     return np.array([0, 0, 0, 0, *(int((a, b) == x) for x in INDEX)])
 
 
-def _ten(m: Any, h: Array, I: Array) -> Array:
+def _ten(m: Scalar, h: Array, I: Array) -> Array:
     return np.array([m, *h, *(I[a, b] for a, b in INDEX)])

@@ -21,8 +21,8 @@ from kinetree.model.inputs import coordinates
 from kinetree.scalars import cos, sin, sqrt, where
 from kinetree.spatial import cross
 
-# Below this |w|^2 a series is taken. Eight terms leave (1/4)^8 / 19! of c at most, 1e-22, where the
-# closed form has lost the digits of |w| - sin|w|: 24 eps / |w|^2, 1e-14 there and less beyond.
+# Below this |w|^2 the series is used: eight terms leave an error of (1/4)^8 / 19! of c, 1e-22.
+# Beyond it the closed form loses digits in |w| - sin|w|: 24 eps / |w|^2, at most 1e-14.
 SMALL = 0.25
 TERMS = 8
 
@@ -55,8 +55,8 @@ def move(joint: Joint, q: Array, v: Array) -> Array:
 def inverse_rate(model: Model, u: Array, v: Array) -> Array:
     """Rate of the exponential coordinates u at which a position q exp(u) moves with dq = v, (n,).
 
-    v + [u, v]/2 + [u, [u, v]]/12: what follows is of fourth order in u, which a method of fourth
-    order does not feel (Munthe-Kaas). Joints of one degree of freedom have no brackets.
+    v + [u, v]/2 + [u, [u, v]]/12: what follows is of fourth order in u, which does not
+    change a method of fourth order (Munthe-Kaas). Joints of one degree of freedom have no brackets.
     """
     parts: dict[int, Any] = {}
     for joint in model.joints:

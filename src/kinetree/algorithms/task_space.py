@@ -1,14 +1,13 @@
-"""Dynamics of a frame: F = Lambda(q) dV + eta, in body or space coordinates."""
+"""Task-space dynamics of a frame: F = Lambda(q) dV + eta, in body or space coordinates."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import bias_forces
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array, array, scalar
+from kinetree.base.arrays import Array, ArrayLike, array, scalar
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
 from kinetree.formulations.kinematics import (
@@ -37,7 +36,7 @@ class TaskSpace:
     Lambda: Array  # (k, k) mass seen at the frame
     eta: Array  # (k,)
     J_bar: Array  # (n, k) dynamically consistent generalised inverse, M^-1 J^T Lambda
-    N: Array  # (n, n) null-space projector 1 - J_bar J; N^T tau leaves the task alone
+    N: Array  # (n, n) null-space projector 1 - J_bar J; N^T tau does not act on the task
     singular_values: Array  # of J, largest first
 
     def _repr_latex_(self) -> str:
@@ -47,10 +46,10 @@ class TaskSpace:
 
 def task_space(
     model: Model,
-    q: Any,
-    dq: Any = None,
+    q: ArrayLike,
+    dq: ArrayLike | None = None,
     *,
-    V: Any = None,
+    V: ArrayLike | None = None,
     frame: str | None = None,
     expressed: str = "body",
     rows: Sequence[int] | None = None,
@@ -71,7 +70,7 @@ def task_space(
             None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
             generalised inverse on that subspace.
         damping: adds damping^2 to J M^-1 J^T, for use near singularities.
-        tolerance: smallest singular value of J that counts as regular.
+        tolerance: J is singular if its smallest singular value is not above this.
 
     Raises:
         SingularityError: J has lost rank, with its smallest singular value.
@@ -113,14 +112,14 @@ def _mass_at_frame(J: Array, M: Array, Minv_Jt: Array, damping: float) -> Array:
     return (Lambda + Lambda.T) / 2
 
 
-def _jacobians(expressed: str) -> Any:
+def _jacobians(expressed: str) -> tuple[Callable[..., Array], Callable[..., Array]]:
     if expressed not in JACOBIANS:
         raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
     return JACOBIANS[expressed]
 
 
 def task_rows(rows: Sequence[int] | None) -> list[int]:
-    """The coordinates of the task, each of the six at most once."""
+    """Check the coordinates of a task: each of the six at most once; None is all six."""
     if rows is None:
         return list(range(6))
     given = list(rows) if isinstance(rows, Iterable) else []
@@ -131,14 +130,14 @@ def task_rows(rows: Sequence[int] | None) -> list[int]:
     return [int(k) for k in given]
 
 
-def _not_negative(value: Any, name: str) -> float:
+def _not_negative(value: ArrayLike, name: str) -> float:
     value = float(scalar(value, name))
     if value < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value
 
 
-def _rates(model: Model, dq: Any, V: Any, J_bar: Array, k: int) -> Array:
+def _rates(model: Model, dq: ArrayLike | None, V: ArrayLike | None, J_bar: Array, k: int) -> Array:
     if dq is not None and V is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
     if V is not None:

@@ -16,6 +16,7 @@ from kinetree.base.arrays import Array
 from kinetree.formulations.drives import frictionless
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
+from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.spatial.moments import Moments, mirrored, rotated
 
@@ -24,8 +25,8 @@ from kinetree.spatial.moments import Moments, mirrored, rotated
 class Turn:
     """Rotation about z by an angle, given as its cosine and sine."""
 
-    c: Any
-    s: Any
+    c: Scalar
+    s: Scalar
 
     def outward(self, x: Array) -> Array:
         """Express a vector of the unturned frame in the turned one."""
@@ -181,6 +182,15 @@ class Tree:
             found.append(i)
             i = self.links[i].parent
         return found
+
+    def with_loads_in_frames(self) -> "Tree":
+        """The same with every load expressed in its link's frame, for recursions that share it."""
+        loads = [None if link.load is None else link.load.wrench() for link in self.links]
+        links = [
+            link if load is None else replace(link, load=Load(np.concatenate(load)))
+            for link, load in zip(self.links, loads, strict=True)
+        ]
+        return replace(self, links=tuple(links))
 
     def per_link(self, x: Array) -> list[Array]:
         """The entries of dq, ddq or tau that belong to the joint of each link."""

@@ -70,7 +70,7 @@ def forward_dynamics_by_articulated_bodies(
 
 @dataclass(frozen=True, eq=False)
 class Articulation:
-    """A joint as the inward sweep leaves it."""
+    """A joint and its link after the inward sweep."""
 
     X: Array  # Ad_ip, (6, 6)
     G: Array  # articulated inertia of link i before joint i is eliminated, (6, 6)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
-from kinetree.formulations.recursion import Recursion, from_screw_form
+from kinetree.formulations.recursion import Recursion, record_screws
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import (
     TipWrench,
@@ -34,7 +34,7 @@ from kinetree.spatial import ad
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """Every stacked matrix by the book's name, and what follows from them."""
+    """Every stacked matrix by the book's name; M, C and g follow from them."""
 
     A: Array  # (6N, n)
     G: Array  # (6N, 6N)
@@ -46,7 +46,7 @@ class ClosedForm:
     dV_base: Array  # (6N,) gravity included, as an upward acceleration
     F_tip: Array  # (6N,) exerted by the tool on the world
     F_ext: Array  # (6N,) exerted by the world on the links
-    F_rotor: Array  # (6N,) what the rotors need
+    F_rotor: Array  # (6N,) moments that the rotors need
     V: Array  # (6N,)
     dV: Array  # (6N,)
     F: Array  # (6N,)
@@ -123,18 +123,8 @@ def closed_recursion(
     """The closed form as the common record; arguments as in `inverse_dynamics`."""
     form = closed_form(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
     x = read_motion(model, q, dq, ddq, dV_base=dV_base)
-    V, dV, F = (stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F))
-    alpha = {WORLD: x.dV_base[:3], **dict(enumerate(dV[:, :3]))}
-    return from_screw_form(
-        "closed",
-        model,
-        forward_kinematics(model, x.q),
-        V,
-        dV,
-        F,
-        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
-        friction_forces(model, x.dq),
-    )
+    rows = [stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F)]
+    return record_screws("closed", model, x, forward_kinematics(model, x.q), rows)
 
 
 def _inverse_blocks(model: Model, Ad_ip: Sequence[Array]) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""What the drives add to the links' dynamics: friction, armature, and rotors with their gyroscopes.
+"""Friction, armature and rotors: the forces that the drives add to the links' dynamics.
 
 A rotor of axial inertia I_m spins at r dq_i about the axis s of its carrier k, on top of the
 carrier's own rotation. Beyond what the carrier's locked inertia accounts for, it needs
@@ -31,10 +31,10 @@ from kinetree.spatial import cross, skew
 
 
 def friction_force(friction: JointFriction, dq: Any) -> Any:
-    """b(dq) of one joint: its viscous, Coulomb and free-form parts.
+    """b(dq) of one joint: viscous and Coulomb friction, and a function of the user.
 
-    Coefficients that differ by direction are written as mean and half difference, which needs
-    nothing but the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
+    Coefficients that differ by direction are written as mean and half difference, which needs only
+    the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
     """
     force = 0
     viscous, coulomb = friction.viscous, friction.coulomb
@@ -55,7 +55,7 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
 
 
 def friction_forces(model: Model, dq: Any) -> Array:
-    """Joint forces that overcome friction, shape (n,), N m or N; a mimic joint rubs as well."""
+    """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included."""
     parts = []
     for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
         force = [friction_force(joint.friction, x * joint.scale) * joint.scale for x in own]
@@ -158,7 +158,7 @@ def turns_armature(joint: Joint) -> bool:
 
 
 def armature_turning(joint: Joint, dq: Array) -> Array:
-    """(0, w x v) of the joint's own rates, (k,): what armature needs at ddq = 0, over armature."""
+    """(0, w x v) of the joint's own rates, (k,): the force at ddq = 0 for unit armature."""
     A = joint.A
     return A[3:].T @ cross(A[:3] @ dq, A[3:] @ dq)
 
@@ -176,7 +176,7 @@ def armature_turning_slope(joint: Joint, dq: Array) -> Array:
 
 
 def _absent(pair: tuple[Any, Any]) -> bool:
-    """Known to be zero; a symbol or traced scalar may always be something."""
+    """Return True if both are the number 0; symbols and traced scalars count as not zero."""
     return all(isinstance(c, int | float) and c == 0 for c in pair)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.formulations.recursion import Recursion, from_vectors, split, stack
+from kinetree.formulations.drives import rotor_moments
+from kinetree.formulations.recursion import Recursion, record, split, stack
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import TipWrench, Wrenches, link_pose, per_dof, read_motion
+from kinetree.model.inputs import TipWrench, Wrenches, link_pose, read_motion
 from kinetree.spatial import cross
 
 
@@ -75,14 +75,5 @@ def link_recursion(
             f[i] = f[i] + f_k
             n[i] = n[i] + R_ip[k].T @ n[k] + cross(p_pi[k], f_k)
 
-    tau = per_dof(model, [model.A[i].T @ np.concatenate([n[i], f[i]]) for i in model.links])
-    return from_vectors(
-        "link",
-        "link",
-        model,
-        stack(T_si, model, 4, 4),
-        {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
-        tau,
-        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
-        friction_forces(model, x.dq),
-    )
+    vectors = {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n}
+    return record("link", "link", model, x, stack(T_si, model, 4, 4), vectors)

@@ -1,20 +1,23 @@
 """Recursion: the record that all four formulations of inverse dynamics return."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import number, table
-from kinetree.model import Model
-from kinetree.model.inputs import per_dof
+from kinetree.base.tables import notebook_table, number
+from kinetree.formulations.drives import friction_forces, rotor_forces
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import Motion, per_dof
 from kinetree.spatial import cross
+
+Rows = Mapping[int, Array] | Array  # one row a link
 
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """Every intermediate of the two passes by name, one row a link.
+    """Every intermediate of the two passes by name, one row for each link.
 
     The 3-vectors are written in the links' own frames, or all in {s} when `frame` is "space". They
     belong to the origin of {i}: v and a_e are its velocity and acceleration (gravity appears as an
@@ -62,70 +65,61 @@ class Recursion:
         frame = "{s}" if self.frame == "space" else "the links' frames"
         tau = ", ".join(map(number, self.tau))
         title = f"Newton-Euler, {self.formulation} form, vectors in {frame}"
-        return table(title, head, rows, text=0, notes=[f"tau = {tau}"])
+        return notebook_table(title, head, rows, text=0, notes=[f"tau = {tau}"])
 
-    def _in_links(self, x: Array) -> Array:
-        if self.frame == "link":
-            return x
-        turned = [T[:3, :3].T @ row for T, row in zip(self.T_si, x, strict=True)]
-        return np.array(turned).reshape(-1, 3)
+    def _in_links(self, rows: Array) -> Array:
+        return in_links(self.frame, self.T_si, rows)
 
 
-def from_vectors(
+def record(
     formulation: str,
     frame: str,
     model: Model,
+    x: Motion,
     T_si: Array,
     vectors: Mapping[str, Mapping[int, Array]],
-    tau: Array,
-    tau_rotor: Array,
-    tau_friction: Array,
 ) -> Recursion:
-    """The record of a formulation in 3-vectors by name, each a mapping from link to (3,)."""
+    """The record of a formulation in 3-vectors by name, each a mapping from link to (3,).
+
+    Joint forces follow from f and n in the link frames; those of the drives are added.
+    """
+    rows = {name: stack(values, model, 3) for name, values in vectors.items()}
+    n, f, alpha = (in_links(frame, T_si, rows[name]) for name in ("n", "f", "alpha"))
+    links = zip(model.A, n, f, strict=True)
+    tau = per_dof(model, [A.T @ np.concatenate([n_i, f_i]) for A, n_i, f_i in links])
+    turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
+    rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
+    friction = friction_forces(model, x.dq)
     return Recursion(
-        formulation=formulation,
-        frame=frame,
-        T_si=T_si,
-        **{name: stack(x, model, 3) for name, x in vectors.items()},
-        tau_rotor=tau_rotor,
-        tau_friction=tau_friction,
-        tau=tau + tau_rotor + tau_friction,
-    )
+        formulation, frame, T_si, **rows,
+        tau_rotor=rotor, tau_friction=friction, tau=tau + rotor + friction,
+    )  # fmt: skip
 
 
-def from_screw_form(
-    formulation: str,
-    model: Model,
-    T_si: Array,
-    V: Array,
-    dV: Array,
-    F: Array,
-    tau_rotor: Array,
-    tau_friction: Array,
+def record_screws(
+    formulation: str, model: Model, x: Motion, T_si: Array, screws: Sequence[Rows]
 ) -> Recursion:
-    """The record of a formulation in 6-vectors, all in link frames, (links, 6)."""
-    omega, v, alpha = V[:, :3], V[:, 3:], dV[:, :3]
-    a_e = [dV[i, 3:] + cross(omega[i], v[i]) for i in model.links]
-    a_c = [
-        a_e[i] + cross(alpha[i], c) + cross(omega[i], cross(omega[i], c))
-        for i, c in enumerate(model.com)
-    ]
-    tau = per_dof(model, [model.A[i].T @ F[i] for i in model.links])
-    return Recursion(
-        formulation=formulation,
-        frame="link",
-        T_si=T_si,
-        omega=omega,
-        v=v,
-        alpha=alpha,
-        a_e=np.array(a_e).reshape(-1, 3),
-        a_c=np.array(a_c).reshape(-1, 3),
-        f=F[:, 3:],
-        n=F[:, :3],
-        tau_rotor=tau_rotor,
-        tau_friction=tau_friction,
-        tau=tau + tau_rotor + tau_friction,
-    )
+    """The record of a formulation in 6-vectors V, dV and F of the link frames, by link."""
+    V, dV, F = screws
+    vectors: dict[str, dict[int, Array]] = {
+        name: {} for name in ("omega", "v", "alpha", "a_e", "a_c", "f", "n")
+    }
+    for i, c in enumerate(model.com):
+        (omega, v), alpha = split(V[i]), dV[i][:3]
+        a_e = dV[i][3:] + cross(omega, v)
+        a_c = a_e + cross(alpha, c) + cross(omega, cross(omega, c))
+        n, f = split(F[i])
+        for name, value in zip(vectors, (omega, v, alpha, a_e, a_c, f, n), strict=True):
+            vectors[name][i] = value
+    return record(formulation, "link", model, x, T_si, vectors)
+
+
+def in_links(frame: str, T_si: Array, rows: Array) -> Array:
+    """3-vectors of the links, (links, 3), in their own frames; `frame`: where they are written."""
+    if frame == "link":
+        return rows
+    turned = [T[:3, :3].T @ row for T, row in zip(T_si, rows, strict=True)]
+    return np.array(turned).reshape(-1, 3)
 
 
 def stack(x: Mapping[int, Array], model: Model, *shape: int) -> Array:

@@ -6,8 +6,8 @@ Also the dynamics of one rigid body, from which the recursion is made.
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
-from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
-from kinetree.formulations.recursion import Recursion, from_screw_form, stack
+from kinetree.formulations.drives import rotor_moments
+from kinetree.formulations.recursion import Recursion, record_screws, stack
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import TipWrench, Wrenches, link_pose, read_motion
 from kinetree.spatial import Ad, ad, inverse
@@ -47,7 +47,6 @@ def screw_recursion(
         V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]
         dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i] + ad(V[i]) @ (A @ x.dq_i[i])
 
-    alpha = {i: dV[i][:3] for i in dV}
     moment = rotor_moments(model.rotors, x.dq, x.ddq, {i: V[i][:3] for i in V})
 
     for i in reversed(model.links):  # inward: children before parents
@@ -57,16 +56,7 @@ def screw_recursion(
         if i in moment:
             F[i] = F[i] + np.concatenate([moment[i], np.zeros(3, int)])
 
-    return from_screw_form(
-        "screw",
-        model,
-        stack(T_si, model, 4, 4),
-        stack(V, model, 6),
-        stack(dV, model, 6),
-        stack(F, model, 6),
-        rotor_forces(model, model.rotors, x.dq, x.ddq, alpha),
-        friction_forces(model, x.dq),
-    )
+    return record_screws("screw", model, x, stack(T_si, model, 4, 4), (V, dV, F))
 
 
 def body_wrench(G: ArrayLike, V: ArrayLike, dV: ArrayLike) -> Array:

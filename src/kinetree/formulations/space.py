@@ -3,11 +3,11 @@
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.formulations.drives import friction_forces, rotor_forces, rotor_moments
+from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
-from kinetree.formulations.recursion import Recursion, from_vectors, split
+from kinetree.formulations.recursion import Recursion, record, split
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import TipWrench, Wrenches, per_dof, read_motion
+from kinetree.model.inputs import TipWrench, Wrenches, read_motion
 from kinetree.spatial import cross
 
 
@@ -75,15 +75,5 @@ def space_recursion(
             f[i] = f[i] + f[c]
             n[i] = n[i] + n[c] + cross(r[c], f[c])
 
-    F = {i: np.concatenate([R[i].T @ n[i], R[i].T @ f[i]]) for i in model.links}
-    tau = per_dof(model, [model.A[i].T @ F[i] for i in model.links])
-    return from_vectors(
-        "space",
-        "space",
-        model,
-        T_si,
-        {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n},
-        tau,
-        rotor_forces(model, model.rotors, x.dq, x.ddq, {i: R[i].T @ alpha[i] for i in alpha}),
-        friction_forces(model, x.dq),
-    )
+    vectors = {"omega": omega, "v": v, "alpha": alpha, "a_e": a_e, "a_c": a_c, "f": f, "n": n}
+    return record("space", "space", model, x, T_si, vectors)

@@ -21,7 +21,7 @@ TipWrench = ArrayLike | Mapping[str, ArrayLike] | None
 
 
 def zeros(n: int) -> Array:
-    """n exact zeros."""
+    """An array of n exact zeros."""
     return np.zeros(n, int)
 
 
@@ -113,7 +113,7 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
     tips = F_tip if isinstance(F_tip, Mapping) else {model.tool: F_tip}
     for name, wrench in tips.items():
         frame, F_b = model.frame(name), six_vector(wrench, f"F_tip at {name!r}")
-        if frame.link != WORLD:  # the base takes what is exerted on it
+        if frame.link != WORLD:  # a wrench on the base moves nothing
             F[frame.link] = F[frame.link] - Ad(inverse(frame.T_if)).T @ F_b
     return F
 

@@ -39,6 +39,7 @@ def forward_dynamics_derivatives(
 
 def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """The same of a tree; steps, velocities and composite bodies are shared."""
+    tree = tree.with_loads_in_frames()
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
     by_q, by_dq = tree_derivatives(tree, dq, solve(M, tau - h))

@@ -117,6 +117,7 @@ class _Slopes:
 
     def __init__(self, tree: Tree, dq: Array, ddq: Array) -> None:
         n = tree.model.n
+        tree = tree.with_loads_in_frames()
         self.tree, self.dq = tree, dq
         motions = link_motions(tree, dq, ddq)
         self.omega, self.u = link_velocities(tree, dq)

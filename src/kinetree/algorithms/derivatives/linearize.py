@@ -10,12 +10,11 @@ of the joint's own rates, and zero for joints of one degree of freedom.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -38,7 +37,7 @@ class Linearization:
         return formulas(f"{change} = A x + B u{step}", matrix("A", self.A), matrix("B", self.B))
 
     def discrete(self, dt: float) -> "Linearization":
-        """The same at steps of dt with tau held in between: x_next = A x + B u, exactly."""
+        """The exact system at steps of dt with constant tau in between: x_next = A x + B u."""
         if self.dt is not None:
             raise InputError(
                 f"the system is discrete already, at steps of {self.dt} s; start from the "
@@ -47,7 +46,9 @@ class Linearization:
         return Linearization(*discretize(self.A, self.B, dt), dt)
 
 
-def linearize(model: Model, q: Any, dq: Any, tau: Any, F_ext: Wrenches = None) -> Linearization:
+def linearize(
+    model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
+) -> Linearization:
     """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
     blocks = forward_dynamics_derivatives(model, q, dq, tau, F_ext)
     return assemble(model, rates(model, dq, "dq"), *blocks)
@@ -74,7 +75,7 @@ def turning(model: Model, dq: Array) -> Array:
     return out
 
 
-def discretize(A: Any, B: Any, dt: float) -> tuple[Array, Array]:
+def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     """exp(A dt) and the integral of exp(A t) B over the step, any leading axes.
 
     Both are blocks of the exponential of [[A, B], [0, 0]] dt.

@@ -11,7 +11,7 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.algorithms.tree import Tree, weightless
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.formulations.kinematics import forward_kinematics, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -47,8 +47,8 @@ class TaskSpaceDerivatives:
 
 def task_space_derivatives(
     model: Model,
-    q: Any,
-    dq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
     *,
     frame: str | None = None,
     expressed: str = "body",
@@ -57,19 +57,21 @@ def task_space_derivatives(
     """Partial derivatives of J, Lambda(q) and eta(q, dq); arguments as in `task_space`.
 
     Raises:
-        InputError: more rows than the robot has degrees of freedom: Lambda then belongs to a
-            subspace that turns.
+        InputError: more rows than the robot has degrees of freedom: the subspace to which Lambda
+            belongs would change with q.
         SingularityError: J has lost rank.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    task_space(model, q, dq, frame=frame, expressed=expressed, rows=rows)  # where J is regular
+    task_space(
+        model, q, dq, frame=frame, expressed=expressed, rows=rows
+    )  # raises where J is singular
     chosen = check_rows(model, rows)
     terms = tree_terms(book_tree(model, q), dq)
     return TaskSpaceDerivatives(*task_slopes(model, terms, q, dq, frame, expressed, chosen))
 
 
 def check_rows(model: Model, rows: Sequence[int] | None) -> list[int]:
-    """The rows of a task that the robot can fulfil."""
+    """The rows of a task, at most as many as the robot has degrees of freedom."""
     chosen = task_rows(rows)
     if len(chosen) > model.n:
         raise InputError(
