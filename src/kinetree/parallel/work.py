@@ -29,8 +29,8 @@ from kinetree.kernels.stored import model_hash
 from kinetree.model import Model
 from kinetree.parallel import sampling
 from kinetree.robot import Robot
+from kinetree.samples.between import curved
 from kinetree.samples.pieces import from_arrays, to_arrays
-from kinetree.simulate.core.state import plain as is_vector
 from kinetree.trajectory import Trajectory
 
 RECORDS = (
@@ -224,7 +224,7 @@ def _motion(value: Trajectory, where: str) -> Trajectory:
         )
     parts = {key: plain(getattr(value, key), f"{where}.{key}") for key in MOTION}
     model = value.model
-    if model is not None and not is_vector(model):
+    if model is not None and curved(model):
         parts["model"] = plain(model, f"{where}.model")
     pieces = from_arrays(to_arrays(value.pieces), parts.get("model"))
     return Trajectory(**parts, pieces=pieces)

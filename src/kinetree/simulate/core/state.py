@@ -96,11 +96,6 @@ def _joint_rates(joint: Joint, q: Array, v: Array) -> Array:
     return np.concatenate([rate, quaternion_rotation(q[:4]) @ v[3:]])
 
 
-def plain(model: Model) -> bool:
-    """Return True if dq is the time derivative of q, entry by entry."""
-    return not {SPHERICAL, FREE, PLANAR} & set(model.joint_types)
-
-
 def quaternions(model: Model) -> list[list[int]]:
     """Entries of q that form a unit quaternion, four for each joint that has one."""
     return [

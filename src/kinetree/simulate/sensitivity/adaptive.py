@@ -26,13 +26,14 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
+from kinetree.samples.between import curved
 from kinetree.scalars import where
 from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.integration import AcceptedSteps, Rollouts
 from kinetree.simulate.core.setup import Arguments, Setup
-from kinetree.simulate.core.state import StateSpace, plain, quaternions
+from kinetree.simulate.core.state import StateSpace, quaternions
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.friction.stiction import dry_friction
 from kinetree.simulate.sensitivity.checks import without_slope
@@ -247,7 +248,7 @@ class TangentMaps:
 
     def __init__(self, space: StateSpace) -> None:
         self.space, ports = space, [Port("x", (space.size,))]
-        self.graph = None if plain(space.model) else trace(partial(tangents, space), ports)
+        self.graph = trace(partial(tangents, space), ports) if curved(space.model) else None
 
     def out(self, x: Array) -> Array:
         """Changes of the coordinates for unit tangent vectors, (S, x, N)."""

@@ -21,9 +21,10 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
+from kinetree.samples.between import curved
 from kinetree.simulate.core.fixed_steps import FixedSteps, Method, Stage, with_stop
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.state import StateSpace, plain
+from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.sensitivity.checks import (
     check_repeated,
@@ -114,7 +115,7 @@ class StageChanges:
     def __init__(self, space: StateSpace, method: Method, graphs: Sequence[Graph]) -> None:
         self.space = space
         self.vectors = [StageVector(space, stage, i) for i, stage in enumerate(method.stages)]
-        turns = () if plain(space.model) else graphs
+        turns = graphs if curved(space.model) else ()
         self.stages = [Kernel(graph, "stage", dtypes=("float64",)) for graph in turns]
 
     def reach(self, i: int, h: Array, x: Array, k: Sequence[Array]) -> Array:
@@ -162,7 +163,7 @@ class StageVector:
     def __init__(self, space: StateSpace, stage: Stage, i: int) -> None:
         self.space, self.stage = space, stage
         self.unmoved = cast(StateSpace, _UnmovedSpace(space))
-        self.adds = plain(space.model)
+        self.adds = not curved(space.model)
         if self.adds:
             self.value = self._added
             return
@@ -198,7 +199,7 @@ class _UnmovedSpace:
 
     def __init__(self, space: StateSpace) -> None:
         self.model = space.model
-        self.inverse_rate = _unturned if plain(space.model) else space.inverse_rate
+        self.inverse_rate = space.inverse_rate if curved(space.model) else _unturned
 
     def split(self, x: Array) -> tuple[Array, Array, Array]:
         """q, dq and z, along the first axis."""

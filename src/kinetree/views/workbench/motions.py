@@ -13,9 +13,9 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.files import from_columns
 from kinetree.robot import Robot
+from kinetree.samples.between import curved
 from kinetree.samples.splines import cubic_spline
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.state import plain
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
 from kinetree.views.rest import rest_position
@@ -130,7 +130,7 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
     q = np.stack([smoothed(held(t - t[0] + REACH, x, grid)) for x in q.T], axis=1)
     q = of_length_one(model, q)
     columns = {("q", name): q[:, k] for k, name in enumerate(model.coordinate_names)}
-    if not plain(model):
+    if curved(model):
         dq = rates(model, grid, q)
         columns |= {("dq", name): dq[:, k] for k, name in enumerate(model.dof_names)}
     return from_columns(grid, columns, robot, "recording", "the recording")
