@@ -6,9 +6,15 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from concurrent.futures import ThreadPoolExecutor as Threads
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -71,10 +77,11 @@ def make_engine(
     ):
         raise InputError(f"workers is {workers!r}; expected a whole number, 1 or more.")
     if isinstance(executor, Executor):
-        return GivenEngine(packed, workers, executor)
+        count = workers or getattr(executor, "_max_workers", 0) or cores()
+        return ExecutorEngine(packed, count, executor)
     if isinstance(executor, DaskClient):
-        count = workers or sum(executor.nthreads().values()) or None
-        return GivenEngine(packed, count, executor.get_executor(pure=False))
+        count = workers or sum(executor.nthreads().values()) or cores()
+        return ExecutorEngine(packed, count, executor.get_executor(pure=False))
     if executor is not None and executor not in tuple(ENGINES):
         raise InputError(
             f"executor is {executor!r}; expected one of {', '.join(ENGINES)}, an Executor of "
@@ -83,28 +90,66 @@ def make_engine(
     return ENGINES[executor or "threads"](packed, workers or cores())
 
 
-class ThreadEngine:
-    """Threads of this process: kernels release Python's lock."""
+class ExecutorEngine:
+    """Threads of this process, a Dask cluster, or an executor of the user.
 
-    def __init__(self, packed: bytes, workers: int) -> None:
-        self.packed, self.workers = packed, workers
-        self._pool = Threads(workers, thread_name_prefix="kinetree study")
+    close: stops the executor, unless it belongs to the user.
+    """
+
+    def __init__(
+        self,
+        packed: bytes,
+        workers: int,
+        executor: Executor,
+        close: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.packed, self.workers, self._executor, self._close = packed, workers, executor, close
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
         """See `Engine`."""
-        return self._pool.submit(run_chunk, self.packed, first, count)
+        return self._executor.submit(run_chunk, self.packed, first, count)
 
     def lost(self, error: BaseException) -> bool:
-        """False: a thread dies only with its process."""
-        return False
+        """True for the errors of broken pools, and of Dask when it gave up on a task."""
+        return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
     def renew(self) -> bool:
-        """True: nothing was lost."""
-        return True
+        """False for a process pool, which stays broken; others recover by themselves."""
+        return not isinstance(self._executor, ProcessPoolExecutor)
 
     def close(self) -> None:
         """See `Engine`."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._close()
+
+
+def thread_engine(packed: bytes, workers: int) -> ExecutorEngine:
+    """Threads of this process: kernels release Python's lock."""
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="kinetree study")
+    return ExecutorEngine(packed, workers, pool, partial(pool.shutdown, cancel_futures=True))
+
+
+def dask_engine(packed: bytes, workers: int) -> ExecutorEngine:
+    """A Dask cluster of processes on this machine, on loopback only.
+
+    Dask computes the chunks of a dead worker again, a few times.
+    """
+    dask: Any = need("distributed", "dask", "the executor 'dask'")
+    cluster = dask.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        # Dask always serves its state: without web pages, and on a free port
+        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        silence_logs=50,
+    )
+    client = dask.Client(cluster)
+
+    def close() -> None:
+        client.close()
+        cluster.close()
+
+    return ExecutorEngine(packed, workers, client.get_executor(pure=False), close)
 
 
 class ProcessEngine:
@@ -171,68 +216,6 @@ def _leave_with_leader() -> None:
     if leader is not None:
         leader.join()
         os._exit(1)
-
-
-class GivenEngine:
-    """An executor of the user, which is not closed."""
-
-    def __init__(self, packed: bytes, workers: int | None, executor: Executor) -> None:
-        self.packed, self._executor = packed, executor
-        self.workers = workers or getattr(executor, "_max_workers", 0) or cores()
-
-    def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
-        return self._executor.submit(run_chunk, self.packed, first, count)
-
-    def lost(self, error: BaseException) -> bool:
-        """True for the errors of process pools and of Dask."""
-        return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
-
-    def renew(self) -> bool:
-        """False for a process pool, which stays broken; others recover by themselves."""
-        return not isinstance(self._executor, ProcessPoolExecutor)
-
-    def close(self) -> None:
-        """Leave the user's executor open."""
-
-
-class DaskEngine:
-    """A Dask cluster of processes on this machine, on loopback only.
-
-    Dask computes the chunks of a dead worker again, a few times.
-    """
-
-    def __init__(self, packed: bytes, workers: int) -> None:
-        self._dask: Any = need("distributed", "dask", "the executor 'dask'")
-        self.packed, self.workers = packed, workers
-        self._cluster: Any = self._dask.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            # Dask always serves its state: without web pages, and on a free port
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            silence_logs=50,
-        )
-        self._client: Any = self._dask.Client(self._cluster)
-        self._executor = self._client.get_executor(pure=False)
-
-    def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
-        return self._executor.submit(run_chunk, self.packed, first, count)
-
-    def lost(self, error: BaseException) -> bool:
-        """True if Dask gave up on a task because its workers died one after the other."""
-        return isinstance(error, self._dask.KilledWorker)
-
-    def renew(self) -> bool:
-        """True: Dask starts new workers by itself."""
-        return True
-
-    def close(self) -> None:
-        """See `Engine`."""
-        self._client.close()
-        self._cluster.close()
 
 
 class RayEngine:
@@ -323,8 +306,8 @@ def _on_one_machine() -> Generator[None, None, None]:
 
 
 ENGINES: dict[str, Callable[[bytes, int], Engine]] = {
-    "threads": ThreadEngine,
+    "threads": thread_engine,
     "processes": ProcessEngine,
     "ray": RayEngine,
-    "dask": DaskEngine,
+    "dask": dask_engine,
 }

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar
 
 import numpy as np
@@ -155,7 +155,7 @@ def test_dask_is_asked_for_processes_of_its_own_here(monkeypatch):
     """Equal chunks of two studies are not the same task: pure=False."""
     log = []
     monkeypatch.setattr(engines, "need", lambda *_: Cluster(log))
-    engine = engines.DaskEngine(b"study", 3)
+    engine = engines.dask_engine(b"study", 3)
     engine.submit(5, 2)
     engine.close()
     assert log[0][0] == "cluster" and log[0][1]["processes"] is True
@@ -173,7 +173,7 @@ def test_a_dask_client_brings_its_threads(monkeypatch):
     assert engine.workers == 5 and log == [("executor", {"pure": False})]
     assert engines.make_engine(Client(log), 2, b"study").workers == 2
     plain = engines.make_engine(None, 1, b"study")
-    assert isinstance(plain, engines.ThreadEngine)
+    assert isinstance(plain._executor, ThreadPoolExecutor)
     plain.close()
 
 
