@@ -18,11 +18,11 @@ from kinetree.description.records import (
     Note,
     RobotDescription,
 )
+from kinetree.description.tree import check_tree
 from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
 from kinetree.description.xacro.inputs import ArgumentValue
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model, build_model
-from kinetree.model.checks import check_tree
 from kinetree.report import Report
 from kinetree.robot import Robot
 
@@ -126,7 +126,7 @@ def float_base(description: RobotDescription) -> RobotDescription:
 
     Where the robot has such names itself, the new ones begin with "kinetree_".
     """
-    root = check_tree(description)
+    root = check_tree(description.links, description.joints, description.name)
     own = [joint for joint in description.joints if joint.parent == root]
     if own and all(joint.type == FREE for joint in own):
         raise ModelError(

@@ -1,5 +1,9 @@
 """Descriptions of robots: records that are faithful to their source, before any maths."""
 
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from kinetree.description.records import (
     Body,
     FrameDescription,
@@ -13,9 +17,11 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
-from kinetree.description.tables.dh import describe_dh
-from kinetree.description.tables.points import describe_points
-from kinetree.description.tables.screws import describe_screws, describe_transforms
+
+if TYPE_CHECKING:
+    from kinetree.description.tables.dh import describe_dh
+    from kinetree.description.tables.points import describe_points
+    from kinetree.description.tables.screws import describe_screws, describe_transforms
 
 __all__ = [
     "Body",
@@ -34,3 +40,17 @@ __all__ = [
     "describe_screws",
     "describe_transforms",
 ]
+
+# readers of tables are imported when they are used, so that programs start quickly
+_TABLES = {
+    "describe_dh": "kinetree.description.tables.dh",
+    "describe_points": "kinetree.description.tables.points",
+    "describe_screws": "kinetree.description.tables.screws",
+    "describe_transforms": "kinetree.description.tables.screws",
+}
+
+
+def __getattr__(name: str) -> Callable[..., RobotDescription]:
+    if name not in _TABLES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_TABLES[name]), name)

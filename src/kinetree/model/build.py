@@ -14,14 +14,9 @@ from kinetree.description.records import (
     Note,
     RobotDescription,
 )
+from kinetree.description.tree import check_tree, check_unique
 from kinetree.errors import NameLookupError
-from kinetree.model.checks import (
-    check_joint,
-    check_link,
-    check_tree,
-    check_unique,
-    check_unphysical,
-)
+from kinetree.model.checks import check_joint, check_link, check_unphysical
 from kinetree.model.drives import build_joints, build_rotors
 from kinetree.model.model import WORLD, Frame, Model, free_fall
 from kinetree.scalars import Scalar
@@ -59,7 +54,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
             which only records it in the model's warnings.
     """
     check_unphysical(unphysical)
-    root = check_tree(description)
+    root = check_tree(description.links, description.joints, description.name)
     parts = _walk(description, root, unphysical)
     bodies = [compose(*parts.bodies[i]) for i in range(len(parts.joints))]
     frames = _frames(description, parts.places)
@@ -214,7 +209,8 @@ def _home(parts: Parts, i: int) -> Array:
 
 
 def _frames(description: RobotDescription, places: dict[str, Place]) -> dict[str, Frame]:
-    check_unique([*places, *(frame.name for frame in description.frames)], "frame")
+    names = [*places, *(frame.name for frame in description.frames)]
+    check_unique(((name, "") for name in names), "frame")
     frames = {name: Frame(place.link, place.T) for name, place in places.items()}
     for frame in description.frames:
         if frame.link not in places:

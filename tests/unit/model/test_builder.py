@@ -62,7 +62,7 @@ BAD_JOINTS = [
     ({"at": [[1], [2, 3]]}, ShapeError, "'at' of joint 'elbow' must be .* found a ragged list"),
     ({"at": (0, 0, np.nan)}, InputError, r"'at' of joint 'elbow'\[2\] is nan"),
     ({"at": np.ones((4, 4))}, InputError, "'at' of joint 'elbow' has last row"),
-    ({"at": np.diag([1, 1, -1, 1])}, InputError, "rotation of 'at' of joint 'elbow' is no rotat"),
+    ({"at": np.diag([1, 1, -1, 1])}, InputError, "rotation of 'at' of joint 'elbow' is not a rotat"),
     ({"friction": 0.1}, InputError, r"friction of joint 'elbow' is 0.1; .* Friction\(...\)"),
     ({"friction": None}, InputError, "friction of joint 'elbow' is None; expected a record"),
     ({"friction": Friction(-1)}, InputError, "viscous friction of joint 'elbow' is -1.0; .* >= 0"),
@@ -92,12 +92,12 @@ BAD_JOINTS = [
     (
         {"parent": "hip"},
         NameLookupError,
-        "'elbow' has parent 'hip', which is not a link; the",
+        "'elbow' has parent 'hip', which is not a link.",
     ),
     (
         {"child": "hip"},
         NameLookupError,
-        "child 'hip', which is not a link; .* arm, base",
+        "child 'hip', which is not a link. There are 'arm', 'base'",
     ),
     ({"type": "helical", "pitch": np.inf}, InputError, "pitch of joint 'elbow' is inf"),
 ]

@@ -5,8 +5,10 @@ Each table has one line per fact.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
 
+import numpy as np
+
+from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.description.mjcf.nodes import (
     Node,
@@ -94,43 +96,25 @@ def _check_bodies(nodes: Sequence[Node]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Amount:
-    """Elements, joints and characters, once every <replicate> and <attach> is written out."""
-
-    elements: int = 0
-    joints: int = 0
-    characters: int = 0
-
-    def __add__(self, other: "Amount") -> "Amount":
-        return Amount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-    def __sub__(self, other: "Amount") -> "Amount":
-        return self + other * -1
-
-    def __mul__(self, times: int) -> "Amount":
-        return Amount(*(a * times for a in astuple(self)))
-
-    def __floordiv__(self, times: int) -> "Amount":
-        return Amount(*(a // times for a in astuple(self)))
-
-
 def _check_copies(nodes: Sequence[Node]) -> None:
-    """Bound the model that MuJoCo builds; a document is counted before the ones that attach it."""
+    """Bound the model that MuJoCo builds, once every <replicate> and <attach> is written out.
+
+    A document is counted before the ones that attach it, which have smaller numbers.
+    """
     own = documents(nodes)
-    totals: dict[int, Amount] = {}
+    totals: dict[int, Array] = {}
     for k in sorted(own, reverse=True):
         totals[k] = _document_amount(own[k], own, totals)
 
 
 def _document_amount(
-    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Amount]
-) -> Amount:
+    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Array]
+) -> Array:
     """Amount of one document; a part of another model counts as the whole of it."""
     models = _attachable(nodes, all_nodes, totals)
-    bodies: dict[str, Amount] = {}  # complete subtrees by the name of their <body> or <frame>
-    open_bodies: list[tuple[Node, int, Amount]] = []
-    total = Amount()
+    bodies: dict[str, Array] = {}  # complete subtrees by the name of their <body> or <frame>
+    open_bodies: list[tuple[Node, int, Array]] = []
+    total = _amount()
     for node, around in with_ancestors(nodes):
         while open_bodies and open_bodies[-1][0].depth >= node.depth:
             body, times, before = open_bodies.pop()
@@ -139,18 +123,14 @@ def _document_amount(
         if node.tag in ("body", "frame") and "name" in node.attributes:
             open_bodies.append((node, times, total))
         size = sum(len(value) for value in node.attributes.values())
-        total += Amount(1, int(node.tag in ("joint", "freejoint")), size) * times
+        total = total + _amount(1, int(node.tag in ("joint", "freejoint")), size) * times
         if node.tag == "attach":
             own = node.attributes.get("body", node.attributes.get("frame", ""))
             if "model" in node.attributes:
-                total += models.get(node.attributes["model"], Amount()) * times
+                total = total + models.get(node.attributes["model"], _amount()) * times
             else:  # a part of this model; one that is not complete yet has at most all there is
-                total += bodies.get(own, total) * times
-        if (
-            total.elements > MAX_COPIES
-            or total.joints > MAX_JOINTS
-            or total.characters > MAX_CHARACTERS
-        ):
+                total = total + bodies.get(own, total) * times
+        if np.any(total > _amount(MAX_COPIES, MAX_JOINTS, MAX_CHARACTERS)):
             raise ParseError(
                 f"{node.where}: with every <replicate> and <attach> written out the model has more "
                 f"than {MAX_COPIES} elements, {MAX_JOINTS} joints or {MAX_CHARACTERS} characters."
@@ -158,11 +138,16 @@ def _document_amount(
     return total
 
 
+def _amount(elements: int = 0, joints: int = 0, characters: int = 0) -> Array:
+    """Numbers of elements, joints and characters of attributes, which may be very large."""
+    return np.array([elements, joints, characters], object)
+
+
 def _attachable(
-    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Amount]
-) -> dict[str, Amount]:
+    nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Array]
+) -> dict[str, Array]:
     """Amount of each <model> asset of a document, by the name that <attach> uses."""
-    found: dict[str, Amount] = {}
+    found: dict[str, Array] = {}
     names = {document_name(k): k for k in totals}
     for node in nodes:
         k = names.get(node.attributes.get("file", "")) if node.tag == "model" else None
@@ -170,7 +155,7 @@ def _attachable(
             root = all_nodes[k][0]
             default = root.attributes.get("model", "MuJoCo Model")
             name = node.attributes.get("name", default)
-            found[name] = found.get(name, Amount()) + totals[k]
+            found[name] = found.get(name, _amount()) + totals[k]
     return found
 
 

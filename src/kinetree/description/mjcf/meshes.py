@@ -47,6 +47,7 @@ class MeshedModel:
 
 def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
     """Compile, reading mesh files only for bodies whose inertia comes from them."""
+    # 1. all meshes as stand-ins, so that the model compiles without any file
     written = mesh_files(nodes)
     prepared = prepare(nodes)
     check_attributes(prepared)
@@ -54,17 +55,19 @@ def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
     meshes = _compiled_meshes(compiled, written)
     if not meshes:
         return MeshedModel(compiled, meshes, files.folders)
+    # 2. the bodies whose inertia changes with the stand-in, and the meshes of their geoms
     dependent = _dependent(compiled, nodes, {}, {})
     wanted = _meshes_of(compiled, dependent, meshes)
     if not wanted:
         return MeshedModel(compiled, meshes, files.folders)
+    # 3. the same with the files that exist; what still depends on a stand-in is missing
     data = _read_meshes(wanted, files)
     if data.present:
         compiled = compile_nodes(prepare(nodes, TETRAHEDRON, data.present), data.assets)
         dependent = _dependent(compiled, nodes, data.present, data.assets)
     missing = {n: mesh for n, mesh in meshes.items() if mesh_key(mesh.node) not in data.present}
     owners = {b: found for b in dependent if (found := _meshes_of(compiled, [b], missing))}
-    unknown = {}
+    unknown: dict[int, str] = {}
     for body in sorted(owners):
         mesh = next(iter(owners[body].values()))
         outside = data.outside.get(mesh_key(mesh.node))

@@ -121,7 +121,7 @@ def _friction(joint: Part, kind: str) -> Friction:
 
 
 def _mimic(joint: Part, kind: str) -> Mimic | None:
-    """The joint that this one follows; `tree.follow` checks that it exists."""
+    """The joint that this one follows; `structure.follow` checks that it exists."""
     mimic = joint.child("mimic")
     if mimic is None:
         return None

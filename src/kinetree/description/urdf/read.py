@@ -11,8 +11,8 @@ from kinetree.description.records import FrameDescription, LinkDescription, Robo
 from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.urdf.joints import read_joint
 from kinetree.description.urdf.links import read_frame, read_link, read_meshes
+from kinetree.description.urdf.structure import add_world, check_structure, follow
 from kinetree.description.urdf.transmissions import add_rotors
-from kinetree.description.urdf.tree import add_world, check_tree, follow
 from kinetree.description.urdf.vocabulary import XACRO_HINT, check_words
 from kinetree.description.xacro import expand_xacro
 from kinetree.description.xacro.inputs import ArgumentValue
@@ -107,7 +107,7 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     links = [read_link(element, findings) for element in root.all("link")]
     joints = [read_joint(element, findings) for element in root.all("joint")]
     links = add_world(links, joints, findings)
-    check_tree(links, joints, root.place)
+    check_structure(root, links, joints)
     joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
     joints = add_rotors(root.all("transmission"), joints, findings)
     moving = {joint.child for joint in joints if joint.type != FIXED}

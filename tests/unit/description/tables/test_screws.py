@@ -115,7 +115,7 @@ BAD = [
     (second("G", -GOOD["G"][0]), InertiaError, "link 'link2' is not a physical body: its mass -1"),
     (second("G", GOOD["G"][0] + np.eye(6)[::-1]), InertiaError, r"G\[1\] is not a spatial inertia"),
     (second("G", swap_order(swap_order(GOOD["G"][0].T).T)), InertiaError, "angular rows and col"),
-    ({"parent": [0, 0]}, ModelError, "'link1' -> 'link1' form a loop"),
+    ({"parent": [0, 0]}, ModelError, "joins 'link1' to itself"),
     ({"parent": [1, 0]}, ModelError, "'link1' -> 'link2' -> 'link1' form a loop"),
     ({"parent": [-1, 2]}, ModelError, r"parent\[1\] is 2; expected a whole number, -1 \(the base"),
     ({"parent": [-1, 0.5]}, ModelError, r"parent\[1\] is 0.5"),
