@@ -11,26 +11,20 @@ from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.description import (
-    Friction,
-    describe_dh,
-    describe_points,
-    describe_screws,
-    describe_transforms,
-)
-from kinetree.description.tables.chain import JointOptions
+from kinetree.description import Friction
 from kinetree.kernels.memo import Compiled, kernel
-from kinetree.model import Model, build_model, model_of, reshape
+from kinetree.model import Model, build_model, model_of
 from kinetree.model.inputs import TipWrench, Wrenches, frame_wrenches
-from kinetree.report import Report
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
+    from kinetree.description.tables.chain import JointOptions
     from kinetree.explain import Explanation
     from kinetree.kernels import signatures
+    from kinetree.report import Report
     from kinetree.samples.limits.report import LimitReport
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Event
@@ -134,6 +128,8 @@ class Robot:
 
         Arguments as in `kinetree.description.describe_screws`.
         """
+        from kinetree.description.tables.screws import describe_screws
+
         found = describe_screws(S, M, G, parent=parent, **options)
         return cls(build_model(found, unphysical=unphysical))
 
@@ -153,6 +149,8 @@ class Robot:
 
         Arguments as in `kinetree.description.describe_transforms`.
         """
+        from kinetree.description.tables.screws import describe_transforms
+
         found = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
         return cls(build_model(found, unphysical=unphysical))
 
@@ -171,6 +169,8 @@ class Robot:
         **options: Unpack[JointOptions],
     ) -> Robot:
         """Build a robot from a Denavit-Hartenberg table; see `kinetree.description.describe_dh`."""
+        from kinetree.description.tables.dh import describe_dh
+
         found = describe_dh(
             table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
             **options,
@@ -197,6 +197,8 @@ class Robot:
 
         Arguments as in `kinetree.description.describe_points`.
         """
+        from kinetree.description.tables.points import describe_points
+
         found = describe_points(
             P, C, k, m=m, I_com=I_com, types=types, pitch=pitch, R=R, parent=parent, **options
         )
@@ -382,7 +384,7 @@ class Robot:
 
         The system is dx/dt = A x + B u, or x' = A x + B u after dt seconds where dt is given.
         """
-        from kinetree.algorithms.derivatives.linearize import assemble
+        from kinetree.algorithms.derivatives.forward_dynamics import assemble
 
         loads = () if F_ext is None else (F_ext,)
         blocks = self.forward_dynamics_derivatives(q, dq, tau, *loads)
@@ -584,10 +586,14 @@ class Robot:
 
     def lock(self, values: Mapping[str, ArrayLike]) -> Robot:
         """The robot with joints fixed at given positions; see `kinetree.model.reshape.lock`."""
+        from kinetree.model import reshape
+
         return Robot(reshape.lock(self.model, values))
 
     def subtree(self, link: str) -> Robot:
         """The robot from a link outward; see `kinetree.model.reshape.subtree`."""
+        from kinetree.model import reshape
+
         return Robot(reshape.subtree(self.model, link))
 
     def with_tool(
@@ -601,10 +607,14 @@ class Robot:
         I_com: ArrayLike | None = None,
     ) -> Robot:
         """The robot with a new tool frame, and a body there if m is given; see `model.reshape`."""
+        from kinetree.model import reshape
+
         return Robot(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
 
     def attach(self, other: Robot, frame: str | None = None, prefix: str = "") -> Robot:
         """Join two robots, the other's base on a frame; see `kinetree.model.reshape.attach`."""
+        from kinetree.model import reshape
+
         return Robot(reshape.attach(self.model, model_of(other), frame, prefix))
 
     def to_urdf(self, *, losses: Losses = "warn", infinity: float = 1e30) -> str:

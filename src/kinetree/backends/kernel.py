@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinetree.backends import interpreted
 from kinetree.backends.call import vectorcall
 from kinetree.backends.call.dispatch import Dispatch, Overload, core_signature
 from kinetree.backends.llvm import engine
@@ -65,8 +64,12 @@ class Kernel:
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
-        interpret = functools.partial(interpreted.interpreted_loop, graph)
-        loop = self._programs.loop if self._programs else interpret
+        if self._programs is not None:
+            loop = self._programs.loop
+        else:
+            from kinetree.backends.interpreted import interpreted_loop
+
+            loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop)
         self._general = self._dispatch.call
         if more is not None:
@@ -184,6 +187,8 @@ def has_llvm() -> bool:
     try:
         engine.binding()
     except (ImportError, OSError) as problem:
-        interpreted.warn_once(problem)
+        from kinetree.backends.interpreted import warn_once
+
+        warn_once(problem)
         return False
     return True

@@ -28,7 +28,6 @@ from kinetree.cli.arguments import (
     Reading,
     RobotName,
 )
-from kinetree.cli.batches import Job, run_batch
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import (
     compiling,
@@ -204,6 +203,8 @@ class Request:
         refuse_both(self.data, self.given)
         model = self.robot.model
         if self.data is not None:
+            from kinetree.cli.batches import Job, run_batch
+
             job = Job(tuple(self.given), make(True), heads)
             run_batch(
                 model, self.data, job, output=self.output, json=self.json, degrees=self.degrees

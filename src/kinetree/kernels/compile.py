@@ -11,10 +11,7 @@ from kinetree.algorithms.derivatives import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.extras import hidden_from_torch
-from kinetree.compiler.derivatives import Along, jacobian
 from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
 from kinetree.kernels.free import free_ports, with_free
@@ -25,6 +22,7 @@ from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
+    from kinetree.compiler.derivatives import Along
 
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
@@ -42,6 +40,10 @@ def trace_quantity(
     quantity = find_quantity(name)
 
     def make() -> Graph:
+        # the compiler is not imported for a graph that is stored on disk
+        from kinetree.compiler.optimise import optimise
+        from kinetree.compiler.trace import trace
+
         graph = trace(function, ports, quantity.outputs(name))
         if quantity.slope_of is not None and model.n <= FEW:
             slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
@@ -60,6 +62,9 @@ def _slope(
     free: Sequence[str],
 ) -> Graph:
     """Return the same results by differentiating the graph, which is shorter for parallel axes."""
+    from kinetree.compiler.derivatives import jacobian
+    from kinetree.compiler.trace import trace
+
     function, ports = _prepared(model, name, None, wrenches, free)
     found = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
     named = zip(found.outputs, results, strict=True)
@@ -67,7 +72,7 @@ def _slope(
     return replace(found, outputs=outputs)
 
 
-def _tangents(model: Model) -> Along | None:
+def _tangents(model: Model) -> "Along | None":
     """Return the directions of q where its tangent vectors are not changes of its entries."""
     curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
     return {"q": partial(tangent_map, model)} if curved else None
@@ -170,6 +175,10 @@ def compile_derivative(
     names: tuple[Any, ...] = tuple(wrt) if several else (wrt,)
 
     def make() -> Graph:
+        from kinetree.compiler.derivatives import jacobian
+        from kinetree.compiler.optimise import optimise
+        from kinetree.compiler.trace import trace
+
         graph = trace(function, ports, find_quantity(name).outputs(name))
         return optimise(jacobian(graph, names, along=_tangents(model)))
 

@@ -1,17 +1,24 @@
-"""Built-in robots, from published parameters."""
+"""Built-in robots, from published parameters; each is imported when it is used."""
 
-from kinetree.robots.arms import iiwa_14, panda, ur5e
-from kinetree.robots.classics import (
-    cart_pole,
-    double_pendulum,
-    planar_2r,
-    puma_560,
-    rp,
-    scara,
-    spatial_3r,
-)
-from kinetree.robots.hands import hand
-from kinetree.robots.legged import humanoid, quadruped
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kinetree.robot import Robot
+
+if TYPE_CHECKING:
+    from kinetree.robots.arms import iiwa_14, panda, ur5e
+    from kinetree.robots.classics import (
+        cart_pole,
+        double_pendulum,
+        planar_2r,
+        puma_560,
+        rp,
+        scara,
+        spatial_3r,
+    )
+    from kinetree.robots.hands import hand
+    from kinetree.robots.legged import humanoid, quadruped
 
 __all__ = [
     "cart_pole",
@@ -28,3 +35,19 @@ __all__ = [
     "spatial_3r",
     "ur5e",
 ]
+
+_FILES = {
+    "kinetree.robots.arms": ("iiwa_14", "panda", "ur5e"),
+    "kinetree.robots.classics": (
+        "cart_pole", "double_pendulum", "planar_2r", "puma_560", "rp", "scara", "spatial_3r",
+    ),
+    "kinetree.robots.hands": ("hand",),
+    "kinetree.robots.legged": ("humanoid", "quadruped"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Callable[[], Robot]:
+    for file, names in _FILES.items():
+        if name in names:
+            return getattr(import_module(file), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

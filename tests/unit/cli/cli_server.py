@@ -12,8 +12,8 @@ import tempfile
 
 READY = (
     "cyclopts", "rich.table", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
-    "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulation", "kinetree.kernels.compile",
-    "kinetree.explain.terminal", "llvmlite.binding",
+    "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulation",
+    "kinetree.kernels.compile", "kinetree.explain.terminal", "llvmlite.binding",
 )  # fmt: skip
 
 

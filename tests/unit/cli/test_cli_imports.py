@@ -1,0 +1,56 @@
+"""The program starts quickly because a command imports only the modules that it needs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+MOST = 110  # modules of kinetree; the longest list of a command that only computes dynamics
+COMMAND = """
+import json, sys
+sys.argv = ["kinetree", *{words!r}]
+from kinetree.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+sys.stdout.flush()
+print(json.dumps([x for x in sys.modules if x.split(".")[0] == "kinetree"]), file=sys.stderr)
+"""
+
+
+def imported(program, words):
+    """What a command prints, and the modules of kinetree that it imports, in a new process."""
+    run = subprocess.run(
+        [sys.executable, "-c", COMMAND.format(words=words.split())], capture_output=True,
+        text=True, cwd=program.folder, env=program.environment, check=True, timeout=120,
+    )  # fmt: skip
+    return run.stdout, json.loads(run.stderr.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def second(program):
+    """`kinetree id panda` when its kernel is on disk."""
+    imported(program, "id panda")
+    return imported(program, "id panda")
+
+
+def test_inverse_dynamics_imports_few_modules(second):
+    shown, modules = second
+    assert "panda_joint7" in shown
+    assert len(modules) <= MOST, sorted(modules)
+
+
+@pytest.mark.parametrize(
+    "room", ["simulate", "motion", "samples", "views", "identify", "loading", "symbols", "write"]
+)
+def test_inverse_dynamics_imports_no_other_room(second, room):
+    assert not [x for x in second[1] if x.split(".")[1:2] == [room]]
+
+
+def test_the_command_on_the_cache_imports_no_heavy_room(program):
+    shown, modules = imported(program, "cache info")
+    assert "folder" in shown
+    heavy = {"simulate", "motion", "views", "identify", "symbols", "write"}
+    assert not {x.split(".")[1] for x in modules if "." in x} & heavy
