@@ -73,18 +73,14 @@ def about(point: Array, total: Array) -> Array:
 
 def tree_momentum(tree: Tree, dq: Array) -> Array:
     """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
-    omega, v = {WORLD: zeros(3)}, {WORLD: zeros(3)}
-    for i, (link, own) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
-        p, to, twist = link.parent, link.to, link.A @ own
-        omega[i] = to.outward(omega[p]) + twist[:3]
-        v[i] = to.outward(v[p] + cross(omega[p], to.p)) + twist[3:]
-    f = {i: zeros(3) for i in omega}
-    n = {i: zeros(3) for i in omega}
+    twists = tree.twists(dq)
+    f = {i: zeros(3) for i in twists}
+    n = {i: zeros(3) for i in twists}
     for k, spin in rotor_spins(tree, dq):
         n[k] = n[k] + spin
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
-        own_f, own_n = link.body.momentum(omega[i], v[i])
+        own_f, own_n = link.body.momentum(*twists[i])
         carried_f, carried_n = link.to.pair_inward(f[i] + own_f, n[i] + own_n)
         f[link.parent], n[link.parent] = f[link.parent] + carried_f, n[link.parent] + carried_n
     return np.concatenate([n[WORLD], f[WORLD]])

@@ -13,8 +13,6 @@ import numpy as np
 from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.model import WORLD
-from kinetree.model.inputs import zeros
 from kinetree.spatial import cross, skew
 from kinetree.spatial.moments import Moments
 
@@ -47,7 +45,8 @@ def reference_forces(
     tree = replace(tree, links=tuple(links), rotors=())
     motions = link_motions(tree, dq, ddq_r, dq_r)
     tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq_r))
-    return tau, np.array([power(motions[i], *twist) for i, twist in enumerate(_twists(tree, s))])
+    twists = tree.twists(s)
+    return tau, np.array([power(motions[i], *twists[i]) for i in range(len(links))])
 
 
 def power(motion: LinkMotion, w: Array, v: Array) -> Array:
@@ -56,13 +55,3 @@ def power(motion: LinkMotion, w: Array, v: Array) -> Array:
     C = -(skew(w) @ B).T
     second = [C[i, j] if i == j else C[i, j] + C[j, i] for i, j in PAIRS]
     return np.array([v @ a, *(B.T @ v + cross(a, w)), *second])
-
-
-def _twists(tree: Tree, s: Array) -> list[tuple[Array, Array]]:
-    """Twist (w, v) of every link at its origin for joint rates s."""
-    twists = {WORLD: (zeros(3), zeros(3))}
-    for i, (link, own) in enumerate(zip(tree.links, tree.per_link(s), strict=True)):
-        (w, v), twist = twists[link.parent], link.A @ own
-        v = link.to.outward(v + cross(w, link.to.p)) + twist[3:]
-        twists[i] = link.to.outward(w) + twist[:3], v
-    return [twists[i] for i in range(len(tree.links))]

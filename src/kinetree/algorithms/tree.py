@@ -196,6 +196,18 @@ class Tree:
         """The entries of dq, ddq or tau that belong to the joint of each link."""
         return [x[list(link.dofs)] for link in self.links]
 
+    def twists(self, rates: Array) -> dict[int, tuple[Array, Array]]:
+        """Angular velocity of every link and velocity of its origin for joint rates, in {i}.
+
+        The base, WORLD, is at rest.
+        """
+        found = {WORLD: (zeros(3), zeros(3))}
+        for i, (link, own) in enumerate(zip(self.links, self.per_link(rates), strict=True)):
+            (omega, v), to, twist = found[link.parent], link.to, link.A @ own
+            turned = to.outward(omega) + twist[:3]
+            found[i] = turned, to.outward(v + cross(omega, to.p)) + twist[3:]
+        return found
+
     def joint_forces(self, wrenches: Sequence[tuple[Array, Array]]) -> Array:
         """A^T (n, f) of every joint, (n,), from pairs (f, n); joints that move together add up."""
         total: list[Any] = [0] * self.model.n

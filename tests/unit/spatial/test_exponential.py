@@ -5,7 +5,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from kinetree.algorithms.derivatives.linearize import Linearization
+from kinetree.algorithms.derivatives.forward_dynamics import Linearization
 from kinetree.errors import InputError
 from kinetree.spatial.exponential import PADE, exponential
 from robot_states import relative

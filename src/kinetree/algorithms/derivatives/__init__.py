@@ -1,8 +1,12 @@
 """Derivatives of the dynamics by recursion: changes along a chain are summed once, inward."""
 
-from kinetree.algorithms.derivatives.forward_dynamics import forward_dynamics_derivatives
+from kinetree.algorithms.derivatives.forward_dynamics import (
+    Linearization,
+    discretize,
+    forward_dynamics_derivatives,
+    linearize,
+)
 from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
-from kinetree.algorithms.derivatives.linearize import Linearization, discretize, linearize
 from kinetree.algorithms.derivatives.task_space import TaskSpaceDerivatives, task_space_derivatives
 from kinetree.algorithms.tangents import tangent_map
 

@@ -1,11 +1,22 @@
-"""Derivatives of ddq = M^-1 (tau - h) from those of inverse dynamics.
+"""Derivatives of forward dynamics, and the dynamics near a state as a linear system.
 
 Inverse and forward dynamics undo each other, tau(q, dq, ddq(q, dq, tau)) = tau, hence
 
     d ddq/d q = -M^-1 d tau/d q,    d ddq/d dq = -M^-1 d tau/d dq,    d ddq/d tau = M^-1
 
-with the derivatives of tau taken at the acceleration ddq that tau gives.
+with the derivatives of tau taken at the acceleration ddq that tau gives. Let x be the deviation
+from the nominal motion, a small tangent vector of q on top of a small change of dq, and u a small
+change of tau. Then
+
+    dx/dt = A x + B u,   A = [-ad(dq), 1; d ddq/d q, d ddq/d dq],   B = [0; M^-1]
+
+Tangent vectors of joints with several degrees of freedom turn with the joint: ad(dq) is the bracket
+of the joint's own rates, and zero for joints of one degree of freedom.
 """
+
+from dataclasses import dataclass
+
+import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
@@ -13,9 +24,13 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import formulas, matrix
+from kinetree.errors import InputError
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import Wrenches, rates, zeros
+from kinetree.spatial import ad
+from kinetree.spatial.exponential import exponential
 from kinetree.spatial.factor import InverseFactor, solve
 
 
@@ -45,3 +60,70 @@ def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, 
     by_q, by_dq = tree_derivatives(tree, dq, solve(M, tau - h))
     inverse = InverseFactor(M)
     return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """A (..., 2n, 2n) and B (..., 2n, n) of x = (tangent of q, change of dq); dt None: d/dt x."""
+
+    A: Array
+    B: Array
+    dt: float | None = None
+
+    def _repr_latex_(self) -> str:
+        step = "" if self.dt is None else rf"\text{{ at steps of {self.dt:g} s}}"
+        change = r"\dot x" if self.dt is None else "x_{k+1}"
+        return formulas(f"{change} = A x + B u{step}", matrix("A", self.A), matrix("B", self.B))
+
+    def discrete(self, dt: float) -> "Linearization":
+        """The exact system at steps of dt with constant tau in between: x_next = A x + B u."""
+        if self.dt is not None:
+            raise InputError(
+                f"the system is discrete already, at steps of {self.dt} s; start from the "
+                "continuous one."
+            )
+        return Linearization(*discretize(self.A, self.B, dt), dt)
+
+
+def linearize(
+    model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
+) -> Linearization:
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    blocks = forward_dynamics_derivatives(model, q, dq, tau, F_ext)
+    return assemble(model, rates(model, dq, "dq"), *blocks)
+
+
+def assemble(model: Model, dq: Array, by_q: Array, by_dq: Array, by_tau: Array) -> Linearization:
+    """A and B from the blocks, any leading axes."""
+    n = model.n
+    unit = np.broadcast_to(np.eye(n, dtype=int), by_q.shape)
+    upper = np.concatenate([-turning(model, dq), unit], -1)
+    A = np.concatenate([upper, np.concatenate([by_q, by_dq], -1)], -2)
+    return Linearization(A, np.concatenate([by_tau * 0, by_tau], -2))
+
+
+def turning(model: Model, dq: Array) -> Array:
+    """Bracket of each joint's own rates with its tangent vectors, (..., n, n), block by block."""
+    out = np.zeros((*dq.shape, model.n), dq.dtype)
+    for joint in model.joints:
+        k = list(joint.dofs)
+        if len(k) > 1:
+            E = joint.A
+            brackets = np.array([E.T @ ad(axis) @ E for axis in E.T])  # for unit rates
+            out[(..., *np.ix_(k, k))] = np.tensordot(dq[..., k], brackets, 1)
+    return out
+
+
+def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
+    """exp(A dt) and the integral of exp(A t) B over the step, any leading axes.
+
+    Both are blocks of the exponential of [[A, B], [0, 0]] dt.
+    """
+    A, B = np.asarray(A, float), np.asarray(B, float)
+    if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
+        raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
+    n, m = B.shape[-2:]
+    zero = np.zeros((*A.shape[:-2], m, n + m))
+    joined = np.concatenate([np.concatenate([A, B], -1), zero], -2)
+    E = exponential(joined * dt)
+    return E[..., :n, :n], E[..., :n, n:]

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.linearize import discretize, turning
+from kinetree.algorithms.derivatives.forward_dynamics import discretize, turning
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jvp

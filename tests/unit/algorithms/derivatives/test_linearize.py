@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.derivatives.linearize import (
+from kinetree.algorithms.derivatives.forward_dynamics import (
     discretize,
     exponential,
     linearize,
