@@ -207,7 +207,7 @@ def test_stepping_through_the_recursion(page, screenshots):
     assert shown["tau,0"] == pytest.approx(record.tau[5], rel=1e-12)
     page.shot(screenshots / "workbench_panda_recursion.png")
     page.press("off")
-    page.page.get_by_text("to walk outward").wait_for()
+    page.page.get_by_text("to go outward").wait_for()
 
 
 def test_the_picture_of_the_readme(page, screenshots):
