@@ -6,6 +6,7 @@ import pytest
 from kinetree import scalars, threads
 from kinetree.backends import rollout as module
 from kinetree.backends.call.threads import cut
+from kinetree.backends.llvm import engine
 from kinetree.backends.rollout import Rollout
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
@@ -155,7 +156,7 @@ def test_without_llvm_the_interpreter_takes_over(monkeypatch):
 def test_code_comes_from_the_cache_the_second_time(monkeypatch):
     program = stepping()
     Rollout(program)
-    monkeypatch.setattr(module.engine, "assemble", None)
+    monkeypatch.setattr(engine, "assemble", None)
     run = make_run(program, 3)
     Rollout(program).run(run)
     assert np.isfinite(run.state).all()
@@ -163,7 +164,7 @@ def test_code_comes_from_the_cache_the_second_time(monkeypatch):
 
 def test_pieces_are_whole_vectors():
     assert cut(1000, 8, 8) == [slice(k, min(k + 128, 1000)) for k in range(0, 1000, 128)]
-    assert cut(3, 8, 4) == [slice(0, 3)]
+    assert cut(3, 4, 8) == [slice(0, 3)]
 
 
 def test_an_empty_run_does_nothing():

@@ -17,9 +17,9 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kinetree import scalars
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import ShapeError
 
@@ -56,7 +56,7 @@ ANY_KIND: Meaning = ARITHMETIC | {
 }
 
 
-def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
+def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
     """Compute the outputs of a graph, operation by operation.
 
     Args:
@@ -94,7 +94,9 @@ def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     )
 
 
-def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any, list[Any]]:
+def prepare(
+    graph: Graph, arrays: tuple[ArrayLike, ...]
+) -> tuple[tuple[int, ...], np.dtype[Any], list[Array]]:
     """Return the batch shape, the element type, and each input as an array (..., size)."""
     if len(arrays) != len(graph.inputs):
         names = ", ".join(port.name for port in graph.inputs)
@@ -117,7 +119,7 @@ def prepare(graph: Graph, arrays: tuple[Any, ...]) -> tuple[tuple[int, ...], Any
     return np.broadcast_shapes(*leading), dtype, flat
 
 
-def element_type(arrays: list[Any]) -> np.dtype[Any]:
+def element_type(arrays: list[Array]) -> np.dtype[Any]:
     """Return object where any array has objects, float32 where all are, otherwise float64."""
     if any(array.dtype == object for array in arrays):
         return np.dtype(object)
@@ -126,7 +128,7 @@ def element_type(arrays: list[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
-def exact_constant(inputs: list[Any]) -> Callable[[float], Any]:
+def exact_constant(inputs: list[Array]) -> Callable[[float], Any]:
     """Return the function that makes constants of the kind of the inputs without loss."""
     fractions = any(isinstance(x, Fraction) for array in inputs for x in array.flat)
 
@@ -138,7 +140,7 @@ def exact_constant(inputs: list[Any]) -> Callable[[float], Any]:
     return constant
 
 
-def gather(port: Port, values: list[Any], batch: tuple[int, ...], dtype: Any) -> Any:
+def gather(port: Port, values: list[Array], batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Stack the elements of one output behind the batch axes."""
     array = np.empty((*batch, port.size), dtype=dtype)
     for k, value in enumerate(values):
@@ -146,14 +148,12 @@ def gather(port: Port, values: list[Any], batch: tuple[int, ...], dtype: Any) ->
     return array.reshape((*batch, *port.shape))
 
 
-Array = NDArray[np.float64]
-
 SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves
 SMALL, LARGE = 2.0**-900, 2.0**900  # products in between have exact errors
 FACTOR_LARGE = 2.0**990  # factors below can be split
 
 
-def fma(a: Any, b: Any, c: Any) -> Any:
+def fma(a: Array | float, b: Array | float, c: Array | float) -> Any:
     """Elementwise a b + c with one rounding; arrays or scalars of float64, or all of float32."""
     if isinstance(a, float) and isinstance(b, float) and isinstance(c, float):
         return np.float64(exact_fma(float(a), float(b), float(c)))  # the quicker way for one
@@ -164,7 +164,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
         return fma64(*(x.astype(np.float64) for x in (a, b, c)))
 
 
-def fma32(a: Any, b: Any, c: Any) -> Any:
+def fma32(a: Array, b: Array, c: Array) -> Any:
     """Elementwise a b + c of float32 arrays."""
     total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
     return round_to_odd(total, error).astype(np.float32)[()]

@@ -146,7 +146,7 @@ def reflected_difference(x: TracedScalar, other: object) -> Any:
     return found if found is NotImplemented else operand_of(x, other) - x
 
 
-def operand_of(x: TracedScalar, other: Any) -> TracedScalar:
+def operand_of(x: TracedScalar, other: object) -> TracedScalar:
     """Return a number or a traced scalar as a traced scalar of the trace of x."""
     return TracedScalar(x.builder, operand(x.builder, other))
 

@@ -91,6 +91,6 @@ def tracer_text() -> str:
     return cache.source_hash(*SOURCES)
 
 
-def _feed(digest: Any, data: bytes) -> None:
+def _feed(digest: "hashlib._Hash", data: bytes) -> None:
     digest.update(len(data).to_bytes(8, "little"))
     digest.update(data)

@@ -15,7 +15,7 @@ from kinetree.algorithms.derivatives.task_space import (
 )
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import task_space
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
@@ -70,8 +70,8 @@ def compile_task_derivatives(
 
 def task_space_derivatives(
     model: Model,
-    q: Any,
-    dq: Any,
+    q: ArrayLike,
+    dq: ArrayLike,
     *,
     frame: str | None = None,
     expressed: str = "body",

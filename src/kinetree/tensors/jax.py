@@ -19,7 +19,6 @@ import numpy as np
 from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.call.foreign import Arguments, Options
 from kinetree.base.extras import need
-from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
 from kinetree.tensors.operation import (
     NUMBERS,
@@ -27,6 +26,7 @@ from kinetree.tensors.operation import (
     check_call,
     check_real,
     holds,
+    lead,
     number_type,
     operation_of,
     refuse_kind,
@@ -49,7 +49,7 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
         )
     operands = prepared(operation, arrays, options)
     ports = operation.inputs
-    leads = [lead(x, port) for x, port in zip(operands, ports, strict=True)]
+    leads = [lead(x.shape, port) for x, port in zip(operands, ports, strict=True)]
     common = np.broadcast_shapes(*leads)
     ready = [
         x if own in ((), common) else jnp.broadcast_to(x, (*common, *port.shape))
@@ -103,14 +103,9 @@ def bind(operation: Operation, operands: Sequence[JaxArray]) -> list[JaxArray]:
     return primitive().bind(*operands, operation=operation)
 
 
-def lead(x: JaxArray, port: Port) -> tuple[int, ...]:
-    """The axes of states before those of the port."""
-    return tuple(x.shape[: len(x.shape) - len(port.shape)])
-
-
 def common_lead(operation: Operation, operands: Sequence[JaxArray]) -> tuple[int, ...]:
     """The axes of the results: those of any operand that has some."""
-    found = (lead(x, port) for x, port in zip(operands, operation.inputs, strict=True))
+    found = (lead(x.shape, port) for x, port in zip(operands, operation.inputs, strict=True))
     return next(filter(None, found), ())
 
 
@@ -146,10 +141,10 @@ def batch(operands: Sequence[JaxArray], axes: Sequence[int | None], *, operation
     size = next(x.shape[k] for x, k in zip(operands, axes, strict=True) if k is not None)
     front = [x if k is None else jnp.moveaxis(x, k, 0) for x, k in zip(operands, axes, strict=True)]
     mapped = list(zip(front, axes, operation.inputs, strict=True))
-    inner = next(filter(None, (lead(x, p)[k is not None :] for x, k, p in mapped)), ())
+    inner = next(filter(None, (lead(x.shape, p)[k is not None :] for x, k, p in mapped)), ())
     ready = []
     for x, k, port in mapped:
-        own = lead(x, port)
+        own = lead(x.shape, port)
         if own and own != (size, *inner):
             gap = () if own[k is not None :] else (1,) * len(inner)
             shape = (size if k is not None else 1, *gap, *x.shape[k is not None :])

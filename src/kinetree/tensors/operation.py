@@ -189,3 +189,8 @@ def refuse_kind(operation: Operation, name: str, array: object, package: str, re
         f"{name} of {operation.name} is a {kind} among arrays of {package}; expected arrays of "
         f"one package. Convert it, e.g. with {remedy}."
     )
+
+
+def lead(shape: Sequence[int], port: Port) -> tuple[int, ...]:
+    """Return the axes of states before those of the port, of an array that was checked."""
+    return tuple(shape[: len(shape) - len(port.shape)])

@@ -17,7 +17,6 @@ from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.call.foreign import Arguments, ForeignCall, Options
 from kinetree.base.arrays import Array
 from kinetree.base.extras import need
-from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
 from kinetree.tensors.cupy import CupyArray, on_stream, view
 from kinetree.tensors.operation import (
@@ -26,6 +25,7 @@ from kinetree.tensors.operation import (
     check_call,
     check_real,
     holds,
+    lead,
     number_type,
     operation_of,
     refuse_kind,
@@ -175,18 +175,16 @@ def jvp(ctx: Context, *tangents: Tensor) -> Any:
 def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Tensor) -> Any:
     """Make a mapped axis the first of the leading axes, over which every kernel broadcasts."""
     ports, dims = operation.inputs, in_dims[1:]
-    own = [len(lead(x, p)) - (d is not None) for x, p, d in zip(tensors, ports, dims, strict=True)]
+    own = [
+        len(lead(x.shape, p)) - (d is not None)
+        for x, p, d in zip(tensors, ports, dims, strict=True)
+    ]
     aligned = [
         x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(own) - n))]
         for x, d, n in zip(tensors, dims, own, strict=True)
     ]
     found = function().apply(operation, *aligned)
     return found, (0,) * len(found) if isinstance(found, tuple) else 0
-
-
-def lead(x: Tensor, port: Port) -> tuple[int, ...]:
-    """The axes of states before those of the port."""
-    return tuple(x.shape[: x.ndim - len(port.shape)])
 
 
 def compute(
@@ -222,7 +220,7 @@ def on_cuda(
     device = tensors[0].device
     stream = torch().cuda.current_stream(device).cuda_stream
     if outs is None:
-        leads = [lead(x, port) for x, port in zip(tensors, operation.inputs, strict=True)]
+        leads = [lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)]
         shape = np.broadcast_shapes(*leads)
         outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
     with on_stream(cp, stream, device.index):

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.backends.call.fastbatch import strides
+from kinetree.backends.call.fastcall import field
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.kernel import has_llvm
 from kinetree.backends.llvm import engine
@@ -212,7 +214,7 @@ class Handler:
         size = BYTES[self.loop.dtype]
         ports = [("args", k, port) for k, port in enumerate(self.graph.inputs)]
         ports += [("rets", k, port) for k, port in enumerate(self.graph.outputs)]
-        core = [stride for _, _, port in ports for stride in strides(port.shape, size)]
+        core = [stride for _, _, port in ports for stride in strides(port, size)]
         lines = [
             *field("%args", "ptr", "%frame", CallFrame.args.offset + Buffers.items.offset),
             *field("%rets", "ptr", "%frame", CallFrame.rets.offset + Buffers.items.offset),
@@ -252,23 +254,6 @@ def answer(version: tuple[int, int]) -> list[str]:
         *put("%minor", "i32", str(version[1]), "%answer", at + Version.minor.offset, "i8"),
         *put("%traits", "i32", "0", "%answer", Metadata.traits.offset, "i8"),
         "ret ptr null",
-    ]
-
-
-def strides(shape: tuple[int, ...], size: int) -> list[int]:
-    """Bytes between neighbours along each axis of a row-major array."""
-    found = [size]
-    for length in reversed(shape[1:]):
-        found.insert(0, found[0] * length)
-    return found[: len(shape)]
-
-
-def field(name: str, kind: str, base: str, offset: int) -> list[str]:
-    """Load the field `offset` bytes after `base`."""
-    place = f"{name}.from"
-    return [
-        f"{place} = getelementptr i8, ptr {base}, i64 {offset}",
-        f"{name} = load {kind}, ptr {place}",
     ]
 
 

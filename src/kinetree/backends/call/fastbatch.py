@@ -62,12 +62,12 @@ def steps(graph: Graph, name: str) -> str:
     return f"@{name}_steps = private constant [{size} x i64] [{words}]"
 
 
-def strides(port: Port) -> list[int]:
-    """Bytes between neighbours along each dimension of a contiguous array."""
-    found, step = [], SIZE
-    for size in reversed(port.shape):
+def strides(port: Port, size: int = SIZE) -> list[int]:
+    """Return the bytes between neighbours along each dimension of a contiguous array."""
+    found, step = list[int](), size
+    for length in reversed(port.shape):
         found.append(step)
-        step *= size
+        step *= length
     return found[::-1]
 
 

@@ -8,7 +8,7 @@ elements along each of its dimensions. Every lane of a block has the same arithm
 
 from itertools import accumulate
 
-from kinetree.backends.llvm.body import Body, Head, assemble, consecutive_inputs
+from kinetree.backends.llvm.body import GraphCode, Head, assemble, consecutive_inputs
 from kinetree.backends.llvm.operands import Operand
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import SCALARS, Writer, vector
@@ -28,7 +28,7 @@ class Block:
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
-        self.body = Body(graph, dtype, lanes)
+        self.body = GraphCode(graph, dtype, lanes)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self.angle_slot = {
@@ -43,38 +43,25 @@ class Block:
         name = f"%p{self._count}"
         return f"  {name} = getelementptr inbounds i8, ptr {buffer}, i64 {slot * self.bytes}", name
 
-    def _load(self, i: int, buffer: str, slot: int) -> str:
-        line, address = self._address(buffer, slot)
+    def load(self, i: int, pointer: str, element: int) -> str:
+        """Load %n{i}, a vector."""
+        line, address = self._address(pointer, element)
         return f"{line}\n  %n{i} = load {self.body.type}, ptr {address}, align {self.bytes}"
 
-    def _store(self, value: str, buffer: str, slot: int) -> str:
-        line, address = self._address(buffer, slot)
+    def store(self, value: str, pointer: str, element: int) -> str:
+        """Store a vector."""
+        line, address = self._address(pointer, element)
         return (
             f"{line}\n  store volatile {self.body.type} {value}, ptr {address}, align {self.bytes}"
         )
 
-    def load_input(self, i: int) -> str:
-        """An element of an input array."""
-        port, element = self.graph.nodes[i].place
-        return self._load(i, "%in", self.inputs[port] + element)
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an input array."""
+        return "%in", self.inputs[port] + element
 
-    def load_angle(self, i: int) -> str:
-        """A sine or cosine, from its buffer."""
-        node = self.graph.nodes[i]
-        buffer = "%sines" if node.op == "sin" else "%cosines"
-        return self._load(i, buffer, self.angle_slot[node.args[0]])
-
-    def load_kept(self, i: int, slot: int) -> str:
-        """A value of an earlier part."""
-        return self._load(i, "%kept", slot)
-
-    def keep(self, i: int, slot: int) -> str:
-        """A value that later parts need."""
-        return self._store(f"%n{i}", "%kept", slot)
-
-    def store_result(self, value: str, output: int, element: int) -> str:
-        """An element of an output array."""
-        return self._store(value, "%out", self.outputs[output] + element)
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an output array."""
+        return "%out", self.outputs[port] + element
 
     def angles(self, stage: list[int]) -> str:
         """Sines and cosines of one stage; angles that are not together already are copied."""
@@ -85,7 +72,7 @@ class Block:
             line, source = self._address("%in", self.inputs[together[0]] + together[1])
         else:
             for k, i in enumerate(stage):
-                lines.append(self._store(self.body.operand(i), "%angles", first + k))
+                lines.append(self.store(self.body.operand(i), "%angles", first + k))
             line, source = self._address("%angles", first)
         lines.append(line)
         line, sines = self._address("%sines", first)

@@ -168,35 +168,37 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
 
 
 class Moves(Protocol):
-    """The statements that bring numbers into a body and out of it: load %n{i}, or store."""
+    """The statements that bring numbers into a function and out of it.
 
-    def load_input(self, i: int) -> str:
-        """An element of an input array."""
+    A place is a pointer and an element; `angle_slot` has the element of each angle's sine and
+    cosine in their buffers.
+    """
+
+    angle_slot: dict[int, int]
+
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an input array."""
         ...
 
-    def load_angle(self, i: int) -> str:
-        """A sine or cosine that is known."""
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an output array."""
         ...
 
-    def load_kept(self, i: int, slot: int) -> str:
-        """A value that an earlier part kept."""
+    def load(self, i: int, pointer: str, element: int) -> str:
+        """Load %n{i} from a place."""
         ...
 
-    def keep(self, i: int, slot: int) -> str:
-        """Keep a value for later parts."""
-        ...
-
-    def store_result(self, value: str, output: int, element: int) -> str:
-        """Store an element of an output array."""
+    def store(self, value: str, pointer: str, element: int) -> str:
+        """Store a value at a place."""
         ...
 
     def angles(self, stage: list[int]) -> str:
-        """Evaluate one stage of angles."""
+        """Evaluate the sines and cosines of one stage of angles."""
         ...
 
 
-class Body:
-    """Writes the nodes of a graph, part by part (see `parts.py`).
+class GraphCode:
+    """Writes the nodes of a graph, part by part.
 
     `slots` are the places of the values that go from part to part, `kept` is their number.
     """
@@ -257,7 +259,7 @@ class Body:
                 known.add(item)
                 yield from self.evaluate(moves, item)
             for output, element in self.places.get(item, ()):
-                yield moves.store_result(self.operand(item), output, element)
+                yield moves.store(self.operand(item), *moves.output(output, element))
 
     def load(self, moves: Moves, i: int) -> Iterator[str]:
         """A value of an earlier part."""
@@ -265,19 +267,20 @@ class Body:
         if op in IN_MEMORY:
             yield from self.evaluate(moves, i)
         elif op != "const":
-            yield moves.load_kept(i, self.slots[i])
+            yield moves.load(i, "%kept", self.slots[i])
 
     def evaluate(self, moves: Moves, i: int) -> Iterator[str]:
         """One node."""
-        op = self.graph.nodes[i].op
-        if op == "input":
-            yield moves.load_input(i)
-        elif op in ("sin", "cos"):
-            yield moves.load_angle(i)
-        elif op != "const":
+        node = self.graph.nodes[i]
+        if node.op == "input":
+            yield moves.load(i, *moves.input(*node.place))
+        elif node.op in ("sin", "cos"):
+            buffer = "%sines" if node.op == "sin" else "%cosines"
+            yield moves.load(i, buffer, moves.angle_slot[node.args[0]])
+        elif node.op != "const":
             yield self.statement(i)
             if i in self.slots:
-                yield moves.keep(i, self.slots[i])
+                yield moves.store(f"%n{i}", "%kept", self.slots[i])
 
 
 def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:

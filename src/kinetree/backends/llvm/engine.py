@@ -1,4 +1,4 @@
-"""LLVM at work: text of LLVM IR -> object code -> functions at addresses in this process.
+"""The LLVM library: text of LLVM IR -> object code -> functions at addresses in this process.
 
 llvmlite is imported on first use, so that importing kinetree stays light.
 """
@@ -7,8 +7,9 @@ import functools
 import os
 import platform
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
+from kinetree.backends.llvm.target import Target
 from kinetree.errors import CompileError
 
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
@@ -17,25 +18,6 @@ LARGE = 40_000
 
 # on Windows LLVM's loader reads ELF objects, which its older linker does best
 JITLINK = os.name != "nt"
-
-
-class Machine(Protocol):
-    """The part of a target that the engine reads; `backends.llvm.Target` has it."""
-
-    @property
-    def cpu(self) -> str:
-        """Name of the processor, as LLVM spells it."""
-        ...
-
-    @property
-    def features(self) -> str:
-        """Its features, "+avx2,+fma,..."."""
-        ...
-
-    @property
-    def triple(self) -> str:
-        """Architecture, vendor and system."""
-        ...
 
 
 @functools.cache
@@ -55,7 +37,7 @@ def versions() -> str:
     return f"llvmlite {llvmlite.__version__} llvm {'.'.join(map(str, binding().llvm_version_info))}"
 
 
-def target_machine(target: Machine, opt: int) -> Any:
+def target_machine(target: Target, opt: int) -> Any:
     """A code generator for `target`.
 
     JITLink keeps code and constants close together, so the small code model is safe and saves a
@@ -76,7 +58,7 @@ def target_machine(target: Machine, opt: int) -> Any:
 
 
 def parse(text: str) -> Any:
-    """The verified module of `text`, in a context of its own so that nothing outlives it."""
+    """Return the verified module of `text`, in its own context so that nothing outlives it."""
     llvm = binding()
     try:
         module = llvm.parse_assembly(text, context=llvm.create_context())
@@ -94,12 +76,12 @@ def level(text: str) -> int:
     return 1 if text.count("\n") > LARGE else 2
 
 
-def assemble(text: str, target: Machine) -> bytes:
+def assemble(text: str, target: Target) -> bytes:
     """Object code of a module of LLVM IR."""
     return target_machine(target, level(text)).emit_object(parse(text))
 
 
-def assembly(text: str, target: Machine) -> str:
+def assembly(text: str, target: Target) -> str:
     """The same code as readable assembly."""
     return target_machine(target, level(text)).emit_assembly(parse(text))
 
@@ -107,7 +89,7 @@ def assembly(text: str, target: Machine) -> str:
 class Code:
     """Machine code in memory. It is unmapped when the last reference to this object goes.
 
-    Whoever calls into the code holds this object for as long as the call lasts.
+    A caller into the code must keep this object alive for as long as the call lasts.
     """
 
     __slots__ = ("__weakref__", "_library")
@@ -120,11 +102,11 @@ class Code:
         return self._library[name]
 
 
-def load(code: bytes, target: Machine, names: Iterable[str]) -> Code:
+def load(code: bytes, target: Target, names: Iterable[str]) -> Code:
     """Object code mapped into this process, with the addresses of the functions `names`.
 
     Each kernel has a just-in-time linker of its own, which its library keeps alive: one linker for
-    all kernels would remember every library it ever had. JITLink places code and constants in one
+    all kernels would never release a library. JITLink places code and constants in one
     block of memory and reports errors where the older loader ends the process.
     """
     llvm = binding()

@@ -1,6 +1,6 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
 
-from kinetree.backends.llvm.body import Body, Head, assemble, consecutive_inputs
+from kinetree.backends.llvm.body import GraphCode, Head, assemble, consecutive_inputs
 from kinetree.backends.llvm.operands import insert_all, join
 from kinetree.backends.llvm.sincos import call_sincos, shares
 from kinetree.backends.llvm.text import Writer, vector
@@ -30,10 +30,10 @@ class One:
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
-        self.body = Body(graph, dtype, 1)
+        self.body = GraphCode(graph, dtype, 1)
         self.scalar = self.body.scalar
         self.writer = Writer()
-        self.position: dict[int, int] = {}  # angle -> its place among the sines and cosines
+        self.angle_slot: dict[int, int] = {}  # angle -> its place among the sines and cosines
         self.used = 0  # places taken
         self.copied = 0
         self.calls: set[int] = set()  # how many vectors of angles go into one call
@@ -44,36 +44,23 @@ class One:
         lines, self.writer.lines = self.writer.lines, []
         return "".join(line + "\n" for line in lines) + f"  {verb}", address
 
-    def _load(self, i: int, pointer: str, element: int) -> str:
+    def load(self, i: int, pointer: str, element: int) -> str:
+        """Load %n{i}, a number."""
         text, address = self._move(f"%n{i} = load {self.scalar.word},", pointer, element)
         return f"{text} ptr {address}, align {self.scalar.size}"
 
-    def _store(self, value: str, pointer: str, element: int) -> str:
+    def store(self, value: str, pointer: str, element: int) -> str:
+        """Store a number."""
         text, address = self._move(f"store volatile {self.scalar.word} {value},", pointer, element)
         return f"{text} ptr {address}, align {self.scalar.size}"
 
-    def load_input(self, i: int) -> str:
-        """An element of an input array."""
-        port, element = self.graph.nodes[i].place
-        return self._load(i, f"%in{port}", element)
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an input array."""
+        return f"%in{port}", element
 
-    def load_angle(self, i: int) -> str:
-        """A sine or cosine, from its buffer."""
-        node = self.graph.nodes[i]
-        buffer = "%sines" if node.op == "sin" else "%cosines"
-        return self._load(i, buffer, self.position[node.args[0]])
-
-    def load_kept(self, i: int, slot: int) -> str:
-        """A value of an earlier part."""
-        return self._load(i, "%kept", slot)
-
-    def keep(self, i: int, slot: int) -> str:
-        """A value that later parts need."""
-        return self._store(f"%n{i}", "%kept", slot)
-
-    def store_result(self, value: str, output: int, element: int) -> str:
-        """An element of an output array."""
-        return self._store(value, f"%out{output}", element)
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an output array."""
+        return f"%out{port}", element
 
     def angles(self, stage: list[int]) -> str:
         """Sines and cosines of one stage in as few vectors as possible."""
@@ -84,13 +71,13 @@ class One:
             source = w.at(f"%in{together[0]}", together[1], scalar.word)
         else:
             for k, i in enumerate(stage):
-                lines.append(self._store(self.body.operand(i), "%loose", self.copied + k))
+                lines.append(self.store(self.body.operand(i), "%loose", self.copied + k))
             source = w.at("%loose", self.copied, scalar.word)
             self.copied += len(stage)
         width, starts = pieces(len(stage), self.lanes)
         for k, i in enumerate(stage):
             run = next(r for r, start in enumerate(starts) if start <= k < start + width)
-            self.position[i] = self.used + run * width + k - starts[run]
+            self.angle_slot[i] = self.used + run * width + k - starts[run]
         vectors = self._fill(source, width, starts)
         buffers = [w.at(b, self.used, scalar.word) for b in ("%angles", "%sines", "%cosines")]
         for k, value in enumerate(vectors):
