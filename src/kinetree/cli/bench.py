@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
 
-QUANTITIES = {
+MEASURED = {
     "inverse_dynamics": ("q", "dq", "ddq"),
     "forward_dynamics": ("q", "dq", "tau"),
     "mass_matrix": ("q",),
@@ -94,7 +94,7 @@ def measure(robot: Robot, sizes: Sequence[int], peers: bool) -> dict[str, Any]:
     notes: list[str] = []
     calls = peer_calls(robot, notes) if peers else {}
     with threads(1), Console(stderr=True).status("timing") as status:
-        for quantity, letters in QUANTITIES.items():
+        for quantity, letters in MEASURED.items():
             status.update(f"timing {quantity.replace('_', ' ')}")
             inputs = [states[x] for x in letters]
             made, kernel = compile_times(robot, quantity)

@@ -71,9 +71,9 @@ def equations(
     ```
     """
     from kinetree.symbols.parameters import Kind
-    from kinetree.symbols.robot import QUANTITIES, symbolic
+    from kinetree.symbols.robot import SYMBOLIC, symbolic
 
-    wanted = [choose(x, QUANTITIES, "quantity") for x in split(quantity) or ["M", "C", "g"]]
+    wanted = [choose(x, SYMBOLIC, "quantity") for x in split(quantity) or ["M", "C", "g"]]
     if not 0 <= digits <= 17:
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
     if output is not None:

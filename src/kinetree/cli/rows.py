@@ -26,7 +26,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 
-QUANTITIES = ("q", "dq", "ddq", "tau")
+SIGNALS = ("q", "dq", "ddq", "tau")
 TIME = ("t", "")
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
@@ -173,7 +173,7 @@ class Table:
         columns = {"t": [keys.index(TIME)]} if TIME in keys else {}
         if "t" in self.required and not columns:
             raise ParseError(f"{where}: no column 't'; expected the times in s.")
-        for quantity in QUANTITIES:
+        for quantity in SIGNALS:
             known = names(model, quantity)
             missing = [x for x in known if (quantity, x) not in keys]
             if missing and (len(missing) < len(known) or quantity in self.required):
@@ -193,7 +193,7 @@ def _key(text: str, k: int, where: str) -> tuple[str, str]:
         raise ParseError(f"{where}: column {k} has no name.")
     if text == "t":
         return TIME
-    return (quantity, joint) if colon and quantity in QUANTITIES else ("q", text)
+    return (quantity, joint) if colon and quantity in SIGNALS else ("q", text)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.samples.between import curved
 from kinetree.samples.pieces import from_arrays
-from kinetree.samples.record import QUANTITIES, FilePath
+from kinetree.samples.record import SIGNALS, FilePath
 from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
 
@@ -67,7 +67,7 @@ def _keys(header: Sequence[str], file: str, line: int) -> list[Column]:
         quantity, colon, joint = text.partition(":")
         if text == "t":
             key = ("t", "")
-        elif colon and quantity in QUANTITIES:
+        elif colon and quantity in SIGNALS:
             key = (quantity, joint)
         else:
             key = ("q", text)
@@ -138,7 +138,7 @@ def from_columns(
     named = tuple(joint for quantity, joint in columns if quantity == "q")
     if not named:
         raise InputError(f"{where}: no column of q; expected q:<joint> for every joint.")
-    names = {key: named if model is None else _names(model, key) for key in QUANTITIES}
+    names = {key: named if model is None else _names(model, key) for key in SIGNALS}
     _check_names(columns, names, where, "the file" if model is None else f"{model.name!r}")
     found: dict[str, Array] = {}
     for quantity, joints in names.items():
@@ -165,7 +165,7 @@ def _check_names(
                 f"{where}: unknown joint {joint!r} in a column of {quantity}; {owner} has "
                 f"{', '.join(names[quantity])}."
             )
-    for quantity in QUANTITIES:
+    for quantity in SIGNALS:
         there = [joint for joint in names[quantity] if (quantity, joint) in columns]
         missing = [joint for joint in names[quantity] if joint not in there]
         if missing and (there or quantity == "q"):
@@ -218,7 +218,7 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
             "need their robot: kt.motion.read_npz(path, robot)."
         )
     model = None if robot is None else model_of(robot)
-    for key in (key for key in (*QUANTITIES, *PIECES) if key in found):
+    for key in (key for key in (*SIGNALS, *PIECES) if key in found):
         quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
         own = coordinates if quantity == "q" else dofs
         wanted = own if model is None else _names(model, quantity)

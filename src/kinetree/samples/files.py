@@ -15,7 +15,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.extras import need
 from kinetree.samples.inputs import check_single
 from kinetree.samples.pieces import to_arrays
-from kinetree.samples.record import QUANTITIES, FilePath, Record
+from kinetree.samples.record import SIGNALS, FilePath, Record
 
 
 def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], Array]]:
@@ -25,7 +25,7 @@ def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], 
     """
     check_single(trajectory, purpose)
     found: list[tuple[tuple[str, str], Array]] = []
-    for quantity in QUANTITIES:
+    for quantity in SIGNALS:
         x: Array | None = getattr(trajectory, quantity)
         names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
         if x is not None:
@@ -54,7 +54,7 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
     The pieces that it was planned with are written too, so that the motion between its samples is
     the same when it is read. Of `meta`, only "smooth" is written.
     """
-    arrays = {name: getattr(trajectory, name) for name in ("t", *QUANTITIES)}
+    arrays = {name: getattr(trajectory, name) for name in ("t", *SIGNALS)}
     given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
     given["coordinate_names"] = np.array(trajectory.coordinate_names, str)
     given["dof_names"] = np.array(trajectory.dof_names, str)

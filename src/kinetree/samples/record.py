@@ -22,7 +22,7 @@ from kinetree.samples.between import Interpolant, curved
 from kinetree.samples.pieces import Pieces, Polynomials
 
 FilePath = str | PathLike[str]
-QUANTITIES = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
+SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
 SLIDING = {PRISMATIC, PLANAR, FREE}
 AGREE = 1e-6  # share of the largest value by which samples may differ from their pieces
 

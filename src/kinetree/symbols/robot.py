@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Quantity = Literal[
     "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda", "christoffel"
 ]
-QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
 
 
 def symbolic(
@@ -221,8 +221,8 @@ class SymbolicRobot:
             values: numbers for parameters, {symbol or its name: number}; by default the numbers
                 that the symbols replaced.
         """
-        if name not in QUANTITIES:
-            raise NameLookupError(f"there is no {name!r}; expected {', '.join(QUANTITIES)}.")
+        if name not in SYMBOLIC:
+            raise NameLookupError(f"there is no {name!r}; expected {', '.join(SYMBOLIC)}.")
         known = self._numbers(values)
         state = [
             np.zeros(len(symbols)) if x is None else np.asarray(x, float)

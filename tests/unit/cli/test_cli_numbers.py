@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.motion import read_csv
-from kinetree.symbols.robot import QUANTITIES
+from kinetree.symbols.robot import SYMBOLIC
 
 STATE = "--q 0.1 -0.3 0.2 -1.5 -1e-3 1.2 0.4 --dq 0.5 -0.2 0 1 0 0.3 -0.7"
 Q = np.array([0.1, -0.3, 0.2, -1.5, -1e-3, 1.2, 0.4])
@@ -104,7 +104,7 @@ def test_info(program, panda):
 @pytest.mark.parametrize("format", ["text", "latex", "mathml"])
 def test_equations(program, format):
     pytest.importorskip("sympy")
-    wanted = [x for x in QUANTITIES if x != "Lambda"]
+    wanted = [x for x in SYMBOLIC if x != "Lambda"]
     line = f"equations rp --symbols inertial gravity --format {format} --digits 0"
     found = program.json(f"{line} --quantity {' '.join(wanted)}")
     forms = kt.symbolic(kt.robots.rp(), ["inertial", "gravity"])
