@@ -5,7 +5,7 @@ With s = dq - dq_r, dq_r = dq_d + lam e and the regressor Y of M ddq_r + C dq_r 
     tau = Y theta_hat - kd s,    d theta_hat/dt = -gamma Y^T s
 
 the error dies out whatever the masses are. Y itself is never formed: the recursion of
-reference_dynamics.py gives Y theta and Y^T s.
+`algorithms/reference_dynamics.py` computes Y theta and Y^T s.
 """
 
 from dataclasses import dataclass, replace
@@ -18,38 +18,43 @@ from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.reference_dynamics import numbers_of, reference_forces
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
-from kinetree.controllers.dynamics import model_of
-from kinetree.controllers.reference import Following, gain, motion, position_error
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.controllers.terms import (
+    Following,
+    RobotLike,
+    gain,
+    model_for,
+    motion,
+    position_error,
+)
 from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces
 from kinetree.model import Model
-from kinetree.simulate.core.controller import SignalValues
+from kinetree.simulate.core.controller import Reference, SignalValues
 from kinetree.spatial.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
 class Adaptive(Following):
-    """Follows a reference with ten estimated numbers a link: mass, first and second moments.
+    """Follow a reference with ten estimated numbers for each link: mass, first and second moments.
 
-    lam: 1/s, kd: N m s/rad. gamma: how fast estimates move, a number or (links, 10). guess: the
-    robot whose masses are the first estimate; None starts at zero. Friction, armature and rotors
-    are taken as known. The estimates are the controller's state, (10 links,), in the lean frames
+    lam: 1/s, kd: N m s/rad. gamma: rate of adaptation, a number or (links, 10). guess: the robot
+    whose masses are the first estimate; None starts at zero. Friction, armature and rotors are
+    taken as known. The estimates are the controller's state, (10 links,), in the lean frames
     of the robot.
     """
 
-    reference: Any
-    lam: Any
-    kd: Any
-    gamma: Any
-    guess: Any = None
+    reference: Reference
+    lam: ArrayLike
+    kd: ArrayLike
+    gamma: ArrayLike
+    guess: RobotLike | None = None
 
     def start(self, model: Model) -> Array:
-        """The first estimates, (10 links,)."""
-        guess = model_of(self.guess)
-        if guess is None:
+        """Return the first estimates, (10 links,)."""
+        if self.guess is None:
             return np.zeros(10 * len(model.links))
-        return moments(guess).ravel()
+        return moments(model_for(self.guess, model)).ravel()
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
@@ -77,7 +82,7 @@ class Adaptive(Following):
 
 
 def moments(model: Model) -> Array:
-    """The true numbers of a robot, (links, 10), in its lean frames: what estimates aim at."""
+    """The true numbers of a robot, (links, 10), in its lean frames: the goal of the estimates."""
     return np.array([numbers_of(x.body) for x in lean_model(model, regrouped=False).links], float)
 
 
@@ -93,8 +98,8 @@ def bare(model: Model) -> LeanModel:
     return replace(lean, links=tuple(replace(x, body=nothing) for x in lean.links))
 
 
-def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Any:
-    """What armature and rotors need, which are known."""
+def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Array | int:
+    """Joint forces for armature and rotors, which are known."""
     if not tree.rotors and all(np.all(x.armature == 0) for x in tree.model.joints):
         return 0
     return tree_mass_matrix(tree) @ ddq_r + tree_coriolis_matrix(tree, dq) @ dq_r

@@ -1,6 +1,6 @@
 """Control of joints: gravity compensation, PD, PD with gravity, PID, computed torque.
 
-With e = q_d - q and its rate de = dq_d - dq.
+With the position error e = q_d - q and its rate de = dq_d - dq.
 """
 
 from collections.abc import Mapping
@@ -9,50 +9,57 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.controllers.dynamics import gravity_forces, inverse_dynamics, model_of
-from kinetree.controllers.reference import Following, errors, gain
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.controllers.terms import (
+    Following,
+    RobotLike,
+    errors,
+    gain,
+    gravity_forces,
+    inverse_dynamics,
+    model_for,
+)
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import clip
-from kinetree.simulate.core.controller import SignalValues, Stateless
+from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
 
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Stateless):
-    """tau = g(q) - kd dq: the robot floats, and comes to rest where kd is above 0.
+    """tau = g(q) - kd dq: the robot floats, and comes to rest if kd is above 0.
 
-    model: a robot with other parameters than the controlled one has; None is the robot itself.
+    model: a robot with other parameters than the controlled one; None is the robot itself.
     """
 
-    kd: Any = 0
-    model: Any = None
+    kd: ArrayLike = 0
+    model: RobotLike | None = None
 
     @property
     def signals(self) -> Mapping[str, Any]:
-        """It follows nothing."""
+        """No signals."""
         return {}
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = model_of(self.model) or model
-        return gravity_forces(own, q) - gain(self.kd, model.n, "kd") @ dq, z
+        g = gravity_forces(model_for(self.model, model), q)
+        return g - gain(self.kd, model.n, "kd") @ dq, z
 
 
 @dataclass(frozen=True, eq=False)
 class PD(Following, Stateless):
-    """tau = kp e + kd de, and g(q) in addition where `gravity` says so.
+    """tau = kp e + kd de, plus g(q) if `gravity` is set.
 
     kp: N m/rad, kd: N m s/rad, each a number, a diagonal (n,) or a matrix. reference: a position,
     a function of t, or a Trajectory. gravity: False, True for the robot's own, or another robot.
     """
 
-    reference: Any
-    kp: Any
-    kd: Any
-    gravity: Any = False
+    reference: Reference
+    kp: ArrayLike
+    kd: ArrayLike
+    gravity: bool | RobotLike | None = False
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
@@ -66,21 +73,22 @@ class PD(Following, Stateless):
 
 @dataclass(frozen=True, eq=False)
 class PID(Following):
-    """tau = kp e + kd de + ki z with dz = e, and g(q) in addition where `gravity` says so.
+    """tau = kp e + kd de + ki z with dz = e, plus g(q) if `gravity` is set.
 
-    ki: N m/(rad s). bound: tau counts the integral z up to it (rad s), so that it does not wind up;
-    a number, (n,) or None. z itself may go beyond by |e| times 1 ms. The other arguments as for PD.
+    ki: N m/(rad s). bound: the most of the integral z that counts in tau (rad s), so that it does
+    not wind up; a number, (n,) or None. z itself may go beyond by |e| times 1 ms. The other
+    arguments as for PD.
     """
 
-    reference: Any
-    kp: Any
-    kd: Any
-    ki: Any
-    bound: Any = None
-    gravity: Any = False
+    reference: Reference
+    kp: ArrayLike
+    kd: ArrayLike
+    ki: ArrayLike
+    bound: ArrayLike | None = None
+    gravity: bool | RobotLike | None = False
 
     def start(self, model: Model) -> Array:
-        """The integral of the error, (n,)."""
+        """Return the integral of the error at the beginning, (n,)."""
         return np.zeros(model.n)
 
     def act(
@@ -94,14 +102,16 @@ class PID(Following):
         return tau + _gravity(self.gravity, model, q), dz
 
     def _bounded(self, model: Model, z: Array, e: Array) -> tuple[Array, Array]:
-        """The integral within its bound; beyond it, e only counts where it leads back."""
+        """The integral within its bound, and its rate; beyond it, e only counts if it leads back.
+
+        The excess is drawn back within a millisecond, faster than e can push.
+        """
         if self.bound is None:
             return z, e
         bound = np.broadcast_to(np.asarray(self.bound, float), model.n)
         if not (bound > 0).all():
             raise InputError(f"bound of the integral is {self.bound}; expected above 0.")
         held = np.array([clip(x, -b, b) for x, b in zip(z, bound, strict=True)])
-        # what is beyond the bound is drawn back within a millisecond, faster than e can push
         return held, e + (held - z) * 1e3
 
 
@@ -109,27 +119,27 @@ class PID(Following):
 class ComputedTorque(Following, Stateless):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
 
-    kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even where a simulation
+    kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even if a simulation
     varies them; another robot for wrong ones.
     """
 
-    reference: Any
-    kp: Any
-    kd: Any
-    model: Any = None
+    reference: Reference
+    kp: ArrayLike
+    kd: ArrayLike
+    model: RobotLike | None = None
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = model_of(self.model) or model
+        own = model_for(self.model, model)
         e, de, ddq_d = errors(model, q, dq, given)
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
         return inverse_dynamics(own, q, dq, ddq_d + kd @ de + kp @ e), z
 
 
-def _gravity(gravity: Any, model: Model, q: Array) -> Any:
-    """g(q) of the robot itself or of another, or nothing."""
+def _gravity(gravity: bool | RobotLike | None, model: Model, q: Array) -> Array | int:
+    """g(q) of the robot itself or of another, or 0."""
     if gravity is False or gravity is None:
         return 0
-    return gravity_forces(model if gravity is True else model_of(gravity) or model, q)
+    return gravity_forces(model if gravity is True else model_for(gravity, model), q)

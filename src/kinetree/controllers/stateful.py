@@ -1,7 +1,8 @@
-"""Stateful: a law that remembers, with its memory declared, so that it is simulated and compiled.
+"""Stateful: a law with a declared memory, which is simulated and compiled with it.
 
-A law that keeps an integral in an attribute is no function of the state: an integrator calls it at
-trial states, several times a step, and for every rollout of a batch. Declared as z, with the rate
+A law that keeps an integral in an attribute is not a function of the state: an integrator calls it
+at trial states, several times a step, and for every rollout of a batch. Declared as z, with the
+rate
 
     dz/dt = law(t, q, dq, z)[1]
 
@@ -14,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.simulate.core.controller import SignalValues
+from kinetree.simulate.core.controller import Reference, SignalValues
 from kinetree.simulate.core.memory import label
 from kinetree.simulate.core.purity import call
 
@@ -30,12 +31,12 @@ class Stateful:
     law(t, q, dq, z, *values). initial: z at the beginning, (..., m), leading axes being a batch of
     rollouts. reference: a function of t that returns an array or a tuple of arrays, or a
     Trajectory. The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given
-    as `initial`, goes on where a run has ended.
+    as `initial`, continues a run that has ended.
     """
 
-    function: Callable[..., Any]
-    initial: Any
-    reference: Any = None
+    function: Callable[..., tuple[ArrayLike, ArrayLike]]
+    initial: ArrayLike
+    reference: Reference | None = None
     signals: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,13 +50,13 @@ class Stateful:
         object.__setattr__(self, "signals", found)
 
     def start(self, model: Model) -> Array:
-        """The state at the beginning, (..., m)."""
-        return self.initial
+        """Return the state at the beginning, (..., m)."""
+        return np.asarray(self.initial)
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
-        """What the function returns, checked."""
+        """Return the forces and the rate of the function, checked."""
         law, name = self.function, label(self.function)
         found = call(name, law, t, q, dq, z, *given.get("reference", ()))
         if not isinstance(found, tuple | list) or len(found) != 2:
@@ -64,7 +65,7 @@ class Stateful:
                 f"of {', '.join(model.dof_names)}, and dz, the rate of its state."
             )
         tau, dz = (np.array(x) for x in found)
-        for what, x, size in (("tau", tau, model.n), ("dz", dz, self.initial.shape[-1])):
+        for what, x, size in (("tau", tau, model.n), ("dz", dz, self.start(model).shape[-1])):
             if x.shape != (size,):
                 raise ShapeError(
                     f"{name} returned {what} of shape {x.shape}; expected ({size},): "
@@ -73,8 +74,8 @@ class Stateful:
         return tau, dz
 
 
-def read_state(value: Any) -> Array:
-    """Numbers (..., m), finite, copied and read-only."""
+def read_state(value: ArrayLike) -> Array:
+    """Read finite numbers (..., m), as a read-only copy."""
     try:
         x = np.array(value, float)
     except (TypeError, ValueError) as problem:

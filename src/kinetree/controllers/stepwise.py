@@ -1,5 +1,6 @@
-"""Controllers step by step, for a loop of one's own: hardware, another simulator, a lesson."""
+"""Controllers step by step, for a loop of the user: hardware, another simulator, a lesson."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,15 +8,16 @@ import numpy as np
 
 from kinetree.algorithms import neutral
 from kinetree.backends.kernel import Kernel
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.controllers.dynamics import model_of
 from kinetree.kernels.compile import check_model
-from kinetree.model import Model
-from kinetree.simulate.core.external import ExternalInputs
+from kinetree.model import HasModel, Model, model_of
+from kinetree.simulate.core.controller import Controller
+from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row
+from kinetree.simulate.core.purity import first_line
 from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
 
 
@@ -23,10 +25,10 @@ from kinetree.simulate.core.setup import Arguments, external_inputs, first_state
 class Stepwise:
     """A controller, compiled for one robot: tau, dz = law(t, q, dq, z), over leading axes.
 
-    It has no state: z begins as `start` and is carried on by the caller, z = z + dz * dt. Gains and
-    all else that the law reads are those of the moment at which it was compiled. `note`: why it
-    could not be compiled; then the law itself is called, state by state, with the values of the
-    day.
+    It has no state: z begins as `start`, and the caller integrates it, z = z + dz * dt. Gains and
+    everything else that the law reads have the values of the time at which it was compiled.
+    `note`: why it could not be compiled; then the law itself is called, state by state, with the
+    present values.
     """
 
     start: Array
@@ -36,8 +38,10 @@ class Stepwise:
     _external: ExternalInputs
     _kernel: Kernel | None
 
-    def __call__(self, t: float, q: Any, dq: Any, z: Any = None) -> tuple[Array, Array]:
-        """tau, (..., n), and dz, (..., m), at time t."""
+    def __call__(
+        self, t: float, q: ArrayLike, dq: ArrayLike, z: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Return tau, (..., n), and dz, (..., m), at time t."""
         q, dq = np.asarray(q, float), np.asarray(dq, float)
         z = self.start if z is None else np.asarray(z, float)
         times = np.array([t], float)
@@ -50,9 +54,9 @@ class Stepwise:
         return tau, dz[..., : self.start.shape[-1]]
 
     def _by_python(
-        self, t: float, q: Array, dq: Array, z: Array, given: Any
+        self, t: float, q: Array, dq: Array, z: Array, given: NamedParts
     ) -> tuple[Array, Array]:
-        """The law called for every state of the leading axes."""
+        """Call the law for every state of the leading axes."""
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in (q, dq, z)))
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
@@ -61,15 +65,16 @@ class Stepwise:
         return tau, dz
 
 
-def step_by_step(controller: Any, robot: Any) -> Stepwise:
-    """A controller or law made ready for a loop of one's own.
+def step_by_step(
+    controller: Controller | Callable[..., ArrayLike], robot: Model | HasModel
+) -> Stepwise:
+    """Compile a controller or law for a loop of your own.
 
     Args:
         controller: one of `kinetree.controllers`, or a function law(t, q, dq).
         robot: the robot that is controlled, or its model.
     """
     model = model_of(robot)
-    assert model is not None
     check_model(model)
     acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))
     external = external_inputs(model, acting, {})
@@ -90,6 +95,6 @@ def step_by_step(controller: Any, robot: Any) -> Stepwise:
     try:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
     except Exception as problem:
-        note = f"runs in Python: {type(problem).__name__}: {str(problem).splitlines()[0]}"
+        note = f"runs in Python: {first_line(problem, named=True)}"
         return Stepwise(start, note, model, acting, external, None)
     return Stepwise(start, None, model, acting, external, Kernel(graph, "law", dtypes=("float64",)))

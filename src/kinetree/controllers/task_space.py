@@ -5,8 +5,8 @@ J, its bias a_0 = (dJ/dt) dq, and Lambda = (J M^-1 J^T)^-1,
 
     tau = J^T F + M ddq_0 + h,    F = Lambda (dV_d + kd eV + kp e - a_0 - J ddq_0)
 
-moves the frame as wanted, whatever the posture's ddq_0 asks for: only what J does not see of it
-remains (Khatib).
+moves the frame as wanted, whatever ddq_0 the posture asks for: only the part of it that does not
+move the frame remains (Khatib).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.controllers.dynamics import (
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.controllers.terms import (
+    RobotLike,
+    as_reference,
+    errors,
+    gain,
     inverse_dynamics,
-    mass_matrix_factor,
-    model_of,
-    solve_mass,
+    model_for,
+    solve_mass_matrix,
 )
-from kinetree.controllers.reference import as_reference, errors, gain
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
-from kinetree.simulate.core.controller import SignalValues, Stateless
+from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.factor import factor, solve
 
@@ -35,7 +37,7 @@ ALL = (0, 1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a frame does and should do.
+    """The motion of a frame and its reference.
 
     J (k, n) and a_0 of the frame in `model`; pose error, twist error, wanted dV (k,); ddq_0 of the
     posture (n,); Lambda as a function.
@@ -53,28 +55,30 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Posture:
-    """The rest of the motion: ddq_0 = kp (q_p - q) - kd dq, or a reference that moves."""
+    """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference."""
 
-    reference: Any
-    kp: Any
-    kd: Any
+    reference: Reference
+    kp: ArrayLike
+    kd: ArrayLike
 
 
 class FrameLaw(Stateless):
-    """What laws of a frame share: which frame of which robot, and what it follows."""
+    """The part shared by laws of a frame: the frame, its robot and its reference."""
 
-    reference: Any
+    reference: Reference
     frame: str | None
     posture: Posture | None
     rows: Sequence[int]
     damping: float
-    model: Any
+    model: RobotLike | None
 
     @property
     def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
+        """The reference of the frame, and that of the posture."""
         reference, posture = self.reference, self.posture
-        found = {"reference": reference if callable(reference) else as_pose(reference)}
+        found: dict[str, Any] = {
+            "reference": reference if callable(reference) else as_pose(reference)
+        }
         return found if posture is None else found | {"posture": as_reference(posture.reference)}
 
 
@@ -84,18 +88,18 @@ class OperationalSpace(FrameLaw):
 
     reference: a function of t that returns the pose T_d (4, 4), or (T_d, V_d), or (T_d, V_d, dV_d);
     or a constant pose. kp, kd: 1/s^2 and 1/s, numbers or (k,). rows: which of (wx, wy, wz, vx, vy,
-    vz) are controlled. damping: added to J M^-1 J^T near singularities. model: other parameters
-    than the robot's own.
+    vz) are controlled. damping: its square is added to J M^-1 J^T, against singularities. model: a
+    robot with other parameters than the controlled one.
     """
 
-    reference: Any
-    kp: Any
-    kd: Any
+    reference: Reference
+    kp: ArrayLike
+    kd: ArrayLike
     frame: str | None = None
     posture: Posture | None = None
     rows: Sequence[int] = ALL
     damping: float = 0.0
-    model: Any = None
+    model: RobotLike | None = None
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
@@ -117,14 +121,14 @@ class Impedance(FrameLaw):
     other arguments as for OperationalSpace.
     """
 
-    reference: Any
-    K: Any
-    D: Any
+    reference: Reference
+    K: ArrayLike
+    D: ArrayLike
     frame: str | None = None
     posture: Posture | None = None
     rows: Sequence[int] = ALL
     damping: float = 0.0
-    model: Any = None
+    model: RobotLike | None = None
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
@@ -138,7 +142,7 @@ class Impedance(FrameLaw):
 
 def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalValues) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
-    own, rows = model_of(law.model) or model, _rows(law.rows)
+    own, rows = model_for(law.model, model), _rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
     T = pose(own, q, law.frame)
     R = T[:3, :3]
@@ -177,21 +181,23 @@ def wanted_motion(parts: tuple[Array, ...]) -> tuple[Array, Array, Array]:
 
 
 def turn_error(R: Array, R_d: Array) -> Array:
-    """Axis times sine of the angle of the way from R to R_d, (3,), in {s}; no root, no branch."""
+    """Axis times sine of the angle of the rotation from R to R_d, (3,), in {s}; has no branch."""
     turn = R_d @ R.T
     return unskew(turn - turn.T) / 2
 
 
-def effective_mass(model: Model, q: Array, J: Array, damping: float) -> Any:
+def effective_mass(model: Model, q: Array, J: Array, damping: float) -> Callable[[Array], Array]:
     """Lambda as a function: Lambda(a) = (J M^-1 J^T + damping^2)^-1 a."""
-    A = J @ solve_mass(mass_matrix_factor(model, q), J.T)
-    A = A + np.eye(len(A), dtype=int) * damping**2 if damping else A
-    kept = factor(np.array(A, dtype=object), [f"row {k} of the task" for k in range(len(A))])
+    inverse = J @ solve_mass_matrix(model, q, J.T)
+    if damping:
+        inverse = inverse + np.eye(len(J), dtype=int) * damping**2
+    names = [f"row {k} of the task" for k in range(len(J))]
+    kept = factor(np.array(inverse, dtype=object), names)
     return lambda a: solve(kept, a)
 
 
 def rest(model: Model, q: Array, dq: Array, given: SignalValues, posture: Posture | None) -> Array:
-    """ddq_0 of the posture, or nothing."""
+    """ddq_0 of the posture; 0 without one."""
     if posture is None:
         return np.zeros(model.n, int)
     e, de, ddq_p = errors(model, q, dq, given, "posture")
@@ -199,8 +205,8 @@ def rest(model: Model, q: Array, dq: Array, given: SignalValues, posture: Postur
     return ddq_p + kp @ e + kd @ de
 
 
-def as_pose(value: Any) -> Any:
-    """A constant pose as a function of time."""
+def as_pose(value: Reference) -> Callable[[Any], Array]:
+    """Read a constant pose, as a function of time."""
     T = np.array(value, float)
     if T.shape != (4, 4) or not np.isfinite(T).all():
         raise ShapeError(

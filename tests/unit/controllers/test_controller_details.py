@@ -7,8 +7,8 @@ import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.algorithms.lean import lean_tree
 from kinetree.controllers.adaptive import bare, drives, moments
-from kinetree.controllers.reference import as_reference, gain, motion, position_error
 from kinetree.controllers.task_space import turn_error, wanted_motion
+from kinetree.controllers.terms import as_reference, gain, motion, position_error
 from kinetree.errors import InputError, ShapeError
 from kinetree.model.samples import random_model
 
@@ -75,7 +75,9 @@ def test_adaptive_control_of_random_drives(seed):
 def test_drives_alone_are_armature_where_there_are_no_rotors():
     robot = driven(0.3)
     q, dq, dq_r, ddq_r = np.random.default_rng(1).normal(size=(4, 2))
-    assert np.allclose(drives(lean_tree(bare(robot.model), q), dq, dq_r, ddq_r), 0.3 * ddq_r, atol=1e-14)
+    assert np.allclose(
+        drives(lean_tree(bare(robot.model), q), dq, dq_r, ddq_r), 0.3 * ddq_r, atol=1e-14
+    )
     plain = driven(0.0)
     assert np.all(np.asarray(drives(lean_tree(bare(plain.model), q), dq, dq_r, ddq_r)) == 0)
 

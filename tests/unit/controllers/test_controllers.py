@@ -8,7 +8,7 @@ from kinetree import algorithms, controllers
 from kinetree.algorithms.lean import lean_tree
 from kinetree.algorithms.reference_dynamics import reference_forces
 from kinetree.controllers.adaptive import bare, drives, moments
-from kinetree.controllers.reference import position_error
+from kinetree.controllers.terms import position_error
 from kinetree.errors import InputError, ShapeError
 from kinetree.model.samples import ALL_TYPES, random_model
 
@@ -148,7 +148,9 @@ def test_adaptive_control_at_one_state():
         + ROBOT.gravity_forces(Q) + ROBOT.friction_forces(DQ) - 3 * s
     )  # fmt: skip
     assert np.allclose(tau, expected, atol=1e-10)
-    _, share = reference_forces(lean_tree(bare(MODEL), Q), DQ, dq_r, ddq_r, start.reshape(-1, 10), s)
+    _, share = reference_forces(
+        lean_tree(bare(MODEL), Q), DQ, dq_r, ddq_r, start.reshape(-1, 10), s
+    )
     assert np.allclose(dz, -0.5 * share.ravel(), atol=1e-10)
     empty = controllers.step_by_step(controllers.Adaptive(reference, 2.0, 3.0, 0.5), ROBOT)
     assert (empty.start == 0).all()

@@ -105,8 +105,11 @@ Events = Event | EventFunction | Sequence[Event | EventFunction]
 
 def read_events(events: Events) -> list[Event]:
     """Read one event or several; a bare function is an event."""
-    given = list(events) if isinstance(events, list | tuple) else [events]
-    return [x if isinstance(x, Event) else event(x) for x in given]
+    if isinstance(events, Event):
+        return [events]
+    if not isinstance(events, Sequence):
+        return [event(events)]
+    return [x if isinstance(x, Event) else event(x) for x in events]
 
 
 def measure(events: Sequence[Event], t: Array, q: Array, dq: Array) -> Array:

@@ -49,10 +49,13 @@ class GpuTrajectory:
 
     def cpu(self) -> Trajectory:
         """Copy the motion to the memory of the CPU."""
-        arrays = {name: getattr(self, name) for name in ("q", "dq", "ddq", "tau")}
-        arrays = {name: np.asarray(x.get(), float) for name, x in arrays.items()}
+        arrays: list[Any] = [self.q, self.dq, self.ddq, self.tau]
+        q, dq, ddq, tau = (np.asarray(x.get(), float) for x in arrays)
         meta = {key: x.get() if hasattr(x, "get") else x for key, x in self.meta.items()}
-        return Trajectory(t=self.t, name=self.model.name, model=self.model, meta=meta, **arrays)
+        model = self.model
+        return Trajectory(
+            t=self.t, q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
+        )
 
 
 def simulate_on_gpu(

@@ -94,16 +94,16 @@ class RateChanges:
         by_q, by_dq = self.derivatives(q, dq, ddq, *load, *data)
         parts = self.forces.slopes(at)  # by x, constants and samples
         f = np.concatenate(parts, -1)
-        ID = np.zeros((count, n, f.shape[-1]))
-        ID[..., :n], ID[..., n : 2 * n] = by_q, by_dq
+        slope = np.zeros((count, n, f.shape[-1]))  # d ID/d (x, constants, samples)
+        slope[..., :n], slope[..., n : 2 * n] = by_q, by_dq
         states, constants = parts[0].shape[-1], parts[1].shape[-1]
-        ID[..., states : states + constants] = self._by_constants(q, dq, ddq, load, data)
+        slope[..., states : states + constants] = self._by_constants(q, dq, ddq, load, data)
         if self.loaded:  # wrenches that depend on something
             by_load = self.by["F_ext"](q, dq, ddq, *load, *data).reshape(count, n, -1)
-            ID += by_load @ f[:, n + m :]
-        faster = np.zeros_like(ID)
+            slope += by_load @ f[:, n + m :]
+        faster = np.zeros_like(slope)
         faster[:, np.arange(n), n + np.arange(n)] = 1  # d dq/d dq
-        solved = np.linalg.solve(self.mass_matrix(q, *data), f[:, :n] - ID)
+        solved = np.linalg.solve(self.mass_matrix(q, *data), f[:, :n] - slope)
         whole = np.concatenate([faster, solved, f[:, n : n + m]], 1)
         return Slopes(*np.split(whole, (states, states + constants), -1))
 
@@ -126,12 +126,12 @@ class RateChanges:
         """d ID/d constants, (S, n, c); joint forces and wrenches are not among its data."""
         columns = [np.zeros((len(q), self.model.n, 0))]
         for given in self.constants:
-            kernel = self.by.get(given.name)
-            if kernel is None or given.name == "F_ext":
+            slope = self.by.get(given.name)
+            if slope is None or given.name == "F_ext":
                 columns.append(np.zeros((len(q), self.model.n, given.size)))
                 continue
             loads = [] if given.name == PARAMETERS else load
-            found = kernel(q, dq, ddq, *loads, *data)
+            found = slope(q, dq, ddq, *loads, *data)
             columns.append(found.reshape(len(q), self.model.n, given.size))
         return np.concatenate(columns, -1)
 

@@ -63,19 +63,19 @@ class LinearSteps:
 
         X: the derivative of the first state, (B, N, count, size); count samples of a signal.
         """
-        rows = np.arange(len(X))
+        rows, changed = np.arange(len(X)), X
         if self.inside is None:
-            yield np.zeros_like(rows), rows, X
+            yield np.zeros_like(rows), rows, changed
         for k, A in enumerate(self.A):
             if self.inside is not None:
                 t, b = np.nonzero(self.inside.step == k)
-                Y, Q = _product(self.inside.P[t, b], X[b]), self.inside.Q
+                Y, Q = _product(self.inside.P[t, b], changed[b]), self.inside.Q
                 by_input = Q[given.name][t, b] if given.name in Q else None
                 yield t, b, _add_inputs(Y, given, k, b, by_input)
             by_input = self.B[given.name][k] if given.name in self.B else None
-            X = _add_inputs(_product(A, X), given, k, rows, by_input)
+            changed = _add_inputs(_product(A, changed), given, k, rows, by_input)
             if self.inside is None:
-                yield np.full_like(rows, k + 1), rows, X
+                yield np.full_like(rows, k + 1), rows, changed
 
     def backward(self, slopes: Array, totals: Mapping[Input, Array]) -> Array:
         """Slopes of a number by the first state, (B, N), from those by results, (T, B, N).
@@ -258,8 +258,8 @@ def cost_slopes(
     n, lead = model.n, motion.batch_shape
     value, slopes = np.zeros(lead), np.zeros((len(motion), *lead, 2 * n))
     if final is not None:
-        J, dJ = _evaluated(model, final, "final", motion.q[-1], motion.dq[-1])
-        value, slopes[-1] = value + J, dJ
+        last, slopes[-1] = _evaluated(model, final, "final", motion.q[-1], motion.dq[-1])
+        value = value + last
     if running is not None:
         h = np.diff(motion.t).reshape(-1, *(1 for _ in lead))
         t = motion.t[:-1].reshape(h.shape)

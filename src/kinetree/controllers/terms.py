@@ -1,33 +1,78 @@
-"""References of joints, gains, and how far a robot is from where it should be."""
+"""Terms of control laws: the dynamics of the robot, references, tracking errors and gains.
+
+The dynamics are those of the lean form of the robot, so that a law compiled into a loop costs
+little.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.model import Joint, Model
-from kinetree.scalars import cos, sign, sin
-from kinetree.simulate.core.controller import SignalValues
+from kinetree.formulations.drives import frictionless
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.kernels.memo import remembered
+from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model.inputs import zeros
+from kinetree.scalars import Scalar, cos, sign, sin
+from kinetree.simulate.core.controller import Reference, SignalValues
 from kinetree.spatial import cross
+from kinetree.spatial.factor import solve
 from kinetree.spatial.so3 import quaternion_rotation
+
+RobotLike = Model | HasModel
+
+
+def lean(model: Model) -> LeanModel:
+    """The lean form; remembered for robots of plain numbers, which do not change between steps."""
+    numbers = (model.m, model.com, model.I_com, model.gravity)
+    if all(is_numeric(np.asarray(x)) for x in numbers):
+        return remembered(model, ("lean form of controllers",), lambda: lean_model(model))
+    return lean_model(model, regrouped=False)
+
+
+def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
+    """tau of a motion, friction and rotors included, (n,)."""
+    return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
+
+
+def gravity_forces(model: Model, q: Array) -> Array:
+    """g(q), (n,)."""
+    smooth, rest = replace(lean(model), model=frictionless(model)), zeros(model.n)
+    return tree_inverse_dynamics(lean_tree(smooth, q), rest, rest)
+
+
+def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
+    """M(q)^-1 times columns (n, k)."""
+    M = factor_mass_matrix(model, tree_mass_matrix(lean_tree(lean(model), q)))
+    return np.array([*map(list, solve(M, columns))])
+
+
+def model_for(robot: RobotLike | None, controlled: Model) -> Model:
+    """The model that a controller computes with: that of `robot`, or if None the controlled one."""
+    return controlled if robot is None else model_of(robot)
 
 
 class Following:
-    """What controllers that follow a reference share: the name under which it is given."""
+    """The part shared by controllers that follow a reference."""
 
-    reference: Any
+    reference: Reference
 
     @property
     def signals(self) -> Mapping[str, Any]:
-        """What it follows."""
+        """The reference, by name."""
         return {"reference": as_reference(self.reference)}
 
 
-def as_reference(value: Any, name: str = "reference") -> Any:
-    """A position (..., nq), a function of t, or a Trajectory; positions become arrays."""
+def as_reference(value: Reference, name: str = "reference") -> Any:
+    """Check a position (..., nq), a function of t, or a Trajectory; positions become arrays."""
     if callable(value) or hasattr(value, "ddq"):
         return value
     try:
@@ -45,7 +90,7 @@ def as_reference(value: Any, name: str = "reference") -> Any:
 def motion(
     model: Model, given: SignalValues, name: str = "reference"
 ) -> tuple[Array, Array, Array]:
-    """q, dq and ddq of a reference at one time; what is not given is zero."""
+    """q, dq and ddq of a reference at one time; rates that are not given are zero."""
     parts = given[name]
     if not 1 <= len(parts) <= 3:
         raise ShapeError(f"{name} has {len(parts)} parts; expected q, (q, dq) or (q, dq, ddq).")
@@ -62,12 +107,12 @@ def motion(
 def errors(
     model: Model, q: Array, dq: Array, given: SignalValues, name: str = "reference"
 ) -> tuple[Array, Array, Array]:
-    """The way e to a reference and its rate de, both (n,), and the ddq of the reference."""
+    """Position error e and its rate de, both (n,), and the ddq of the reference."""
     q_d, dq_d, ddq_d = motion(model, given, name)
     return position_error(model, q, q_d), dq_d - dq, ddq_d
 
 
-def gain(value: Any, size: int, name: str) -> Array:
+def gain(value: ArrayLike, size: int, name: str) -> Array:
     """Gains as a matrix (size, size), from a number, a diagonal (size,) or the matrix itself."""
     x = np.asarray(value, float)
     if x.ndim < 2:
@@ -82,12 +127,12 @@ def gain(value: Any, size: int, name: str) -> Array:
 
 
 def position_error(model: Model, q: Array, q_d: Array) -> Array:
-    """The way from q to q_d, (n,), as a tangent vector.
+    """Tangent vector from q to q_d, (n,).
 
-    Turns of quaternions count as twice the vector part of the shorter way: their angle where it is
-    small, and without the logarithm's trouble at half a turn.
+    The error of a quaternion is twice the vector part of the shorter rotation: its angle if that is
+    small, and without the trouble of the logarithm at half a turn.
     """
-    parts: dict[int, Any] = {}
+    parts: dict[int, Scalar] = {}
     for joint in model.joints:
         if joint.follows is None:
             own = list(joint.coords)
