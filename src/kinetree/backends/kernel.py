@@ -74,7 +74,7 @@ class Kernel:
         self._general = self._dispatch.call
         if more is not None:
             self._general = Overload(self._general, len(graph.inputs), *more).call
-        if self._direct:
+        if self._direct:  # the attributes keep alive what machine code refers to by address
             self._code = self._compiled.code("float64")
             entry = self._compiled.entry()
             vectorcall.set_entry(self, entry, self._general, self._dispatch.large)

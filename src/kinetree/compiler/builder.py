@@ -74,6 +74,7 @@ class Builder:
         if op == "select" and numbers[0] is not None:
             return args[1] if numbers[0] > 0 else args[2]
         kinds = tuple([self.kinds[arg] for arg in args])
+        # a rule builds its replacement through `apply`, which simplifies it again in turn
         for rule in candidates(op, kinds):
             node = rule(self, args)
             if node is not None:
@@ -90,13 +91,11 @@ class Builder:
             reverse = self._nodes.get((op, (args[1], args[0])))
             if reverse is not None:  # a - b and b - a are one subtraction
                 return self.apply("neg", (reverse,))
-        number = self._number(op, args)
+        # the number is kept with the node, so that -(2) is folded like 2 although it is two nodes
+        known = self.numbers[args[0]]
+        number = -known if op == "neg" and known is not None else None
         node = self._nodes[op, args] = self._append(op, args, None, number, op)
         return node
-
-    def _number(self, op: str, args: tuple[int, ...]) -> float | None:
-        number = self.numbers[args[0]]
-        return -number if op == "neg" and number is not None else None
 
     def _append(
         self,

@@ -209,6 +209,7 @@ def replay(graph: Graph) -> Replay:
 
 def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
     """Compute the slopes of every node along the directions of the seeds."""
+    # sparse: a node has entries only for the directions that it depends on
     slopes: list[Slopes] = []
     for node, partials in zip(run.graph.nodes, run.partials, strict=True):
         own: Slopes = {}
@@ -224,6 +225,8 @@ def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
 
 def reverse(run: Replay, seeds: Mapping[int, Slope]) -> dict[Element, Slope]:
     """Compute the slopes of the weighted sum of the seeded nodes along the inputs it depends on."""
+    # Nodes from the last to the first: when a node comes up, all that use it have added their
+    # share, so its slope is complete and can be dropped.
     slopes: Slopes = dict(seeds)
     found: dict[Element, Slope] = {}
     for i in reversed(range(len(run.graph.nodes))):

@@ -30,6 +30,7 @@ def factor(graph: Graph) -> Graph:
     Taking out a factor may bring others together, so it is done until nothing, or hardly anything,
     is left to gain.
     """
+    # each round rebuilds the whole graph: for a handful of sums that is not worth the time
     while len(brackets := grouped_sums(graph)) > LEAST * graph.operations:
         factored = prune(rebuild(graph, brackets))
         if factored.operations >= graph.operations:

@@ -172,6 +172,8 @@ def fma32(a: Array, b: Array, c: Array) -> Any:
 
 def fma64(a: Array, b: Array, c: Array) -> Any:
     """Elementwise a b + c of float64 arrays."""
+    # a b = high + low and c + low = middle + rest exactly; the last sum is rounded once, because
+    # its smaller part was rounded to odd
     high, low = two_product(a, b)
     middle, rest = two_sum(c, low)
     total, error = two_sum(high, middle)

@@ -110,6 +110,8 @@ def greedy_order(args: Args, given: Order) -> Order:
         return bool(users[i]) - sum([unused[arg] == 1 for arg in args[i]])
 
     order: Order = []
+    # A heap of (growth, node). Entries are never updated: a node whose growth falls is pushed
+    # again, and the older entry is skipped when it comes up.
     ready = [(growth(i), i) for i in given if not args[i]]
     heapify(ready)
     while ready:
@@ -138,9 +140,9 @@ def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
     order: Order = []
     for root in roots:
         stack = [root]
-        while stack:
+        while stack:  # ~i on the stack marks the return to node i after its arguments
             i = stack.pop()
-            if i < 0:  # all arguments of node ~i are in the order
+            if i < 0:
                 order.append(~i)
             elif not done[i]:
                 done[i] = True

@@ -4,11 +4,12 @@ import ctypes
 
 import pytest
 
+from kinetree.backends.call.fastbatch import strides
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.errors import CompileError
 from kinetree.tensors import xla_frame
 from kinetree.tensors.xla_frame import HANDLER, CallFrame, Metadata, MetadataExtension
-from kinetree.tensors.xla_handlers import MODES, Handler, strides
+from kinetree.tensors.xla_handlers import MODES, Handler
 from tensor_jax import jax
 from tensor_robots import arm
 
@@ -55,7 +56,7 @@ def test_the_version_is_that_of_the_installed_jaxlib(monkeypatch, tmp_path):
     header.parent.mkdir(parents=True)
     header.write_text("// nothing")
     monkeypatch.setattr(jax.ffi, "include_dir", lambda: str(tmp_path))
-    with pytest.raises(CompileError, match="does not say which version"):
+    with pytest.raises(CompileError, match="does not define the version"):
         xla_frame.version.__wrapped__()
 
 
@@ -74,5 +75,5 @@ def test_the_code_for_arm_puts_the_mode_back():
 
 
 def test_strides_of_rows():
-    assert strides((2, 3, 4), 8) == [96, 32, 8]
-    assert strides((5,), 4) == [4] and strides((), 8) == []
+    assert strides(Port("x", (2, 3, 4))) == [96, 32, 8]
+    assert strides(Port("x", (5,)), 4) == [4] and strides(Port("x", ())) == []

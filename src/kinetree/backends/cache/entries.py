@@ -163,6 +163,7 @@ def _write(folder: Path, name: str, data: bytes) -> None:
 def _shrink(folder: Path, limit: int) -> None:
     """Remove the entries used longest ago until the rest fits, and files of killed processes."""
     files = sorted(_files(folder), key=lambda item: item[1].st_mtime)
+    # measured against the newest file, not the clock: file systems may have clocks of their own
     newest = max((status.st_mtime for _, status in files), default=0)
     for path, status in files:
         if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:

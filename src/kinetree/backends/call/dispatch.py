@@ -138,6 +138,8 @@ class Dispatch:
 
     def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
         """Return the float64 gufunc where NumPy would take its loop anyway, else the whole one."""
+        # Asking the whole gufunc would compile its float32 loop, which takes seconds for a large
+        # robot; so decide as NumPy would, from the types alone.
         double = self._double
         if double is None or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc

@@ -100,6 +100,7 @@ def _own(gufunc: np.ufunc, fields: dict[str, Any], owner: object) -> None:
     if not familiar or head.ptr or head.obj or (head.nin, head.nout) != (gufunc.nin, gufunc.nout):
         _kept.append(owner)
         return
+    # NumPy decrements `obj` when it frees the ufunc, which then frees the owner
     increment = ctypes.pythonapi.Py_IncRef
     increment.argtypes, increment.restype = [ctypes.py_object], None
     increment(owner)

@@ -136,6 +136,7 @@ def run(pieces: Sequence[Callable[[], object]], count: int) -> None:
                 except BaseException as error:
                     errors.append(error)
 
+    # this thread works too, so all pieces are done even if no helper ever starts
     helpers = start_helpers(work, min(count, len(pieces)) - 1)
     work()
     for helper in helpers:
@@ -212,6 +213,7 @@ class Batch:
     def call(self, gufunc: np.ufunc, count: int) -> Any:
         """Compute `gufunc(*arrays, out=out)` on `count` threads."""
         outs = self.outs or self.new_outputs(gufunc)
+        # the longest axis, the first of equals
         axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))
 
         def piece(part: slice) -> Callable[[], None]:

@@ -118,6 +118,7 @@ def set_entry(instance: object, address: int, general: Callable[..., Any], limit
     pointer.from_address(id(instance) + TABLE).value = ctypes.addressof(table())
     pointer.from_address(id(instance) + GENERAL).value = id(general)
     set_limit(instance, limit)
+    # last: from here on the instance can be called
     pointer.from_address(id(instance) + ENTRY).value = address
 
 

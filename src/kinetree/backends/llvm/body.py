@@ -57,8 +57,8 @@ def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int,
 
     A place is used again once the part that last needs it is over.
     """
-    made: dict[int, int] = {}
-    last: dict[int, int] = {}
+    made: dict[int, int] = {}  # node -> the part that computes it
+    last: dict[int, int] = {}  # node -> the last later part that reads it
     for k, part in enumerate(parts):
         for item in part:
             for arg in needed(graph, item):
@@ -151,7 +151,7 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
     """The nodes in an order of evaluation, and each stage of angles as soon as it is possible."""
     done = [False] * len(graph.nodes)
     for stage in stages:
-        before: set[int] = set()
+        before: set[int] = set()  # nodes that this stage of angles depends on
         stack = [i for i in stage if not done[i]]
         while stack:
             i = stack.pop()

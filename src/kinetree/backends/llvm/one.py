@@ -14,6 +14,7 @@ def pieces(count: int, lanes: int) -> tuple[int, list[int]]:
         width, starts: runs of `width` numbers from each start, laid one behind the other. Runs may
         overlap, then a number occurs twice; their total length is a multiple of `lanes`.
     """
+    # the widest run that the numbers fill; a last run that would read past the end starts earlier
     width = lanes
     while width > count:
         width //= 2

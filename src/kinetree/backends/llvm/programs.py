@@ -67,7 +67,7 @@ class Programs:
 
         text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
         text += emit_quiet(self.target.triple, SYMBOL)
-        if dtype == "float64":
+        if dtype == "float64":  # the direct entry points take float64 arrays only
             for part in (emit_call, emit_batch, emit_into):
                 text += part(self.graph, SYMBOL)
         return text

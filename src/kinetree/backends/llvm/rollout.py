@@ -8,6 +8,9 @@ rollout:
     [ t | x_i | p | s ] [ h | x | k_1 | k_2 | ... | y ] [ w ]
 
 so that rate, stages and watch, which are blocks like those of any kernel, read and write in place.
+
+A state must be finite and a margin must not be negative. All lanes are tested together; only where
+one of them fails are they examined one by one.
 """
 
 from kinetree.backends.llvm.block import Block
@@ -21,6 +24,7 @@ from kinetree.compiler.graph import Graph
 from kinetree.compiler.stepping import Field, Stepping
 
 DTYPE = "float64"
+WORD = "double"
 WORDS = (
     "frame",
     "count",
@@ -109,7 +113,7 @@ class RolloutLoop:
         return self.w.at("%frame", index * self.bytes)
 
     def splat(self, address: str, index: int) -> None:
-        """The number at an address into every lane of a vector of the frame."""
+        """Copy the number at an address to every lane of a vector of the frame."""
         w, word, lanes = self.w, self.scalar.word, self.lanes
         value = w.let(f"load {word}, ptr {address}, align 8")
         if lanes > 1:
@@ -121,7 +125,7 @@ class RolloutLoop:
         w.do(f"store {self.kind} {value}, ptr {self.slot(index)}, align {self.bytes}")
 
     def move(self, verb: str, size: int, array: str, step: str, index: int) -> None:
-        """Rows of `size` numbers in memory, one for each rollout, from or to the frame."""
+        """Move rows of `size` numbers in memory, one for each rollout, from or to the frame."""
         if size:
             self.w.do(
                 f"call void @{self.name}_{verb}_{size}(ptr {array}, i64 {step}, ptr @{self.name}_"
@@ -129,12 +133,12 @@ class RolloutLoop:
             )
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Vectors of the frame to another place of it."""
+        """Copy vectors of the frame to another place in it."""
         arguments = f"ptr {self.slot(target)}, ptr {self.slot(source)}, i64 {size * self.bytes}"
         self.w.do(f"call void @llvm.memcpy.p0.p0.i64({arguments}, i1 false)")
 
     def signals(self, i: int) -> None:
-        """The row of the table that belongs to a stage; one row for all rollouts is spread."""
+        """Load the row of the table of a stage; a row for all rollouts is copied to every lane."""
         size, w = self.sizes["s"], self.w
         if not size:
             return
@@ -151,7 +155,7 @@ class RolloutLoop:
         w.label(f"known{i}")
 
     def stage(self, i: int) -> None:
-        """Evaluate the rate, look at the state if it is the first, and go on."""
+        """Evaluate the rate, record and watch it if it is the first, and apply the stage."""
         w, frame = self.w, self.frame
         index = w.let(f"add i64 %stage_0, {i}")
         self.splat(w.at("%times", index, "double"), frame.t)
@@ -185,7 +189,7 @@ class RolloutLoop:
         w.label("look")
 
     def look(self) -> None:
-        """Note what is not finite and which margins are gone."""
+        """Note numbers that are not finite and margins that are negative."""
         w, frame = self.w, self.frame
         x, margins = self.slot(frame.x), self.slot(frame.w)
         if self.sizes["w"]:
@@ -197,7 +201,7 @@ class RolloutLoop:
         )
 
     def words(self) -> None:
-        """Every word by its name; addresses are the ones that loads go through."""
+        """Load every word under its name, as a pointer if loads go through it."""
         w = self.w
         addresses = ("frame", "state", "params", "table", "times", "h", "rows", "first", "amount")
         for k, key in enumerate(WORDS):
@@ -205,7 +209,7 @@ class RolloutLoop:
             w.do(f"%{key} = load {kind}, ptr {w.at('%words', k, 'i64')}, align 8")
 
     def begin_block(self) -> None:
-        """The rollouts of a block: how many, and where their arrays begin."""
+        """Load the number of rollouts of a block and the addresses of their arrays."""
         w, n = self.w, self.sizes
         w.do("%left = sub i64 %count, %begin")
         w.do(f"%short = icmp slt i64 %left, {self.lanes}")
@@ -254,9 +258,6 @@ class RolloutLoop:
         return "\n".join([head, "entry:", *w.lines, "  ret void\n}\n"])
 
 
-WORD = "double"
-
-
 def emit_notes(name: str, lanes: int, states: int, margins: int) -> str:
     """Text of `@{name}_look(ptr x, ptr w, ptr first, ptr amount, i64 lanes, i64 number)`.
 
@@ -277,7 +278,7 @@ def any_lane(lanes: int) -> str:
 
 
 def emit_look(name: str, lanes: int, states: int, margins: int) -> str:
-    """The test of all lanes at once, which hardly ever finds something to note."""
+    """Emit the test of all lanes at once, which hardly ever finds anything to note."""
     kind, masks = vector(WORD, lanes), vector("i1", lanes)
     size = 8 * lanes
     nothing = number(0.0, WORD, lanes)
@@ -328,7 +329,7 @@ done:
 
 
 def emit_note(name: str, lanes: int, width: int) -> str:
-    """The search, number by number, for what went wrong first; rows of notes are `width` long."""
+    """Emit the search, number by number, for new mistakes; rows of notes are `width` long."""
     return f"""\
 define internal void @{name}_note(ptr %values, ptr %first, ptr %amount, i64 %lanes, i64 %number, \
 i64 %size, i64 %start, i1 %state) cold noinline {{
