@@ -6,6 +6,7 @@ import pytest
 
 from kinetree.backends.call.fastbatch import strides
 from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.compiler.graph import Port
 from kinetree.errors import CompileError
 from kinetree.tensors import xla_frame
 from kinetree.tensors.xla_frame import HANDLER, CallFrame, Metadata, MetadataExtension
