@@ -1,21 +1,19 @@
-"""A bar for runs that last: nothing for the first second, then rich's, on the error stream."""
+"""A progress bar for long runs: hidden for the first second, then drawn on the error stream."""
 
 import sys
 import time
 from types import TracebackType
 from typing import Any, Self
 
-PATIENCE = 1.0  # s
-
-
+PATIENCE = 1.0  # s, before a bar appears that was not asked for
 SECONDS = "{task.completed:.3g} of {task.total:.3g} s"
 
 
 class Progress:
-    """A bar; shown on request, or by itself on a terminal.
+    """A progress bar, shown on request, or by default if the error stream is a terminal.
 
-    what, total: of what, and how much of it there is. shown: True, False, or None for "where
-    somebody watches". count: how rich writes what is done.
+    what: the work, in words. total: its amount. shown: True, False, or None for the default. count:
+    rich's format of the amount that is done.
     """
 
     def __init__(self, what: str, total: float, shown: bool | None, count: str = SECONDS) -> None:
@@ -37,7 +35,7 @@ class Progress:
             self._bar.stop()
 
     def update(self, done: float) -> None:
-        """So much is done."""
+        """Set the amount that is done."""
         bar = self._bar
         if bar is None:
             wanted = sys.stderr.isatty() if self.shown is None else self.shown
@@ -55,7 +53,7 @@ class Progress:
 
         words, count = TextColumn("{task.description}"), TextColumn(self.count)
         columns = (words, BarColumn(), count, TimeRemainingColumn())
-        # asked for, it stays as a line; by itself, it leaves nothing behind
+        # a bar that was asked for stays as a line at the end, others disappear
         self._bar = Bar(*columns, console=Console(stderr=True), transient=self.shown is None)
         self._task = self._bar.add_task(escape(self.what), total=self.total)
         self._bar.start()

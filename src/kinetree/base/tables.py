@@ -209,6 +209,3 @@ def matrix(name: str, value: ArrayLike) -> str:
 def formulas(*lines: str) -> str:
     """LaTeX formulas, one below the other, as a notebook shows them."""
     return "\n\n".join(rf"$\displaystyle {line}$" for line in lines)
-
-
-table = notebook_table  # former name; goes when the last caller has switched

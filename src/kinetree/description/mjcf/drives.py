@@ -1,11 +1,15 @@
-"""Drives of the joints of a compiled MJCF model: friction, armature, limits."""
+"""Drives of the joints of a compiled MJCF model: friction, armature, limits.
+
+Versions of MuJoCo differ in the tables of actuators: newer ones let an actuator have several
+controls, and give it armature and damping.
+"""
 
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
 
+from kinetree.description.mjcf.compile import Compiled
 from kinetree.description.records import Friction, Limits
 from kinetree.errors import ParseError
 
@@ -26,24 +30,83 @@ class Drive:
     limits: Limits = Limits()
 
 
-def joint_drives(model: Any, names: list[str], where: dict[int, str]) -> list[Drive]:
+@dataclass(frozen=True)
+class Actuator:
+    """An actuator, its armature and damping before the gear.
+
+    joint: number of the one hinge or slide that it acts on; None for anything else. effort: largest
+    force at the joint of a plain motor, whose force is a constant times its control; None for
+    other laws of force.
+    """
+
+    joint: int | None
+    ratio: float
+    effort: float | None
+    armature: float
+    damping: float
+
+
+def disabled(compiled: Compiled, *flags: str) -> bool:
+    """Return True if <option> disables one of these."""
+    return any(int(compiled.model.opt.disableflags) & DISABLE[flag] for flag in flags)
+
+
+def actuators(compiled: Compiled) -> list[Actuator]:
+    """All actuators, in MuJoCo's order."""
+    model, found = compiled.model, []
+    count = len(model.actuator_trntype)  # not nu: one actuator may have several controls
+    outputs = getattr(model, "actuator_outadr", range(count))
+    controls = getattr(model, "actuator_ctrladr", range(count))
+    armature = getattr(model, "actuator_armature", np.zeros(count))
+    damping = getattr(model, "actuator_damping", np.zeros(count))
+    for a in range(count):
+        j, ratio = int(model.actuator_trnid[a, 0]), float(model.actuator_gear[int(outputs[a]), 0])
+        on_joint = int(model.actuator_trntype[a]) in (0, 1) and int(model.jnt_type[j]) > BALL
+        plain = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
+        effort = None
+        if on_joint and not any(int(kind[a]) for kind in plain):
+            force, control = inf, int(controls[a])
+            if model.actuator_forcelimited[a]:
+                force = float(np.abs(model.actuator_forcerange[a]).max())
+            if model.actuator_ctrllimited[control]:
+                gain = abs(float(model.actuator_gainprm[a, 0]))
+                force = min(force, gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
+            effort = force * abs(ratio) if ratio else 0.0  # not inf * 0, which is NaN
+        inertia, friction = float(armature[a]), float(damping[a])
+        found.append(Actuator(j if on_joint else None, ratio, effort, inertia, friction))
+    return found
+
+
+def motor_efforts(compiled: Compiled) -> list[float]:
+    """Largest force of the plain motors of each joint together; infinite where there is none."""
+    bounds: dict[int, float] = {}
+    for x in actuators(compiled):
+        if x.joint is not None and x.effort is not None:
+            bounds[x.joint] = bounds.get(x.joint, 0.0) + x.effort
+    return [bounds.get(j, inf) for j in range(compiled.model.njnt)]
+
+
+def joint_drives(compiled: Compiled, where: dict[int, str]) -> list[Drive]:
     """One entry per joint. MuJoCo counts q from `ref`: the joint stands at q - ref.
 
     where: file:line of the joints, by number.
     """
-    reflected = {key: _reflected(model, f"actuator_{key}") for key in ("armature", "damping")}
-    efforts = motor_efforts(model)
-    result: list[Drive] = []
-    for j, name in enumerate(names):
+    model, efforts, result = compiled.model, motor_efforts(compiled), []
+    armature, damping = [0.0] * model.njnt, [0.0] * model.njnt  # of the motors, seen at the joints
+    for x in actuators(compiled):
+        for total, value in ((armature, x.armature), (damping, x.damping)):
+            if x.joint is not None and value:  # the square of a huge ratio times 0 would be NaN
+                total[x.joint] += x.ratio * x.ratio * value
+    for j, name in enumerate(compiled.joint_names):
         i, type = int(model.jnt_dofadr[j]), int(model.jnt_type[j])
         values = {
-            "damping": float(model.dof_damping[i]) + reflected["damping"][j],
+            "damping": float(model.dof_damping[i]) + damping[j],
             "frictionloss": float(model.dof_frictionloss[i]),
-            "armature": float(model.dof_armature[i]) + reflected["armature"][j],
+            "armature": float(model.dof_armature[i]) + armature[j],
         }
-        if disabled(model, "DAMPER"):
+        if disabled(compiled, "DAMPER"):
             values["damping"] = 0.0
-        if disabled(model, "FRICTIONLOSS", "CONSTRAINT"):
+        if disabled(compiled, "FRICTIONLOSS", "CONSTRAINT"):
             values["frictionloss"] = 0.0
         for key, value in values.items():
             if not (isfinite(value) and value >= 0):
@@ -56,83 +119,17 @@ def joint_drives(model: Any, names: list[str], where: dict[int, str]) -> list[Dr
                 offset=-float(model.qpos0[int(model.jnt_qposadr[j])]) if type > BALL else 0,
                 friction=Friction(values["damping"], values["frictionloss"]),
                 armature=values["armature"],
-                limits=_limits(model, j, efforts[j]),
+                limits=_limits(compiled, j, efforts[j]),
             )
         )
     return result
 
 
-def disabled(model: Any, *flags: str) -> bool:
-    """Return True if <option> disables one of these."""
-    return any(int(model.opt.disableflags) & DISABLE[flag] for flag in flags)
-
-
-def is_motor(model: Any, a: int) -> bool:
-    """Return True for a plain motor on a hinge or slide: force = a constant times its control."""
-    return (
-        on_joint(model, a)
-        and int(model.actuator_gaintype[a]) == 0
-        and int(model.actuator_biastype[a]) == 0
-        and int(model.actuator_dyntype[a]) == 0
-    )
-
-
-def on_joint(model: Any, a: int) -> bool:
-    """Return True if the actuator acts on one hinge or slide."""
-    return int(model.actuator_trntype[a]) in (0, 1) and (
-        int(model.jnt_type[int(model.actuator_trnid[a, 0])]) > BALL
-    )
-
-
-def actuator_count(model: Any) -> int:
-    """Number of actuators; one may have several controls, so this is not always nu."""
-    return len(model.actuator_trntype)
-
-
-def gear(model: Any, a: int) -> float:
-    """Transmission ratio of an actuator on one joint."""
-    return float(model.actuator_gear[_address(model, "actuator_outadr", a), 0])
-
-
-def _address(model: Any, key: str, a: int) -> int:
-    """Row of actuator a in a table of controls or outputs; older versions have one row each."""
-    table = getattr(model, key, None)
-    return a if table is None else int(table[a])
-
-
-def motor_efforts(model: Any) -> list[float]:
-    """Largest force each joint's plain motors can give together; infinite where none bounds it."""
-    bounds: dict[int, float] = {}
-    for a in range(actuator_count(model)):
-        if not is_motor(model, a):
-            continue
-        ratio, gain = abs(gear(model, a)), abs(float(model.actuator_gainprm[a, 0]))
-        control = _address(model, "actuator_ctrladr", a)
-        force = inf
-        if model.actuator_forcelimited[a]:
-            force = float(np.abs(model.actuator_forcerange[a]).max())
-        if model.actuator_ctrllimited[control]:
-            force = min(force, gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
-        j = int(model.actuator_trnid[a, 0])
-        bounds[j] = bounds.get(j, 0.0) + (force * ratio if ratio else 0.0)
-    return [bounds.get(j, inf) for j in range(model.njnt)]
-
-
-def _limits(model: Any, j: int, effort: float) -> Limits:
+def _limits(compiled: Compiled, j: int, effort: float) -> Limits:
+    model = compiled.model
     if model.jnt_actfrclimited[j]:
         effort = min(effort, float(np.abs(model.jnt_actfrcrange[j]).max()))
     if not model.jnt_limited[j] or int(model.jnt_type[j]) <= BALL:
         return Limits(effort=effort)
     lower, upper = (float(x) for x in model.jnt_range[j])
     return Limits(lower, upper, effort=effort)
-
-
-def _reflected(model: Any, key: str) -> list[float]:
-    """Armature or damping of the motors seen at each joint, through the gear: ratio^2 times."""
-    result = [0.0] * model.njnt
-    values = getattr(model, key, ())  # older versions have no such data
-    for a in range(len(values)):
-        if values[a] and on_joint(model, a):
-            ratio = gear(model, a)
-            result[int(model.actuator_trnid[a, 0])] += ratio * ratio * float(values[a])
-    return result

@@ -49,17 +49,17 @@ def links_and_joints(
     taken, taken_joints = set(bodies), set(names)
     body_places = _places(compiled, compiled.spec.bodies)
     joint_places = _places(compiled, compiled.spec.joints)
-    drives = joint_drives(model, names, joint_places)
+    drives = joint_drives(compiled, joint_places)
     links, joints = [LinkDescription(WORLD)], []
     for b in range(1, model.nbody):
         parent, where = bodies[int(model.body_parentid[b])], body_places.get(b, "")
-        steps = body_steps(model, b, bodies[b])
+        steps = body_steps(compiled, b)
         for k, step in enumerate(steps):
             j, is_last = step.joint, k == len(steps) - 1
             name = unused(f"{bodies[b]}/fixed", taken_joints) if j is None else names[j]
             child = bodies[b] if is_last else unused(f"{bodies[b]}/{name}", taken)
             is_body = is_last and b not in meshed.unknown
-            parts = (link_body(model, b, bodies[b]),) if is_body else ()
+            parts = (link_body(compiled, b),) if is_body else ()
             links.append(LinkDescription(child, parts, where))
             drive = Drive() if j is None else drives[j]
             joints.append(
@@ -69,7 +69,7 @@ def links_and_joints(
                     parent=parent,
                     child=child,
                     M_pc=step.M_pc,
-                    A=None if j is None else joint_axis(model, j, name),
+                    A=None if j is None else joint_axis(compiled, j, name),
                     where=where if j is None else joint_places.get(j, where),
                     **vars(drive),
                 )
@@ -78,14 +78,15 @@ def links_and_joints(
     return tuple(links), tuple(joints)
 
 
-def body_steps(model: Any, b: int, name: str) -> list[Step]:
+def body_steps(compiled: Compiled, b: int) -> list[Step]:
     """The joints of body b in their order, each with the frame of its child where it is at zero.
 
     A free body has its pose as q, so its home is the origin. A ball turns about its frame's
     origin, so that frame stands at the ball's point and the way back from it comes next.
     """
+    model = compiled.model
     steps: list[Step] = []
-    M = _pose(model.body_pos[b], model.body_quat[b], f"body {name!r}")
+    M = _pose(model.body_pos[b], model.body_quat[b], f"body {compiled.body_names[b]!r}")
     first = int(model.body_jntadr[b])
     for j in range(first, first + int(model.body_jntnum[b])):
         type = TYPES[int(model.jnt_type[j])]
@@ -101,14 +102,16 @@ def body_steps(model: Any, b: int, name: str) -> list[Step]:
     return steps
 
 
-def joint_axis(model: Any, j: int, name: str) -> Array | None:
+def joint_axis(compiled: Compiled, j: int, name: str) -> Array | None:
     """Screw axis of a hinge or slide in the frame of its body."""
+    model = compiled.model
     type = TYPES[int(model.jnt_type[j])]
     return joint_screw(type, model.jnt_axis[j], 0, model.jnt_pos[j], name)
 
 
-def link_body(model: Any, b: int, name: str) -> Body:
+def link_body(compiled: Compiled, b: int) -> Body:
     """Mass, centre and inertia as compiled; MuJoCo keeps moments and the pose of their axes."""
+    model, name = compiled.model, compiled.body_names[b]
     m = float(array(model.body_mass[b], (), f"mass of body {name!r}"))
     T = _pose(model.body_ipos[b], model.body_iquat[b], f"inertial frame of body {name!r}")
     moments = array(model.body_inertia[b], (3,), f"inertia of body {name!r}")

@@ -71,7 +71,7 @@ def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
     for body in sorted(owners):
         mesh = next(iter(owners[body].values()))
         outside = data.outside.get(mesh_key(mesh.node))
-        if _moves(compiled.model, body) or _shares_mass(compiled):
+        if _moves(compiled, body) or _shares_mass(compiled):
             raise _missing_mesh(compiled, body, mesh, outside)
         unknown[body] = "is not there" if outside is None else f"was not opened: {outside}"
     return MeshedModel(compiled, meshes, files.folders, unknown)
@@ -122,8 +122,8 @@ def _body_of(compiled: Compiled, geom: Any) -> int:
     return int(compiled.model.geom_bodyid[geom.id]) if geom.id >= 0 else int(geom.parent.id)
 
 
-def _moves(model: Any, body: int) -> bool:
-    return int(model.body_weldid[body]) != 0
+def _moves(compiled: Compiled, body: int) -> bool:
+    return int(compiled.model.body_weldid[body]) != 0
 
 
 def _shares_mass(compiled: Compiled) -> bool:

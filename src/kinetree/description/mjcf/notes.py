@@ -4,19 +4,10 @@ One warning for each kind of content, with the names of its elements.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from kinetree.base.tables import listing
 from kinetree.description.mjcf.compile import Compiled
-from kinetree.description.mjcf.drives import (
-    BALL,
-    FREE,
-    actuator_count,
-    disabled,
-    is_motor,
-    motor_efforts,
-    on_joint,
-)
+from kinetree.description.mjcf.drives import BALL, FREE, actuators, disabled, motor_efforts
 from kinetree.description.mjcf.meshes import MeshedModel
 from kinetree.description.mjcf.nodes import Node
 from kinetree.description.records import Note
@@ -54,7 +45,7 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
         if node.tag == "replicate":
             count = node.attributes.get("count", "1")
             notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
-    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in _flags(model)]
+    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in _flags(compiled)]
     keys = [node for node in nodes if node.tag == "key"]
     if keys:
         names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
@@ -88,14 +79,14 @@ def _attachment(node: Node) -> Note:
     return Note(f"<attach> puts {source} here, names begin with {prefix!r}", node.where)
 
 
-def _names(model: Any, kind: str, ids: Sequence[int]) -> list[str]:
-    accessor = getattr(model, kind)
+def _names(c: Compiled, kind: str, ids: Iterable[int]) -> list[str]:
+    accessor = getattr(c.model, kind)
     return [accessor(i).name or f"{kind} {i}" for i in ids]
 
 
 def _equality(c: Compiled) -> Found:
     m = c.model
-    if disabled(m, "EQUALITY", "CONSTRAINT"):
+    if disabled(c, "EQUALITY", "CONSTRAINT"):
         return [], ""
     types = [c.mujoco.mjtEq(int(t)).name.removeprefix("mjEQ_").lower() for t in m.eq_type]
     names = [m.equality(e).name or f"{types[e]} {e}" for e in range(m.neq) if m.eq_active0[e]]
@@ -103,7 +94,7 @@ def _equality(c: Compiled) -> Found:
 
 
 def _tendons(c: Compiled) -> Found:
-    names = _names(c.model, "tendon", range(c.model.ntendon))
+    names = _names(c, "tendon", range(c.model.ntendon))
     armature = [n for n, a in zip(names, c.model.tendon_armature, strict=True) if a]
     extra = f" (with the tendon armature of {listing(armature, MOST_NAMES)})" if armature else ""
     return names, f"tendons are ignored{extra}"
@@ -116,7 +107,7 @@ def _gravcomp(c: Compiled) -> Found:
 
 def _springs(c: Compiled) -> Found:
     m = c.model
-    if disabled(m, "SPRING"):
+    if disabled(c, "SPRING"):
         return [], ""
     poly = getattr(m, "jnt_stiffnesspoly", None)
     stiff = [
@@ -141,22 +132,22 @@ def _fluid(c: Compiled) -> Found:
     return names, "the medium around the robot (fluid forces) is ignored"
 
 
-def _flags(model: Any) -> Iterator[tuple[str, str]]:
+def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
     """Flags that switch a force off, and their effect here."""
-    if disabled(model, "GRAVITY"):
+    if disabled(c, "GRAVITY"):
         yield "gravity", "gravity is 0"
-    if disabled(model, "DAMPER"):
+    if disabled(c, "DAMPER"):
         yield "damper", "joint damping is 0"
-    if disabled(model, "FRICTIONLOSS", "CONSTRAINT"):
-        flag = "frictionloss" if disabled(model, "FRICTIONLOSS") else "constraint"
+    if disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
+        flag = "frictionloss" if disabled(c, "FRICTIONLOSS") else "constraint"
         yield flag, "dry friction of joints (frictionloss) is 0"
-    if disabled(model, "SPRING"):
+    if disabled(c, "SPRING"):
         yield "spring", "joint springs are off"
 
 
 def _free_dry_friction(c: Compiled) -> Found:
     m = c.model
-    if disabled(m, "FRICTIONLOSS", "CONSTRAINT"):
+    if disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
         return [], ""
     names = [
         n
@@ -167,27 +158,23 @@ def _free_dry_friction(c: Compiled) -> Found:
 
 
 def _idle_motors(c: Compiled) -> Found:
-    names = [n for n, f in zip(c.joint_names, motor_efforts(c.model), strict=True) if f == 0]
+    names = [n for n, f in zip(c.joint_names, motor_efforts(c), strict=True) if f == 0]
     return names, "motors of these joints give no force (gear or range 0), effort limits are 0"
 
 
 def _actuators(c: Compiled) -> Found:
-    m = c.model
-    ids = [a for a in range(actuator_count(m)) if not is_motor(m, a)]
-    return _names(
-        m, "actuator", ids
-    ), "actuators with gains, or on more than a joint, are ignored (tau is the joint force)"
+    ids = [a for a, x in enumerate(actuators(c)) if x.effort is None]
+    text = "actuators with gains, or on more than a joint, are ignored (tau is the joint force)"
+    return _names(c, "actuator", ids), text
 
 
 def _actuator_inertia(c: Compiled) -> Found:
-    m = c.model
-    armature = getattr(m, "actuator_armature", ())
-    ids = [a for a in range(len(armature)) if armature[a] and not on_joint(m, a)]
-    return _names(m, "actuator", ids), "armature of actuators that drive no single joint is ignored"
+    ids = [a for a, x in enumerate(actuators(c)) if x.armature and x.joint is None]
+    return _names(c, "actuator", ids), "armature of actuators that drive no single joint is ignored"
 
 
 def _pairs(c: Compiled) -> Found:
-    return _names(c.model, "pair", range(c.model.npair)), "contact pairs are ignored"
+    return _names(c, "pair", range(c.model.npair)), "contact pairs are ignored"
 
 
 def _mocap(c: Compiled) -> Found:

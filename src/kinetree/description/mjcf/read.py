@@ -45,7 +45,7 @@ def read_mjcf(
         links=links,
         joints=joints,
         frames=frames(compiled, links),
-        gravity=_gravity(compiled.model.opt.gravity, disabled(compiled.model, "GRAVITY")),
+        gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
         notes=notes_of(compiled, nodes),
         warnings=warnings_of(meshed, nodes),
         meshes=meshes(meshed),
