@@ -1,7 +1,7 @@
 """simulate: the motion of a robot from its state and everything that acts on it."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
@@ -21,27 +21,38 @@ if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
 
 
+Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
+MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "euler"]
+LimitsChoice = Literal["stop", "record", "ignore"]
+
+
+class SimulationOptions(TypedDict, total=False):
+    """Options of `simulate` that every target has."""
+
+    duration: Required[float]
+    dt: float | None
+    method: MethodName
+    tau: ForceInput | None
+    F_ext: ForceInput | None
+    controller: Controller | Law | None
+    parameters: Mapping[str, ArrayLike] | None
+    every: int
+    limits: LimitsChoice
+    events: Events
+    rtol: float
+    atol: float
+    max_step: float | None
+    progress: bool | None
+
+
 @overload
 def simulate(
     model: Model,
     q0: ArrayLike,
     dq0: ArrayLike | None = ...,
     *,
-    duration: float,
-    dt: float | None = ...,
-    method: str = ...,
-    tau: ForceInput | None = ...,
-    F_ext: ForceInput | None = ...,
-    controller: Controller | Callable[..., ArrayLike] | None = ...,
-    parameters: Mapping[str, ArrayLike] | None = ...,
-    every: int = ...,
-    limits: str = ...,
-    events: Events = ...,
-    rtol: float = ...,
-    atol: float = ...,
-    max_step: float | None = ...,
-    progress: bool | None = ...,
     target: Literal["cpu"] = ...,
+    **options: Unpack[SimulationOptions],
 ) -> Trajectory: ...
 @overload
 def simulate(
@@ -49,22 +60,18 @@ def simulate(
     q0: ArrayLike,
     dq0: ArrayLike | None = ...,
     *,
-    duration: float,
-    dt: float | None = ...,
-    method: str = ...,
-    tau: ForceInput | None = ...,
-    F_ext: ForceInput | None = ...,
-    controller: Controller | Callable[..., ArrayLike] | None = ...,
-    parameters: Mapping[str, ArrayLike] | None = ...,
-    every: int = ...,
-    limits: str = ...,
-    events: Events = ...,
-    rtol: float = ...,
-    atol: float = ...,
-    max_step: float | None = ...,
-    progress: bool | None = ...,
     target: Literal["cuda"],
+    **options: Unpack[SimulationOptions],
 ) -> "GpuTrajectory": ...
+@overload
+def simulate(
+    model: Model,
+    q0: ArrayLike,
+    dq0: ArrayLike | None = ...,
+    *,
+    target: Literal["cpu", "cuda"],
+    **options: Unpack[SimulationOptions],
+) -> "Trajectory | GpuTrajectory": ...
 def simulate(
     model: Model,
     q0: ArrayLike,
@@ -72,19 +79,19 @@ def simulate(
     *,
     duration: float,
     dt: float | None = None,
-    method: str = ADAPTIVE,
+    method: MethodName = ADAPTIVE,
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
-    controller: Controller | Callable[..., ArrayLike] | None = None,
+    controller: Controller | Law | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     every: int = 1,
-    limits: str = "stop",
+    limits: LimitsChoice = "stop",
     events: Events = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
     max_step: float | None = None,
     progress: bool | None = None,
-    target: str = "cpu",
+    target: Literal["cpu", "cuda"] = "cpu",
 ) -> "Trajectory | GpuTrajectory":
     """The motion from q0 and dq0 over `duration` seconds.
 

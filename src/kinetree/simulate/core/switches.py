@@ -1,17 +1,21 @@
-"""Times at which forces jump or bend, found before a simulation, so that steps can end there.
+"""Times at which forces jump or bend, found before a simulation so that steps can end there.
 
-Choices by time alone, such as `where(t > 3, ...)`, stand in the traced graph as conditions that
-depend on t and on nothing else. Interval arithmetic shows on which stretches of time a condition
-keeps its sign; the others are halved until two neighbouring floating-point numbers are left, one
-before the switch and one after it.
+A method of order 8 keeps its order only if the forces are smooth within a step, and its error
+estimate cannot see a pulse that lies between two of its stages. Three kinds of times are found:
 
-Functions of time that are smooth but short, and functions that cannot be traced, are sampled: where
-they begin and end to change, a step ends too, so that none passes over them.
+1. Switches. A choice by time alone, such as `where(t > 3, ...)`, is a condition in the traced graph
+   that depends on t and on nothing else. Interval arithmetic proves for most stretches of time that
+   the condition keeps its sign there; the other stretches are halved until two neighbouring
+   floating-point numbers are left, the last time before the switch and the first one after it.
+   No switch is missed, because a stretch is dropped only if its bounds exclude a change of sign.
+2. Beginnings and ends of activity. Functions of time that are smooth but short are sampled; a step
+   ends where they begin and end to change, so that no step passes over them.
+3. Jumps of functions that cannot be traced. They are sampled too, and a large difference between
+   two samples is bisected: the jump is where the difference stays as large.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,20 +26,21 @@ from kinetree.compiler.interpret import FLOATS
 MOST = 20_000  # stretches of time that are halved at once, about the number of switches found
 SAMPLES = 8192  # of a traced function of time over the simulation
 PYTHON_SAMPLES = 2048  # of one that only Python can run
-ACTIVE = 1e-6  # of its range: a smaller change from sample to sample is none
-TURN = 24  # samples: a shorter rest is none
-JUMP = 1e-3  # of its range: a larger one is looked at for a jump
+ACTIVE = 1e-6  # of its range: a smaller change from sample to sample does not count
+TURN = 24  # samples: a shorter rest does not count
+JUMP = 1e-3  # of its range: a larger difference of two samples is looked at for a jump
 EPS = np.finfo(float).eps
 
 Interval = tuple[Array, Array]
+Pair = tuple[float, float]  # the last time before a break, and the first one after it
 
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
     """Times at which a step ends, increasing: the last time before, the first one after, (K,).
 
-    They are neighbours where a condition decides, and equal where an input is told which side it
-    is on. The last break is the end of the simulation.
+    They are neighbours for a switch, and equal for an input that knows by `ends` on which side of
+    a jump it is evaluated. The last break is the end of the simulation.
     """
 
     before: Array
@@ -48,7 +53,7 @@ class Breaks:
         return self.before[k], self.after[k]
 
 
-def merged(pairs: Iterable[tuple[float, float]], end: float) -> Breaks:
+def merged(pairs: Iterable[Pair], end: float) -> Breaks:
     """All breaks within (0, end), those that are neighbours joined, and the end."""
     found: list[list[float]] = []
     for before, after in sorted((b, a) for b, a in pairs if b > 0 and a < end):
@@ -63,23 +68,23 @@ def merged(pairs: Iterable[tuple[float, float]], end: float) -> Breaks:
     return Breaks(before.copy(), after.copy())
 
 
-def time_switches(graph: Graph, end: float) -> list[tuple[float, float]]:
+def time_switches(graph: Graph, end: float) -> list[Pair]:
     """Neighbouring times between which a condition of time changes, over (0, end)."""
     alone = depends_on_time_alone(graph)
-    conditions = {}
+    conditions: dict[int, bool] = {}  # whether the condition is the argument of a sign
     for node in graph.nodes:
         if node.op in ("select", "sign") and alone[node.args[0]]:
             conditions[node.args[0]] = conditions.get(node.args[0], False) or node.op == "sign"
     return [
         pair
         for condition, both in conditions.items()
-        for pair in sign_changes(TimeFunction(graph, condition), end, both)
+        for pair in _sign_changes(TimeFunction(graph, condition), end, both)
     ]
 
 
 def depends_on_time_alone(graph: Graph) -> list[bool]:
-    """Whether each node is a function of t, the first input, and is not constant."""
-    ALONE, CONSTANT, MORE = 1, 0, 2
+    """For each node, whether it is a function of t, the first input, and is not constant."""
+    CONSTANT, ALONE, MORE = 0, 1, 2  # of several arguments, the largest kind counts
     kinds: list[int] = []
     for node in graph.nodes:
         if node.op == "const":
@@ -92,10 +97,11 @@ def depends_on_time_alone(graph: Graph) -> list[bool]:
 
 
 class TimeFunction:
-    """One node of a graph as a function of time: on times, and on intervals of time."""
+    """Nodes of a graph as functions of time: on times, and on intervals of time."""
 
     def __init__(self, graph: Graph, *wanted: int) -> None:
-        needed, stack = set(), list(wanted)
+        needed: set[int] = set()
+        stack = list(wanted)
         while stack:
             k = stack.pop()
             if k not in needed:
@@ -105,16 +111,16 @@ class TimeFunction:
         self.nodes = [(k, graph.nodes[k]) for k in sorted(needed)]
 
     def __call__(self, t: Array) -> Array:
-        """Values at times (K,), of the first node wanted."""
+        """Values of the first node wanted at times (K,)."""
         return self.all(t)[0]
 
     def all(self, t: Array) -> Array:
         """Values of all nodes wanted, (W, K)."""
-        found: dict[int, Any] = {}
+        found: dict[int, Array] = {}
         with np.errstate(all="ignore"):
             for k, node in self.nodes:
                 if node.op == "const":
-                    found[k] = np.float64(node.value)  # type: ignore[arg-type]
+                    found[k] = np.asarray(node.value, float)
                 elif node.op == "input":
                     found[k] = t
                 else:
@@ -122,7 +128,7 @@ class TimeFunction:
         return np.array([np.broadcast_to(found[k], t.shape) for k in self.wanted])
 
     def range(self, low: Array, high: Array) -> Interval:
-        """Bounds of the values between two times."""
+        """Bounds of the first node wanted between two times."""
         found: dict[int, Interval] = {}
         with np.errstate(all="ignore"):
             for k, node in self.nodes:
@@ -137,11 +143,12 @@ def interval(node: Node, args: list[Interval], time: Interval) -> Interval:
     if node.op == "input":
         return time
     low, high = INTERVALS[node.op](*args)
-    unknown = ~(low <= high)  # NaN, where a quotient or a root is not defined
+    unknown = ~(low <= high)  # NaN, if a quotient or a root is not defined
     return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
 
 
 def _hull(*values: Array) -> Interval:
+    """The least interval with all values, widened by rounding; everything if one is NaN."""
     stacked = np.array(np.broadcast_arrays(*values))
     low, high = np.nanmin(stacked, 0), np.nanmax(stacked, 0)
     bad = np.isnan(stacked).any(0)
@@ -168,25 +175,21 @@ def _div(a: Interval, b: Interval) -> Interval:
 
 
 def _cos(a: Interval) -> Interval:
-    return _between_turns(_hull(np.cos(a[0]), np.cos(a[1])), a)
+    return _with_extremes(_hull(np.cos(a[0]), np.cos(a[1])), a)
 
 
 def _sin(a: Interval) -> Interval:
     # not the cosine of a - pi / 2, whose rounding hides the zeros of a sine near a = 0
     shifted = a[0] - np.pi / 2, a[1] - np.pi / 2
-    return _between_turns(_hull(np.sin(a[0]), np.sin(a[1])), shifted)
+    return _with_extremes(_hull(np.sin(a[0]), np.sin(a[1])), shifted)
 
 
-def _between_turns(ends: Interval, a: Interval) -> Interval:
+def _with_extremes(ends: Interval, a: Interval) -> Interval:
     """Bounds of cos over a, from those of its values at both ends."""
     turn = 2 * np.pi
     top = np.floor(a[1] / turn) > np.ceil(a[0] / turn) - 1  # a multiple of 2 pi lies between
     bottom = np.floor((a[1] - np.pi) / turn) > np.ceil((a[0] - np.pi) / turn) - 1
     return np.where(bottom, -1.0, ends[0]), np.where(top, 1.0, ends[1])
-
-
-def _sqrt(a: Interval) -> Interval:
-    return np.sqrt(np.maximum(a[0], 0)), np.sqrt(a[1])
 
 
 def _select(a: Interval, b: Interval, c: Interval) -> Interval:
@@ -195,32 +198,33 @@ def _select(a: Interval, b: Interval, c: Interval) -> Interval:
     return low, np.where(first, b[1], np.where(second, c[1], np.maximum(b[1], c[1])))
 
 
-def _neg(a: Interval) -> Interval:
-    return -a[1], -a[0]
-
-
 INTERVALS: dict[str, Callable[..., Interval]] = {
     "add": _add,
     "sub": _sub,
     "mul": _mul,
     "div": _div,
-    "neg": _neg,
+    "neg": lambda a: (-a[1], -a[0]),
     "fma": lambda a, b, c: _add(_mul(a, b), c),
     "fms": lambda a, b, c: _sub(_mul(a, b), c),
     "fnma": lambda a, b, c: _sub(c, _mul(a, b)),
     "sin": _sin,
     "cos": _cos,
-    "sqrt": _sqrt,
+    "sqrt": lambda a: (np.sqrt(np.maximum(a[0], 0)), np.sqrt(a[1])),
     "sign": lambda a: (np.sign(a[0]), np.sign(a[1])),
     "select": _select,
 }
 
 
-def sign_changes(function: TimeFunction, end: float, both: bool) -> list[tuple[float, float]]:
+def _sign_changes(function: TimeFunction, end: float, both: bool) -> list[Pair]:
     """Neighbouring times in (0, end) between which `function > 0` changes.
 
-    both: where its sign counts, that is whether it is below, at or above zero.
+    both: its sign counts, that is whether it is below, at or above zero.
     """
+
+    def sides(t: Array) -> Array:
+        values = function(t)
+        return np.sign(values) if both else (values > 0).astype(float)
+
     edges = np.linspace(0.0, end, 257)
     low, high = edges[:-1], edges[1:]
     while len(low) <= MOST:
@@ -228,7 +232,7 @@ def sign_changes(function: TimeFunction, end: float, both: bool) -> list[tuple[f
         changes = (bottom <= 0) & (top > 0)
         if both:
             changes |= (bottom < 0) & (top >= 0)
-        changes &= high > EPS * end  # what changes sooner does so at the start
+        changes &= high > EPS * end  # a change before that belongs to the start
         low, high = low[changes], high[changes]
         middle = (low + high) / 2
         fine = (middle <= low) | (middle >= high)  # neighbours, or equal
@@ -239,35 +243,24 @@ def sign_changes(function: TimeFunction, end: float, both: bool) -> list[tuple[f
         low, high = low[order], high[order]
         low, high = low[low < high], high[low < high]
     times = np.unique(np.concatenate([low, high]))
-    if not len(times):
-        return []
-    sides = _sides(function, times, both)
-    found = []
-    for k in np.flatnonzero(sides[1:] != sides[:-1]):
-        found.append(_neighbours(function, times[k], times[k + 1], both))
-    return found
+    side = sides(times) if len(times) else times
+    changed = np.flatnonzero(side[1:] != side[:-1])
+    return [_neighbours(sides, times[k], times[k + 1]) for k in changed]
 
 
-def _sides(function: TimeFunction, t: Array, both: bool) -> Array:
-    values = function(t)
-    return np.sign(values) if both else (values > 0).astype(float)
-
-
-def _neighbours(function: TimeFunction, low: float, high: float, both: bool) -> tuple[float, float]:
+def _neighbours(sides: Callable[[Array], Array], low: float, high: float) -> Pair:
     """The last time on one side of a change and the first on the other."""
-    side = _sides(function, np.array([low]), both)[0]
-    while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            return float(low), float(high)
-        if _sides(function, np.array([middle]), both)[0] == side:
+    side = sides(np.array([low]))[0]
+    while low < (middle := (low + high) / 2) < high:
+        if sides(np.array([middle]))[0] == side:
             low = middle
         else:
             high = middle
+    return float(low), float(high)
 
 
-def traced_activity(graph: Graph, end: float) -> list[tuple[float, float]]:
-    """Where the functions of time in a graph begin and end to change, over (0, end)."""
+def traced_activity(graph: Graph, end: float) -> list[Pair]:
+    """Times at which the functions of time in a graph begin and end to change, over (0, end)."""
     alone = depends_on_time_alone(graph)
     used = {(k, False) for k in graph.roots() if alone[k]}  # and whether something is divided by it
     for node, own in zip(graph.nodes, alone, strict=True):
@@ -281,10 +274,10 @@ def traced_activity(graph: Graph, end: float) -> list[tuple[float, float]]:
     values = TimeFunction(graph, *nodes).all(t)
     with np.errstate(divide="ignore"):
         values = np.where(np.array(divides)[:, None], 1 / values, values)
-    return [(float(x), float(x)) for x in activity(t, values.T)]
+    return _activity(t, values.T)
 
 
-def activity(t: Array, values: Array) -> Array:
+def _activity(t: Array, values: Array) -> list[Pair]:
     """The samples between which functions, (K, G), stand still before or after they change."""
     with np.errstate(all="ignore"):
         change = abs(np.diff(values, axis=0))
@@ -293,23 +286,22 @@ def activity(t: Array, values: Array) -> Array:
     active = (change > ACTIVE * np.where(np.isfinite(size), size, 1.0)).any(-1)
     near = np.convolve(active, np.ones(2 * TURN + 1), "same") > 0.5  # no rest at a wave's crest
     active = np.convolve(~near, np.ones(2 * TURN + 1), "same") < 0.5
-    if active.all() or not active.any():
-        return np.zeros(0)
-    return t[1:-1][active[1:] != active[:-1]]
+    found = t[1:-1][active[1:] != active[:-1]]
+    return [(float(x), float(x)) for x in found]
 
 
-def python_breaks(function: Callable[[Array], Array], end: float) -> list[tuple[float, float]]:
-    """Jumps, and where changes begin and end, of a function of time that only Python can run.
+def python_breaks(function: Callable[[Array], Array], end: float) -> list[Pair]:
+    """Jumps, and beginnings and ends of changes, of a function of time that only Python can run.
 
     function: times (K,) -> values (K, G).
     """
     t = np.linspace(0.0, end, PYTHON_SAMPLES + 1)
     values = function(t)
     size = np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
-    found = [(float(x), float(x)) for x in activity(t, values)]
+    found = _activity(t, values)
     large = np.flatnonzero((abs(np.diff(values, axis=0)) > JUMP * size).any(-1))
     if len(large) > PYTHON_SAMPLES // 4:
-        return found  # it changes all the time; what jumps in it cannot be told from what moves
+        return found  # it changes all the time; jumps cannot be told from motion
     for k in large:
         pair = _jump(function, t[k], t[k + 1], values[k], values[k + 1], size)
         if pair is not None:
@@ -319,13 +311,10 @@ def python_breaks(function: Callable[[Array], Array], end: float) -> list[tuple[
 
 def _jump(
     function: Callable[[Array], Array], low: float, high: float, a: Array, b: Array, size: Array
-) -> tuple[float, float] | None:
+) -> Pair | None:
     """The neighbouring times of the largest jump between two times, if there is one."""
     before = (abs(b - a) / size).max()
-    while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
+    while low < (middle := (low + high) / 2) < high:
         m = function(np.array([middle]))[0]
         if (abs(m - a) / size).max() >= (abs(b - m) / size).max():
             high, b = middle, m
