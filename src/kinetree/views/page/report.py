@@ -19,6 +19,7 @@ from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.forces import forces
 from kinetree.views.page.stage import (
     Stage,
+    handle_data,
     picture_frame,
     sliders,
     stage_of,
@@ -77,7 +78,7 @@ def page_of(stage: Stage, *, samples: int = 2000, degrees: bool = False) -> str:
     sections.append(
         "<footer>Written by kinetree. SI units; six-vectors are angular first.</footer>"
     )
-    data = stage.data() | {"q": np.asarray(stage.q, float).tolist(), "handles": stage.handle_data()}
+    data = stage.data() | {"q": np.asarray(stage.q, float).tolist(), "handles": handle_data(stage)}
     return document(robot.name, f"<main>{''.join(sections)}</main>", data, SCRIPTS)
 
 
@@ -231,12 +232,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
             "<code>robot.explain(q, dq, ddq)</code> shows every step of the recursion.</p>"
         )
     try:
-        closed = symbolic(robot)
-        forms = {name: getattr(closed, name) for name in TITLES}
-        found = {
-            name: form.mathml(digits).replace(TIMES, THIN_SPACE) if form.text() else ZERO
-            for name, form in forms.items()
-        }
+        found = closed_forms(robot, digits)
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
         return f"<p>{escape(str(error))}</p>"
     lines = [
@@ -249,3 +245,13 @@ def equations(robot: Robot, digits: int = 4) -> str:
             continue
         lines.append(f'<h3>{TITLES[name]} {name}</h3><div class="equation">{markup}</div>')
     return "\n".join(lines)
+
+
+def closed_forms(robot: Robot, digits: int) -> dict[str, str]:
+    """M, C and g as MathML; 0 if all entries are zero."""
+    closed = symbolic(robot)
+    forms = {name: getattr(closed, name) for name in TITLES}
+    return {
+        name: form.mathml(digits).replace(TIMES, THIN_SPACE) if form.text() else ZERO
+        for name, form in forms.items()
+    }

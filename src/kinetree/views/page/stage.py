@@ -15,7 +15,7 @@ from kinetree.robot import Robot
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, Camera, camera, picture
 from kinetree.views.parts import Part, Parts, coarser, parts_of
-from kinetree.views.rest import Handle, handles, rest_position
+from kinetree.views.rest import handles, rest_position
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, TriangleMesh
 
@@ -50,10 +50,6 @@ class Stage:
             "robot": robot_data(self.model),
             "scene": scene_data(self.scene, self.parts, self.camera),
         }
-
-    def handle_data(self) -> list[dict[str, Any]]:
-        """Data of the sliders."""
-        return handle_data(self.model, self.scene.extent)
 
 
 def stage_of(
@@ -107,9 +103,8 @@ def tool_line(stage: Stage) -> str:
 def sliders(stage: Stage) -> str:
     """One slider per degree of freedom, with the force that holds the joint against gravity."""
     rows = []
-    for handle, data in zip(
-        handles(stage.model, stage.scene.extent), stage.handle_data(), strict=True
-    ):
+    found = handles(stage.model, stage.scene.extent)
+    for handle, data in zip(found, handle_data(stage), strict=True):
         k, label = len(rows), escape(handle.label)
         bar = '<span class="bar"><i></i></span>' if data["effort"] else "<span></span>"
         force = "" if data["dof"] is None else f'{bar}<span class="force"></span>'
@@ -189,24 +184,18 @@ def part_data(part: Part) -> dict[str, Any]:
     }
 
 
-def handle_data(model: Model, extent: float) -> list[dict[str, Any]]:
+def handle_data(stage: Stage) -> list[dict[str, Any]]:
     """Sliders, each with its entry of tau and the effort limit of that entry, if any."""
-    effort = bounds_of(model).effort
-    return [_handle(model, handle, effort) for handle in handles(model, extent)]
-
-
-def _handle(model: Model, handle: Handle, effort: Array) -> dict[str, Any]:
-    joint = model.joints[handle.joint]
-    dof = joint.dofs[0] if len(joint.dofs) == 1 else None
-    limit = float(effort[dof]) if dof is not None else np.inf
-    return {
-        "coord": handle.coord,
-        "turn": handle.turn,
-        "unit": handle.unit,
-        "start": handle.start,
-        "dof": dof,
-        "effort": limit if np.isfinite(limit) and limit > 0 else None,
-    }
+    effort = bounds_of(stage.model).effort
+    found: list[dict[str, Any]] = []
+    for handle in handles(stage.model, stage.scene.extent):
+        dofs = stage.model.joints[handle.joint].dofs
+        dof = dofs[0] if len(dofs) == 1 else None
+        limit = np.inf if dof is None else float(effort[dof])
+        data = {name: getattr(handle, name) for name in ("coord", "turn", "unit", "start")}
+        limited = np.isfinite(limit) and limit > 0
+        found.append(data | {"dof": dof, "effort": limit if limited else None})
+    return found
 
 
 def _numbers(x: ArrayLike) -> list[float]:

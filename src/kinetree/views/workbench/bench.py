@@ -117,7 +117,7 @@ def take(bench: Bench, robot: Robot, trajectory: Trajectory) -> bool:
         return True
 
 
-def by_hand(function: Callable[[Event], None]) -> Callable[[Event], None]:
+def user_action(function: Callable[[Event], None]) -> Callable[[Event], None]:
     """A callback for actions of users; changes that the workbench makes itself are ignored.
 
     A KinetreeError is shown, as plain text, on the page of the user who caused it.
@@ -163,7 +163,7 @@ def in_turn(
             function(values.get_nowait())
 
     register(note)
-    register(by_hand(act))
+    register(user_action(act))
 
 
 def notify(

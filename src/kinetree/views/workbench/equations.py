@@ -4,10 +4,11 @@ from html import escape
 
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
-from kinetree.symbols.robot import symbolic
+from kinetree.views.page.report import closed_forms
 from kinetree.views.workbench.text import reading
 
 MOST_JOINTS = 3  # closed forms of robots with more joints are too long to read
+ARGUMENTS = {"M": "θ", "C": "θ, θ̇", "g": "θ"}
 
 
 def math(body: str) -> str:
@@ -64,10 +65,10 @@ def equations_reading(robot: Robot) -> str:
         f"{STEPS['tau']}<p>dV of the base is minus gravity. Twists and wrenches are angular first, "
         "in link frames; rotors and friction add to τ.</p>"
     )
-    return reading(closed_forms(robot) + recursion)
+    return reading(_closed_forms(robot) + recursion)
 
 
-def closed_forms(robot: Robot) -> str:
+def _closed_forms(robot: Robot) -> str:
     """M(q), C(q, dq) and g(q) as MathML, or a sentence with the reason if they are not shown."""
     if robot.n > MOST_JOINTS:
         return (
@@ -75,8 +76,7 @@ def closed_forms(robot: Robot) -> str:
             f"{escape(robot.name)} has {robot.n}. <code>kt.symbolic(robot)</code> has them all.</p>"
         )
     try:
-        forms = symbolic(robot)
-        parts = {"M(θ)": forms.M, "C(θ, θ̇)": forms.C, "g(θ)": forms.g}
-        return "".join(f"<h4>{name}</h4>{form.mathml(digits=4)}" for name, form in parts.items())
+        found = closed_forms(robot, 4)
+        return "".join(f"<h4>{name}({at})</h4>{found[name]}" for name, at in ARGUMENTS.items())
     except KinetreeError as error:
         return f"<p>No closed forms: {escape(str(error))}</p>"

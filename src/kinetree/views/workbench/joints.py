@@ -17,7 +17,7 @@ from kinetree.description.joints import FREE, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion, quaternion_rotation, rpy
 from kinetree.views.rest import handles, rest_position
-from kinetree.views.workbench.bench import Bench, Event, by_hand, in_turn, update
+from kinetree.views.workbench.bench import Bench, Event, in_turn, update, user_action
 from kinetree.views.workbench.state import State
 from kinetree.write.urdf import roll_pitch_yaw
 
@@ -96,7 +96,7 @@ def add_sliders(bench: Bench, sliders: list[Slider], read: Read, write: Write) -
             values[k] = value
             return write(state, values)
 
-        return by_hand(lambda _: update(bench, with_value))
+        return user_action(lambda _: update(bench, with_value))
 
     start = read(bench.state)
     # the value of each slider as far as the workbench knows: a user may have moved the slider on

@@ -12,7 +12,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, steady_number
 from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory
-from kinetree.views.workbench.bench import Bench, Event, by_hand, notify, take, update
+from kinetree.views.workbench.bench import Bench, Event, notify, take, update, user_action
 from kinetree.views.workbench.files import as_csv, as_page, read_motion_file
 from kinetree.views.workbench.motions import MOTIONS, recorded, remark, sample, simulated
 from kinetree.views.workbench.plots import plots_reading
@@ -55,8 +55,8 @@ def add_motion(bench: Bench) -> None:
         file, robot = event.target.value, bench.state.robot
         clock.start(robot, read_motion_file(robot, file.name, file.content, bench.folder))
 
-    run.on_click(by_hand(simulate))
-    upload.on_upload(by_hand(open_file))
+    run.on_click(user_action(simulate))
+    upload.on_upload(user_action(open_file))
     add_recorder(bench, record, clock)
     add_downloads(bench)
 
@@ -123,8 +123,8 @@ class Clock:
         self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1")
         self.player = Player(self.at, self.ended)
         self.time.on_update(self.ask)
-        self.time.on_update(by_hand(self.slide))
-        self.button.on_click(by_hand(self.press))
+        self.time.on_update(user_action(self.slide))
+        self.button.on_click(user_action(self.press))
         bench.watchers.append(self.take)
         bench.closers.append(self.player.stop)
         if bench.trajectory is not None:
@@ -227,7 +227,7 @@ def add_recorder(bench: Bench, button: "GuiButtonHandle", clock: Clock) -> None:
             kept.append((time.monotonic(), bench.state.q))
         take(bench, bench.state.robot, recorded(bench.state.robot, kept))
 
-    button.on_click(by_hand(press))
+    button.on_click(user_action(press))
     bench.refreshers.append(keep)
 
 
@@ -246,7 +246,7 @@ def add_downloads(bench: Bench) -> None:
             content = make(bench, bench.trajectory)
             event.client.send_file_download(name, content, save_immediately=True)
 
-        return by_hand(press)
+        return user_action(press)
 
     gui.add_button("Save the motion (CSV)").on_click(save("motion.csv", as_csv))
     gui.add_button("Save this session (one HTML file)").on_click(save("session.html", as_page))

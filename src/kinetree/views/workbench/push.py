@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
 from kinetree.views.bodies import link_points
-from kinetree.views.workbench.bench import Bench, Event, by_hand, update
+from kinetree.views.workbench.bench import Bench, Event, update, user_action
 from kinetree.views.workbench.state import Push, State, external_wrenches, link_poses
 from kinetree.views.workbench.text import reading, vector
 
@@ -42,7 +42,7 @@ def add_push(bench: Bench) -> None:
     shown = [Shown(element) for element in (on, link, force, moment)]
     edits: tuple[Callable[[State, Any], State], ...] = (switch, choose, aim, turn)
     for element, edit in zip(shown, edits, strict=True):
-        element.element.on_update(by_hand(editor(bench, element, edit)))
+        element.element.on_update(user_action(editor(bench, element, edit)))
 
     def refresh(state: State) -> None:
         push = state.push
@@ -154,7 +154,7 @@ class Handles:
             ("tip", self.tip, self._drag_tip),
         ):
             node.on_update(self._hold(name))
-            node.on_update(by_hand(lambda _, drag=drag: update(bench, drag)))
+            node.on_update(user_action(lambda _, drag=drag: update(bench, drag)))
 
     def _handle(self, name: str, size: float) -> "TransformControlsHandle":
         return self.bench.server.scene.add_transform_controls(

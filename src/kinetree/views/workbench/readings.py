@@ -15,7 +15,7 @@ from kinetree.errors import SingularityError
 from kinetree.explain.torque import dof_units
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion
-from kinetree.views.workbench.bench import Bench, by_hand, show
+from kinetree.views.workbench.bench import Bench, show, user_action
 from kinetree.views.workbench.equations import equations_reading
 from kinetree.views.workbench.plots import add_plots
 from kinetree.views.workbench.state import State, external_wrenches
@@ -236,7 +236,7 @@ def add_hand(bench: Bench) -> None:
             node.visible = kind in found and shown[kind].value
 
     for element in (frame, *shown.values()):
-        element.on_update(by_hand(lambda _: show(bench)))
+        element.on_update(user_action(lambda _: show(bench)))
     bench.refreshers.append(refresh)
 
 

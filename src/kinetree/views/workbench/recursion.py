@@ -16,7 +16,7 @@ from kinetree.explain import Explanation, Term, explain
 from kinetree.model import Model
 from kinetree.views.arrows import HALVES, Arrow, recursion_arrows
 from kinetree.views.shapes import Colour
-from kinetree.views.workbench.bench import Bench, Event, by_hand, in_turn
+from kinetree.views.workbench.bench import Bench, Event, in_turn, user_action
 from kinetree.views.workbench.equations import STEPS
 from kinetree.views.workbench.scene_nodes import place
 from kinetree.views.workbench.state import State, external_wrenches
@@ -95,7 +95,7 @@ def add_recursion(bench: Bench, bodies: "Sequence[MeshHandle]") -> None:
             draw_now()
 
     in_turn(buttons.on_click, press)
-    slider.on_update(by_hand(slide))
+    slider.on_update(user_action(slide))
     bench.refreshers.append(draw)
 
 

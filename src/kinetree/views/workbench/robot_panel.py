@@ -9,7 +9,7 @@ from kinetree.base.tables import html_table, steady_number
 from kinetree.robot import Robot
 from kinetree.views.meshes import MISSING
 from kinetree.views.shapes import GROUPS, Scene
-from kinetree.views.workbench.bench import Bench, Event, by_hand, change, in_turn
+from kinetree.views.workbench.bench import Bench, Event, change, in_turn, user_action
 from kinetree.views.workbench.files import read_robot_file
 from kinetree.views.workbench.text import reading
 
@@ -57,7 +57,7 @@ def add_robot_choice(bench: Bench, open_robot: Open) -> None:
             open_robot(bench.state.robot, bench.scene, bench.notes)
 
     in_turn(choice.on_update, choose)
-    upload.on_upload(by_hand(open_file))
+    upload.on_upload(user_action(open_file))
     in_turn(degrees.on_update, turn)
     in_turn(dark.on_update, lambda wanted: set_theme(bench, dark=wanted))
 

@@ -11,7 +11,7 @@ from kinetree.views.workbench.motions import simulated
 from kinetree.views.workbench.readings import torques
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
-from kinetree.views.workbench.bench import by_hand, change, take
+from kinetree.views.workbench.bench import change, take, user_action
 from kinetree.views.workbench.view import open_robot, view
 
 
@@ -122,10 +122,10 @@ def test_errors_are_shown_to_the_user_who_caused_them():
     def fail(event):
         raise kt.errors.InputError("what, where, why")
 
-    by_hand(fail)(Event())
+    user_action(fail)(Event())
     assert told == ["what, where, why"]
     Event.client = None  # set by the workbench itself: nothing is done and nothing is shown
-    by_hand(fail)(Event())
+    user_action(fail)(Event())
     assert len(told) == 1
 
 

@@ -14,7 +14,7 @@ import kinetree as kt
 
 pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
 from kinetree.views.workbench import motion as motion_panel
-from kinetree.views.workbench.bench import by_hand, change, in_turn, show, take
+from kinetree.views.workbench.bench import change, in_turn, show, take, user_action
 from kinetree.views.workbench.motion import NAME, Player
 from kinetree.views.workbench.motions import simulated
 from kinetree.views.workbench.push import dropped_on, first_push, point_in_space
@@ -278,4 +278,4 @@ def test_other_faults_of_callbacks_are_not_hidden(bench):
         raise RuntimeError("a fault of ours")
 
     with pytest.raises(RuntimeError, match="of ours"):
-        by_hand(fail)(Event(element(bench, "joint1")))
+        user_action(fail)(Event(element(bench, "joint1")))
