@@ -48,7 +48,7 @@ def check_options(options: JointOptions) -> None:
             raise InputError(f"there is no option {option!r}; expected one of {known}.")
 
 
-def per_joint(value: Any, n: int, default: Any, name: str) -> list[Any]:
+def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
     """One entry per joint, from one value for all, a list, or None."""
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
         return [default if value is None else value] * n

@@ -261,7 +261,7 @@ class _Reader:
 
     def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
         (name,) = self.required(child, "name")
-        block = scope.find(f"**{name}", scope.find(f"*{name}", None))
+        block = scope.find(f"**{name}", scope.find(f"*{name}"))
         if not isinstance(block, Block):
             raise self.fault(child, "name", name, "no block of that name was given")
         if block.whole:

@@ -13,7 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MOST_STEPS = 1_000_000  # nodes evaluated for one description
 MOST_ENTRIES = 100_000  # characters and entries of one value, those of its entries included
@@ -121,7 +123,7 @@ class Evaluator:
         except MemoryError:
             raise ExpressionError("it needs too much memory") from None
 
-    def call(self, function: Any, *values: Any, **named: Any) -> Any:
+    def call(self, function: object, *values: object, **named: object) -> Any:
         """Call a function of the language."""
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
@@ -246,7 +248,7 @@ class Evaluator:
         if node.args.defaults or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             raise ExpressionError("a lambda takes plain arguments only")
 
-        def call(*values: Any) -> Any:
+        def call(*values: object) -> Any:
             if len(values) != len(given):
                 raise ExpressionError(f"a lambda of {len(given)} arguments got {len(values)}")
             return self._node(node.body, _local(dict(zip(given, values, strict=True)), names))
@@ -327,7 +329,7 @@ class Evaluator:
         return mathematics | python | spaces | {"true": True, "false": False}
 
 
-def bounded(value: Any) -> Any:
+def bounded(value: T) -> T:
     """`value`; raise if it is larger than a robot's numbers and names can be."""
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise ExpressionError(f"a whole number has more than {MOST_BITS} bits")
@@ -336,7 +338,7 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def weight(value: Any) -> int:
+def weight(value: object) -> int:
     """Characters and entries of a value and of its entries, counted to just above the limit."""
     if isinstance(value, str):
         return len(value)
@@ -356,7 +358,7 @@ def weight(value: Any) -> int:
     return total
 
 
-def literal(value: Any) -> Any:
+def literal(value: object) -> Any:
     """The value that a text stands for by itself: a quoted text, a number, a truth value."""
     if not isinstance(value, str):
         return value
@@ -372,7 +374,7 @@ def literal(value: Any) -> Any:
     return {"true": True, "True": True, "false": False, "False": False}.get(value, value)
 
 
-def truth(value: Any) -> bool:
+def truth(value: object) -> bool:
     """The truth value of a condition.
 
     Raises:
@@ -396,7 +398,7 @@ def _local(values: dict[str, Any], names: Names) -> Names:
     return lambda name: values[name] if name in values else names(name)
 
 
-def _assigned(target: ast.expr, value: Any) -> dict[str, Any]:
+def _assigned(target: ast.expr, value: object) -> dict[str, Any]:
     """The names that a loop sets."""
     if isinstance(target, ast.Name):
         return {target.id: value}
@@ -408,7 +410,7 @@ def _assigned(target: ast.expr, value: Any) -> dict[str, Any]:
     return found
 
 
-def _entries(value: Any) -> list[Any]:
+def _entries(value: object) -> list[Any]:
     """The entries of a list, text or dictionary."""
     if isinstance(value, range) and len(value) > MOST_ENTRIES:
         raise ExpressionError(f"a range has {len(value)} entries; the limit is {MOST_ENTRIES}")
@@ -421,7 +423,7 @@ def _whole(value: Any = 0, base: int | None = None) -> int:
     return int(value) if base is None else int(value, base)
 
 
-def _is_instance(value: Any, kinds: Any) -> bool:
+def _is_instance(value: object, kinds: "Function | tuple[Function, ...]") -> bool:
     types = [x.kind for x in (kinds if isinstance(kinds, tuple) else (kinds,))]
     return any(kind is not None and isinstance(value, kind) for kind in types)
 
@@ -432,11 +434,11 @@ def _rounded(value: Any, digits: int | None = None) -> Any:
     return round(value, digits)
 
 
-def _joined(text: str, parts: Any) -> str:
-    parts = _entries(parts)
-    if len(text) * len(parts) > MOST_ENTRIES:
+def _joined(text: str, parts: object) -> str:
+    entries = _entries(parts)
+    if len(text) * len(entries) > MOST_ENTRIES:
         raise ExpressionError("a joined text would be too long")
-    return text.join(parts)
+    return text.join(entries)
 
 
 def _replaced(text: str, old: str, new: str, *count: int) -> str:
@@ -448,8 +450,8 @@ def _replaced(text: str, old: str, new: str, *count: int) -> str:
 OWN_METHODS: dict[str, Callable[..., str]] = {"join": _joined, "replace": _replaced}
 
 
-def _check_size(sign: type[ast.operator], a: Any, b: Any) -> None:
-    """Refuse a product, power or text that would be too large before it is computed."""
+def _check_size(sign: type[ast.operator], a: object, b: object) -> None:
+    """Raise for a product, power or text that would be too large, before it is computed."""
     if sign is ast.Mult:
         for x, n in ((a, b), (b, a)):
             if isinstance(x, str | list | tuple) and isinstance(n, int):

@@ -83,7 +83,7 @@ class Scope:
                 return scope
         raise KeyError(name)
 
-    def find(self, name: str, default: Any) -> Any:
+    def find(self, name: str, default: object = None) -> Any:
         """The value as stored, without evaluation."""
         return self.home(name).values[name] if name in self else default
 
@@ -113,7 +113,7 @@ class Scope:
         *spaces, last = name.split(".")
         inside: Scope = self
         for space in spaces:
-            found = inside.find(space, None)
+            found = inside.find(space)
             if not isinstance(found, Scope):
                 return None, self
             inside = found
