@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from kinetree.description.tables.chain import JointOptions
     from kinetree.explain import Explanation
     from kinetree.kernels import signatures
+    from kinetree.kernels.signatures import KernelOptions
     from kinetree.report import Report
     from kinetree.samples.limits.report import LimitReport
     from kinetree.simulate.core.controller import Controller
-    from kinetree.simulate.core.events import Event
-    from kinetree.simulate.core.signals import Signal
+    from kinetree.simulate.core.events import Events
+    from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
+    from kinetree.simulate.simulation import Law, LimitsChoice, MethodName, SimulationOptions
     from kinetree.trajectory import Trajectory
 
 Cpu = Literal["cpu"]
@@ -40,41 +42,6 @@ Losses = Literal["warn", "error", "allow"]
 Axes = Literal["body", "space"]
 Part = Literal["linear", "angular"]
 Formulation = Literal["screw", "closed", "link", "space"]
-Method = Literal["dop853", "rk4", "semi_implicit_euler", "euler"]
-Watch = Literal["stop", "record", "ignore"]
-Law: TypeAlias = Callable[[Any, Array, Array], ArrayLike]  # tau or wrenches from t, q and dq
-Force: TypeAlias = "ArrayLike | Signal | Callable[[Any], ArrayLike] | Law | None"
-EventLike: TypeAlias = "Event | Callable[[float, Array, Array], float]"
-
-
-class KernelOptions(TypedDict, total=False):
-    """Options of `Robot.compile` and `Robot.derivative` that every target has."""
-
-    frame: str | None
-    wrenches: bool
-    free: Sequence[str]
-
-
-class _Duration(TypedDict):
-    duration: float
-
-
-class SimulationOptions(_Duration, total=False):
-    """Options of `Robot.simulate` that every target has."""
-
-    dt: float | None
-    method: Method
-    tau: Force
-    F_ext: Force
-    controller: Controller | Law | None
-    parameters: Mapping[str, ArrayLike] | None
-    every: int
-    limits: Watch
-    events: Sequence[EventLike] | EventLike
-    rtol: float
-    atol: float
-    max_step: float | None
-    progress: bool | None
 
 
 class Robot:
@@ -222,10 +189,7 @@ class Robot:
     def base_parameters(
         self, *, groups: Sequence[str] = GROUPS, seed: int = 0
     ) -> algorithms.BaseParameters:
-        """Find the combinations of parameters that determine the joint forces.
-
-        Arguments as in `kinetree.algorithms.base_parameters`.
-        """
+        """Find the parameter combinations that determine tau; see `algorithms.base_parameters`."""
         return algorithms.base_parameters(self.model, groups=groups, seed=seed)
 
     @overload
@@ -417,24 +381,21 @@ class Robot:
         *,
         duration: float,
         dt: float | None = None,
-        method: Method = "dop853",
-        tau: Force = None,
-        F_ext: Force = None,
+        method: MethodName = "dop853",
+        tau: ForceInput | None = None,
+        F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         every: int = 1,
-        limits: Watch = "stop",
-        events: Sequence[EventLike] | EventLike = (),
+        limits: LimitsChoice = "stop",
+        events: Events = (),
         rtol: float = 1e-8,
         atol: float = 1e-10,
         max_step: float | None = None,
         progress: bool | None = None,
         target: Cpu | Cuda = "cpu",
     ) -> Trajectory | GpuTrajectory:
-        """Compute the motion from a state under forces and a controller.
-
-        Arguments as in `kinetree.simulate.simulate`, which explains each.
-        """
+        """Compute a motion under forces and a controller; see `kinetree.simulate.simulate`."""
         from kinetree.simulate.simulation import simulate
 
         return simulate(
@@ -451,22 +412,19 @@ class Robot:
         *,
         duration: float,
         dt: float | None = None,
-        method: Method = "rk4",
+        method: MethodName = "rk4",
         wrt: str | Sequence[str] = ("q0", "dq0"),
-        tau: Force = None,
-        F_ext: Force = None,
+        tau: ForceInput | None = None,
+        F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-        limits: Watch = "stop",
-        events: Sequence[EventLike] | EventLike = (),
+        limits: LimitsChoice = "stop",
+        events: Events = (),
         rtol: float = 1e-8,
         atol: float = 1e-10,
         max_step: float | None = None,
     ) -> Sensitivities:
-        """Compute a motion and its derivatives by initial state, forces and robot data.
-
-        Arguments as in `kinetree.simulate.sensitivities`, which explains each.
-        """
+        """Compute a motion and its derivatives; see `kinetree.simulate.sensitivities`."""
         from kinetree.simulate.sensitivity.sensitivities import sensitivities
 
         return sensitivities(

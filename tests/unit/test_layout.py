@@ -1,133 +1,142 @@
-"""The layout of the source: data move down the stages, imports only point up; files are small."""
+"""The layout of the source: imports point one way, files hold whole ideas, imports are light."""
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kinetree
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+source_map = pytest.importorskip("source_map", reason="tools/ is not part of this distribution")
 
-SOURCE = Path(kinetree.__file__).parent
-FILES = sorted(SOURCE.rglob("*.py"))
-STAGES = (
-    ("errors", "scalars"),
-    ("base",),
-    ("spatial",),
-    ("description",),
-    ("model",),
-    ("formulations",),
-    ("algorithms",),
-    ("compiler",),
-    ("backends",),
-    ("kernels",),
-    ("tensors",),
-    ("convert", "symbols", "write", "explain"),
-    ("controllers", "simulate", "motion"),
-    ("robot",),
-    ("report",),
-    ("loading",),
-    ("robots",),
-    ("identify",),
-    ("parallel",),
-    ("views",),
-    ("testing",),
-    ("__init__",),
-    ("cli",),
-    ("__main__",),
+MODULES = source_map.modules()
+# rooms in the order in which data move: a room imports only rooms above it
+ROOMS = (
+    "errors",
+    "scalars",
+    "base",
+    "spatial",
+    "description",
+    "model",
+    "convert",
+    "formulations",
+    "algorithms",
+    "compiler",
+    "backends",
+    "kernels",
+    "report",
+    "symbols",
+    "tensors",
+    "write",
+    "explain",
+    "samples",
+    "trajectory",
+    "simulate",
+    "motion",
+    "controllers",
+    "robot",
+    "loading",
+    "robots",
+    "identify",
+    "testing",
+    "parallel",
+    "views",
+    "__init__",
+    "cli",
+    "__main__",
 )
-STAGE = {name: k for k, names in enumerate(STAGES) for name in names}
-ROBOT_KNOWLEDGE = {"spatial", "description", "model", "formulations", "algorithms"}
+TOP_LEVEL = {
+    "errors",
+    "scalars",
+    "trajectory",
+    "robot",
+    "report",
+    "loading",
+    "__init__",
+    "__main__",
+}
+ROBOT_KNOWLEDGE = {"description", "model", "formulations", "algorithms"}
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 MOST_LINES = 600
+FEWER_SHORT_FILES = 40
 
 
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SOURCE))
+def test_every_room_has_its_place_in_the_order():
+    unknown = {source_map.room(name) for name in MODULES} ^ set(ROOMS)
+    assert not unknown, f"state in ROOMS, and in docs/architecture.md, where {unknown} stand"
 
 
-def stage_name(path: Path) -> str:
-    """The folder or file of the first level that a source file belongs to."""
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def test_rooms_import_only_rooms_above_them():
+    place = {name: k for k, name in enumerate(ROOMS)}
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in source_map.module_graph().items()
+        for other in others
+        if place[source_map.room(other)] > place[source_map.room(name)]
+    ]
+    assert not wrong
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Dotted names of everything that is imported, anywhere in the file."""
-    for node in ast.walk(tree):
-        yield from imported(node)
+def test_no_modules_import_one_another():
+    """Imports inside functions, for types and by strings count too."""
+    assert source_map.cycles(source_map.module_graph()) == []
 
 
-def imported(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        assert node.level == 0, "imports are absolute"
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def test_strings_that_name_modules_count_as_imports():
+    node = source_map.ast.parse("import_module('kinetree.robot')")
+    named = [x for n in source_map.ast.walk(node) for x in source_map.named_by_string(n)]
+    assert named == ["kinetree.robot"]
 
 
-def on_import(node: ast.AST) -> Iterator[str]:
-    """What is imported when the module itself is: all but the bodies of functions."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        yield from imported(child)
-        yield from on_import(child)
+def test_cycles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}
+    assert source_map.cycles(graph) == [["a", "b", "c"]]
 
 
-def own_stages(path: Path) -> set[str]:
-    """The stages of kinetree that a file imports."""
-    found = set()
-    for name in imports(ast.parse(path.read_text())):
-        package, *rest = name.split(".")
-        if package == "kinetree":
-            found.add(rest[0] if rest and rest[0] in MODULES else "__init__")
-    return found
+def test_the_top_level_holds_the_front_door_and_little_else():
+    files = {path.stem for path in source_map.SOURCE.glob("*.py")}
+    assert files == TOP_LEVEL
 
 
-MODULES = {stage_name(path) for path in FILES}
+@pytest.mark.parametrize("room", ["compiler", "backends"])
+def test_compiler_and_backends_know_no_robot(room):
+    assert not source_map.room_graph()[room] & ROBOT_KNOWLEDGE
 
 
-def test_every_file_belongs_to_a_stage():
-    unknown = MODULES - set(STAGE)
-    assert not unknown, f"say in STAGES, and in the style guide, where {unknown} stand"
+def test_spatial_maths_needs_numbers_only():
+    assert source_map.room_graph()["spatial"] <= {"errors", "scalars", "base"}
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if stage_name(p) in STAGE], ids=name_of)
-def test_imports_point_up_the_list(path):
-    own = STAGE[stage_name(path)]
-    below = {name for name in own_stages(path) if STAGE.get(name, own) > own}
-    assert not below, f"{name_of(path)} imports {below}, which come after it"
+def test_no_optional_package_is_imported_with_a_module():
+    wrong = {
+        name: packages & OPTIONAL
+        for name, path in MODULES.items()
+        if (packages := {x.split(".")[0] for x in source_map.on_import(source_map.syntax(path))})
+        & OPTIONAL
+    }
+    assert not wrong
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in FILES if stage_name(p) in ("compiler", "backends")], ids=name_of
-)
-def test_compiler_and_backends_have_never_heard_of_a_robot(path):
-    assert not own_stages(path) & ROBOT_KNOWLEDGE
+def test_files_hold_one_idea_each():
+    lengths = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
+    assert [name for name, n in lengths.items() if n > MOST_LINES] == []
+    assert sum(n < source_map.SHORT for n in lengths.values()) < FEWER_SHORT_FILES
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if stage_name(p) == "spatial"], ids=name_of)
-def test_spatial_maths_stands_on_numbers_alone(path):
-    assert own_stages(path) <= {"errors", "scalars", "base", "spatial"}
+def test_few_parameters_accept_anything():
+    figures = source_map.measure(list(MODULES.values()))
+    assert figures.any_parameters <= 0.03 * figures.parameters
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_optional_package_is_imported_with_a_module(path):
-    packages = {name.split(".")[0] for name in on_import(ast.parse(path.read_text()))}
-    assert not packages & OPTIONAL
-
-
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_files_are_small(path):
-    assert len(path.read_text().splitlines()) <= MOST_LINES
+def test_the_drawing_of_the_architecture_shows_the_imports():
+    command = [sys.executable, ROOT / "tools" / "draw_architecture.py", "--check"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_importing_kinetree_is_quiet_and_light():
-    """No heavy package is loaded and nothing is printed before it is asked for."""
+    """No heavy package is loaded and nothing is printed before it is needed."""
     heavy = sorted(OPTIONAL | {"rich", "cyclopts", "numba"})
     code = f"import sys, kinetree; print([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -188,7 +188,7 @@ def test_wrong_numbers_of_arguments_are_counted(robot):
 def test_unknown_frames_are_refused(robot):
     with pytest.raises(NameLookupError, match="no frame 'nose'"):
         robot.pose(STATE[0], "nose")
-    assert ("pose", "nose") not in robot._framed
+    assert not any("nose" in request for request in robot.model.memo)
 
 
 def test_changed_robots_are_new_robots(robot):

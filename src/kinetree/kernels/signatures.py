@@ -4,6 +4,7 @@ These classes are for type checkers and editors; at run time the attributes are 
 arrays, lists and numbers give NumPy arrays, tensors of torch and JAX give tensors of the same type.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from numpy.typing import DTypeLike
@@ -24,6 +25,14 @@ class JaxArray(Protocol):
     def block_until_ready(self) -> Any:
         """Wait for the values."""
         ...
+
+
+class KernelOptions(TypedDict, total=False):
+    """Options of `Robot.compile` and `Robot.derivative` that every target has."""
+
+    frame: str | None
+    wrenches: bool
+    free: Sequence[str]
 
 
 class UfuncOptions(TypedDict, total=False):
