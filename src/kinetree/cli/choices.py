@@ -54,7 +54,7 @@ def find_robot(name: str, reading: BasicReading) -> Robot:
         with waiting(f"reading {path.name}"):
             return load(path, **reading.options())
     raise NameLookupError(
-        f"there is no robot {name!r}: no file of that name, and not one of "
+        f"there is no robot {name!r}: neither a file of that name nor one of "
         f"{', '.join(robots.__all__)}.{nearest(plain, robots.__all__)} "
         f"Files end with {', '.join(ROBOT_FILES)}."
     )
