@@ -161,7 +161,7 @@ def test_a_formulation_that_errs_fails_its_agreement(monkeypatch, name):
 
     monkeypatch.setitem(algorithms.FORMULATIONS, name, wrong)
     found = failed(check_robot(Robot(arm().build()), kernel_names=()))
-    assert found == [f"tau: {name} formulation = screw"]
+    assert found == [f"tau: {name} formulation = Tree"]
 
 
 def test_friction_of_any_function_passes_and_one_that_cannot_be_traced_fails_in_kernels():

@@ -130,10 +130,11 @@ def _add_joint(
     """Add the entries of unit rate k of joint i with its own joint and with all ancestors'."""
     A, column = tree.links[i].A, tree.links[i].dofs[k]
     w, l = A[:3, k], A[3:, k]
+    # momentum of the velocities j of unit rate k, and of their rates of change dj
     f, n = body.momentum(w, l)
     df, dn = body.momentum(cross(omega[i], w), cross(omega[i], l))
     df, dn = df + cross(w, spread.dh), dn + w * spread.trace - spread.K.T @ w
-    Q = spread.moment(w, l)
+    Q = spread.moment(w, l)  # sum of m dr x j: the change of an ancestor's j with the points
     for j in tree.path_inward(i):
         link = tree.links[j]
         for a, row in enumerate(link.dofs):

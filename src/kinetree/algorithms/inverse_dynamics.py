@@ -121,24 +121,26 @@ def link_motions(
 ) -> dict[int, LinkMotion]:
     """Motion of every link, WORLD included, parents before children.
 
+    With R from {p} to {i}, p the origin of {i} seen from the parent, (w, l) = A dq, (w_r, l_r) =
+    A dq_r and (dw, dl) = A ddq:
+
+    omega_i = R omega_p + w
+    alpha_i = R alpha_p + dw + omega_i x w_r
+    a_i     = R (a_p + B_p p) + dl + (R omega_r,p) x l + omega_i x l_r
+
     dq_r: rates of a reference, whose change is ddq; dq itself where None.
     """
-    base, still = tree.base, zeros(3)
-    B = acceleration_matrix(base.omega, base.alpha, base.omega)
-    found = {
-        WORLD: LinkMotion(
-            base.omega, base.alpha, base.a, still, still, base.omega, base.omega, base.alpha,
-            base.a, B,
-        )
-    }  # fmt: skip
+    omega, alpha, a = tree.base.omega, tree.base.alpha, tree.base.a
+    B, rest = acceleration_matrix(omega, alpha, omega), zeros(3)
+    found = {WORLD: LinkMotion(omega, alpha, a, rest, rest, omega, omega, alpha, a, B)}
     own = zip(*(tree.per_link(x) for x in (dq, dq if dq_r is None else dq_r, ddq)), strict=True)
     for i, (link, (rate, rate_r, change)) in enumerate(zip(tree.links, own, strict=True)):
         p, to, A = found[link.parent], link.to, link.A
         (w, l), (w_r, l_r), (dw, dl) = (_halves(A @ x) for x in (rate, rate_r, change))
         turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
         omega, omega_r = turning + w, turning_r + w_r
-        # With dq_r = dq, cross(w, w_r) and `apart` are zero, and the tracer sees that they are:
-        # the order of these terms decides the last bits of every kernel.
+        # omega_i = turning + w is taken apart: with dq_r = dq, cross(w, w_r) and `apart` are zero
+        # by structure and cost a kernel nothing. The order of the terms decides its last bits.
         alpha_p = to.outward(p.alpha)
         alpha = alpha_p + dw + cross(turning, w_r) + cross(w, w_r)
         a_p = to.outward(p.a + p.B @ to.p)

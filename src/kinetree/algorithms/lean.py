@@ -82,6 +82,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     """Moments of a body in the lean frame X of its link, in extended precision for numbers."""
+    # exact zeros of a design, such as moments across a symmetry plane, survive only in a wider type
     if all(is_numeric(np.asarray(x)) for x in (m, com, I_com)):
         m, com, I_com = WIDE(m), com.astype(WIDE), I_com.astype(WIDE)
     else:
@@ -129,6 +130,7 @@ def _step(link: LeanLink, q: Array) -> Step:
     if joint.type == PRISMATIC:
         turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
         return Step(place.R, turn, place.p + z * (own[0] * joint.scale + joint.offset))
+    # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
     angle = own[0] * joint.scale
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
     if joint.offset != 0:

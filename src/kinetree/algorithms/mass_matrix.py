@@ -33,6 +33,7 @@ def tree_mass_matrix(tree: Tree) -> Array:
     bodies = [link.body for link in tree.links]
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
+        # all children have been visited: bodies[i] is complete
         if link.parent != WORLD:
             bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
         for k, column in enumerate(link.dofs):

@@ -103,6 +103,7 @@ def eliminate(
         D = factor(D, inertia_names(model, i))
         tree[i] = Articulation(X, G[i], U, U_p, D)
         if p != WORLD:
+            # the part of G that the joint cannot pass on: it moves instead
             held = np.array([solve(D, row) for row in U_p])  # U_p D^-1
             G[p] = G[p] + X.T @ G[i] @ X - held @ U_p.T
     return tree
@@ -182,6 +183,7 @@ def tie(
         e, b = unit[rotor.dof], _row(model, Ad_ip, rotor)
         P += [e, b]
         Q += [b + e * (rotor.inertia * rotor.ratio * rotor.ratio), e]
+    # Woodbury: (M + P Q^T)^-1 = M^-1 - Z (1 + Q^T Z)^-1 Q^T M^-1 with Z = M^-1 P
     Z = [sweep(model, tree, rest, rest, zeros(6), column) for column in P]
     k = range(len(P))
     S = [[Q[a] @ Z[b] + int(a == b) for b in k] for a in k]

@@ -21,6 +21,7 @@ from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, record_screws
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import (
+    Motion,
     TipWrench,
     Wrenches,
     columns,
@@ -84,8 +85,20 @@ def closed_form(
     V_base: ArrayLike | None = None,
     dV_base: ArrayLike | None = None,
 ) -> ClosedForm:
-    """The stacked matrices of one state; arguments as in `inverse_dynamics`."""
+    """The stacked matrices of one state; arguments as in `newton_euler`."""
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
+    return _stacks(model, x, -column(link_wrenches(model, None, F_tip)))
+
+
+def closed_recursion(model: Model, x: Motion) -> Recursion:
+    """The closed form as the common record."""
+    form = _stacks(model, x, zeros(6 * len(model.links)))
+    rows = [stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F)]
+    return record_screws("closed", model, x, forward_kinematics(model, x.q), rows)
+
+
+def _stacks(model: Model, x: Motion, tip: Array) -> ClosedForm:
+    """The matrices of a checked motion; tip: wrenches of the tool on the world, (6N,)."""
     links, parent = model.links, model.parent
     Ad_ip = link_adjoints(model, x.q)
     roots = [parent[i] == WORLD for i in links]
@@ -93,11 +106,10 @@ def closed_form(
     A = column([model.A[i] @ columns(model, i) for i in links], model.n)
     G = diagonal(list(model.G))
     W = grid([[Ad_ip[i] if parent[i] == j else 0 for j in links] for i in links])
-    L = grid(_inverse_blocks(model, Ad_ip))
+    L = grid(_inverse_blocks(model, Ad_ip))  # (I - W)^-1 without inverting: W is nilpotent
     base = column([Ad_ip[i] @ x.V_base if roots[i] else zeros(6) for i in links])
     d_base = column([Ad_ip[i] @ x.dV_base if roots[i] else zeros(6) for i in links])
     onto = column(x.F_ext)
-    tip = -column(link_wrenches(model, None, F_tip))
 
     V = L @ (A @ x.dq + base)
     ad_V = diagonal([ad(V_i) for V_i in V.reshape(-1, 6)])
@@ -107,24 +119,6 @@ def closed_form(
     rotor = column([np.array([*moments.get(i, zeros(3)), 0, 0, 0]) for i in links])
     F = L.T @ (G @ dV - ad_V.T @ (G @ V) + tip - onto + rotor)
     return ClosedForm(A, G, W, L, ad_V, ad_Adq, base, d_base, tip, onto, rotor, V, dV, F)
-
-
-def closed_recursion(
-    model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-    V_base: ArrayLike | None = None,
-    dV_base: ArrayLike | None = None,
-) -> Recursion:
-    """The closed form as the common record; arguments as in `inverse_dynamics`."""
-    form = closed_form(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
-    x = read_motion(model, q, dq, ddq, dV_base=dV_base)
-    rows = [stacked.reshape(-1, 6) for stacked in (form.V, form.dV, form.F)]
-    return record_screws("closed", model, x, forward_kinematics(model, x.q), rows)
 
 
 def _inverse_blocks(model: Model, Ad_ip: Sequence[Array]) -> list[list[Any]]:

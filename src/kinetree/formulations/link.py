@@ -2,25 +2,14 @@
 
 import numpy as np
 
-from kinetree.base.arrays import ArrayLike
 from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.recursion import Recursion, record, split, stack
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import TipWrench, Wrenches, link_pose, read_motion
+from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import cross
 
 
-def link_recursion(
-    model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-    V_base: ArrayLike | None = None,
-    dV_base: ArrayLike | None = None,
-) -> Recursion:
+def link_recursion(model: Model, x: Motion) -> Recursion:
     """Outward for omega, alpha, a_e, a_c; inward for f, n and tau.
 
     The joint's motion (w, l) = A dq and its rate (dw, dl) = A ddq in {i} serve every type: a
@@ -34,17 +23,14 @@ def link_recursion(
     f_i     = m a_c,i - f_ext + sum of f_c
     n_i     = I alpha_i + omega_i x I omega_i + c x m a_c,i - n_ext + sum of (n_c + p_c x f_c)
     tau_i   = A^T (n_i, f_i)
-
-    Arguments as in `inverse_dynamics`.
     """
-    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
     omega, v = {WORLD: x.V_base[:3]}, {WORLD: x.V_base[3:]}
     alpha = {WORLD: x.dV_base[:3]}
     a_e = {WORLD: x.dV_base[3:] + cross(omega[WORLD], v[WORLD])}
     T_si = {WORLD: np.eye(4, dtype=int)}
     R_ip, p_pi, a_c, f, n = {}, {}, {}, {}, {}
 
-    for i in model.links:
+    for i in model.links:  # outward: parents before children
         parent = model.parent[i]
         w, l = split(model.A[i] @ x.dq_i[i])
         dw, dl = split(model.A[i] @ x.ddq_i[i])
@@ -64,7 +50,7 @@ def link_recursion(
 
     spin = rotor_moments(model.rotors, x.dq, x.ddq, omega)
 
-    for i in reversed(model.links):
+    for i in reversed(model.links):  # inward: children before parents
         I, c = model.I_com[i], model.com[i]
         force = a_c[i] * model.m[i]
         moment = I @ alpha[i] + cross(omega[i], I @ omega[i])

@@ -17,11 +17,11 @@ from kinetree.formulations.recursion import Recursion
 from kinetree.formulations.screw import screw_recursion
 from kinetree.formulations.space import space_recursion
 from kinetree.model import Model
-from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.joint import rate_names
 from kinetree.spatial.factor import Factor, factor, solve
 
-FORMULATIONS: dict[str, Callable[..., Recursion]] = {
+FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
     "screw": screw_recursion,
     "closed": closed_recursion,
     "link": link_recursion,
@@ -53,8 +53,8 @@ def newton_euler(
         raise InputError(
             f"there is no formulation {formulation!r}; choose {', '.join(FORMULATIONS)}."
         )
-    run = FORMULATIONS[formulation]
-    return run(model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
+    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
+    return FORMULATIONS[formulation](model, x)
 
 
 def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:

@@ -9,32 +9,19 @@ from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.recursion import Recursion, record_screws, stack
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import TipWrench, Wrenches, link_pose, read_motion
+from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import Ad, ad, inverse
 from kinetree.spatial.factor import factor, solve
 
 
-def screw_recursion(
-    model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-    V_base: ArrayLike | None = None,
-    dV_base: ArrayLike | None = None,
-) -> Recursion:
+def screw_recursion(model: Model, x: Motion) -> Recursion:
     """Outward for V and dV, inward for F and tau.
 
     V_i  = Ad_ip V_p + A_i dq_i
     dV_i = Ad_ip dV_p + A_i ddq_i + ad(V_i) A_i dq_i
     F_i  = G_i dV_i - ad(V_i)^T G_i V_i - F_ext_i + sum over children c of Ad_ci^T F_c
     tau_i = A_i^T F_i
-
-    Arguments as in `inverse_dynamics`.
     """
-    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
     T_si = {WORLD: np.eye(4, dtype=int)}
     V, dV = {WORLD: x.V_base}, {WORLD: x.dV_base}
     Ad_ip, F = {}, {}

@@ -2,26 +2,15 @@
 
 import numpy as np
 
-from kinetree.base.arrays import ArrayLike
 from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, record, split
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import TipWrench, Wrenches, read_motion
+from kinetree.model.inputs import Motion
 from kinetree.spatial import cross
 
 
-def space_recursion(
-    model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-    V_base: ArrayLike | None = None,
-    dV_base: ArrayLike | None = None,
-) -> Recursion:
+def space_recursion(model: Model, x: Motion) -> Recursion:
     """All points and axes are first placed in {s}; then vectors add up without any rotation.
 
     (k, l) is the joint's motion A dq and (dk, dl) its rate A ddq, turned into {s}, at the origin
@@ -35,10 +24,7 @@ def space_recursion(
     n_i     = I alpha_i + omega_i x I omega_i + (C_i - P_i) x m a_c,i - n_ext
               + sum of (n_c + r_c x f_c)
     tau_i   = A^T (n_i, f_i), written in {i}
-
-    Arguments as in `inverse_dynamics`.
     """
-    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
     T_si = forward_kinematics(model, x.q)
     R = {WORLD: np.eye(3, dtype=int), **{i: T_si[i][:3, :3] for i in model.links}}
     P = {WORLD: np.zeros(3, int), **{i: T_si[i][:3, 3] for i in model.links}}
@@ -48,7 +34,7 @@ def space_recursion(
     a_e = {WORLD: x.dV_base[3:] + cross(omega[WORLD], v[WORLD])}
     a_c, f, n = {}, {}, {}
 
-    for i in model.links:
+    for i in model.links:  # outward: parents before children
         p = model.parent[i]
         k, l = (R[i] @ part for part in split(model.A[i] @ x.dq_i[i]))
         dk, dl = (R[i] @ part for part in split(model.A[i] @ x.ddq_i[i]))
@@ -62,7 +48,7 @@ def space_recursion(
 
     spin = rotor_moments(model.rotors, x.dq, x.ddq, {i: R[i].T @ omega[i] for i in omega})
 
-    for i in reversed(model.links):
+    for i in reversed(model.links):  # inward: children before parents
         I = R[i] @ model.I_com[i] @ R[i].T
         force = a_c[i] * model.m[i]
         moment = I @ alpha[i] + cross(omega[i], I @ omega[i])

@@ -16,7 +16,7 @@ AGREEMENT_GROUP, KERNEL_GROUP = "agreement", "kernels"
 
 
 def formulation(name: str) -> Callable[[Case], Measured]:
-    """Compare tau of a formulation with that of the screw recursion, under wrenches."""
+    """Compare tau of a formulation of the book with that of the Tree, under wrenches."""
 
     def measure(case: Case) -> Measured:
         tau = algorithms.inverse_dynamics(
@@ -59,9 +59,8 @@ def inversion(way: str, *, mimics: bool) -> Callable[[Case], Measured]:
 
 AGREEMENT = [
     *(
-        Check(AGREEMENT_GROUP, f"tau: {name} formulation = screw", formulation(name))
+        Check(AGREEMENT_GROUP, f"tau: {name} formulation = Tree", formulation(name))
         for name in algorithms.FORMULATIONS
-        if name != "screw"
     ),
     Check(
         AGREEMENT_GROUP,

@@ -166,6 +166,7 @@ class _Slopes:
             w_a, l_a = _halves(link.A[:, a])
             by_q[row][own] = by_q[row][own] + w_a @ moves.n + l_a @ moves.f
             by_dq[row][own] = by_dq[row][own] + w_a @ turns.n + l_a @ turns.f
+        # ancestors also see the wrench through the joint move along with the link
         moves = displaced(moves, self.through[i], w, l)
         f, n = body.momentum(w, l)
         Q = twice.moment(w, l)
