@@ -58,9 +58,16 @@ def test_the_program_writes_a_robot_that_fits_and_exists(folder):
 
 def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
     cases = {
-        ("arm.urdf", "none.csv", "-o", "o.urdf"): "none.csv is no file",
+        ("arm.urdf", "none.csv", "-o", "o.urdf"): "none.csv is not a file",
         ("arm.urdf", "data.csv", "-o", "o.txt"): "ends with .urdf, .xml or .mjcf",
-        ("arm.urdf", "data.csv", "-o", "o.urdf", "--method", "best"): "ordinary, weighted, robust",
+        (
+            "arm.urdf",
+            "data.csv",
+            "-o",
+            "o.urdf",
+            "--method",
+            "best",
+        ): '"ordinary", "weighted", "robust"',
     }
     for arguments, text in cases.items():
         found = program(folder, *arguments)
@@ -80,7 +87,7 @@ def test_the_report_is_one_page_or_a_folder(folder):
     assert page.startswith("<!DOCTYPE html>") and "Izz[upper]" in page
     for place, text in (
         ("arm.urdf", "a file; expected a folder"),
-        ("no/page.html", "a folder that"),
+        ("no/page.html", "an existing folder"),
     ):
         found = program(folder, "arm.urdf", "data.csv", "-o", "new.urdf", "--report", place)
         assert found.returncode == 2 and text in " ".join(found.stderr.split())
