@@ -187,7 +187,7 @@ def test_calls_that_do_not_fit_are_refused_in_words():
         jax.jit(arm().inverse_dynamics)(q, q, jnp.zeros(3))
     with pytest.raises(ArgumentError, match="was given 2 arrays"):
         arm().inverse_dynamics(q, q)
-    with pytest.raises(InputError, match="never change; use what it returns"):
+    with pytest.raises(InputError, match="never change; use its return value"):
         arm().gravity_forces(q, out=np.zeros(2))
     with pytest.raises(ArgumentError, match="the option dtype"):
         arm().gravity_forces(q, dtype="float32")
