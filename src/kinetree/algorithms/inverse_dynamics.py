@@ -139,10 +139,10 @@ def link_motions(
         (w, l), (w_r, l_r), (dw, dl) = (_halves(A @ x) for x in (rate, rate_r, change))
         turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
         omega, omega_r = turning + w, turning_r + w_r
-        # omega_i = turning + w is taken apart: with dq_r = dq, cross(w, w_r) and `apart` are zero
-        # by structure and cost a kernel nothing. The order of the terms decides its last bits.
+        # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
+        # and `apart` are zero: the first is left out, the tracer finds the second.
         alpha_p = to.outward(p.alpha)
-        alpha = alpha_p + dw + cross(turning, w_r) + cross(w, w_r)
+        alpha = alpha_p + dw + cross(turning if dq_r is None else omega, w_r)
         a_p = to.outward(p.a + p.B @ to.p)
         apart = cross(turning_r, l) - cross(turning, l_r)
         a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)

@@ -92,7 +92,8 @@ def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
         c, Sigma = com, second_moment(I_com)
     else:
         c, Sigma = R.T @ (com - p), R.T @ second_moment(I_com) @ R
-    return Moments(m, c * m, mirrored(Sigma + np.outer(c, c) * m))
+    Sigma = Sigma + np.outer(c, c) * m
+    return Moments(m, c * m, mirrored(Sigma))
 
 
 def _pitch(joint: Joint) -> Scalar:

@@ -106,8 +106,10 @@ class Step:
 
     def body_inward(self, x: Moments) -> Moments:
         """Moments of a body of the link in the parent's frame."""
-        S = x.Sigma if self.turn is None else self.turn.symmetric_inward(x.Sigma)
-        S, h = rotated(S, self.R), self.inward(x.h)
+        S, h = x.Sigma, x.h
+        if self.turn is not None:
+            S, h = self.turn.symmetric_inward(S), self.turn.inward(h)
+        S, h = rotated(S, self.R), self.R @ h
         first = h + self.p * x.m
         mixed = np.outer(self.p, h)
         shifted = [
