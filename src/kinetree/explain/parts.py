@@ -180,11 +180,11 @@ class _Frames:
 def _frames(at: Recorded) -> _Frames:
     model, one = at.model, np.eye(3, dtype=int)
     if at.full.frame == "link":
-        T = [link_pose(model, i, at.x.q) for i in model.links]
-        return _Frames([x[:3, :3].T for x in T], [one] * len(T), [x[:3, 3] for x in T])
-    T = at.before(at.full.T_si, np.eye(4, dtype=int))
-    way = [T[i][:3, 3] - T[model.parent[i]][:3, 3] for i in model.links]
-    return _Frames([one] * len(way), [T[i][:3, :3] for i in model.links], way)
+        T_pi = [link_pose(model, i, at.x.q) for i in model.links]
+        return _Frames([x[:3, :3].T for x in T_pi], [one] * len(T_pi), [x[:3, 3] for x in T_pi])
+    T_si = at.before(at.full.T_si, np.eye(4, dtype=int))
+    way = [T_si[i][:3, 3] - T_si[model.parent[i]][:3, 3] for i in model.links]
+    return _Frames([one] * len(way), [T_si[i][:3, :3] for i in model.links], way)
 
 
 def _outward(at: Recorded, frames: _Frames, i: int) -> dict[str, Values]:

@@ -13,19 +13,22 @@ from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import rate_names
+from kinetree.scalars import Scalar
 
 SHARES = (
     "inertial", "Coriolis", "centrifugal", "gravity", "friction", "rotor", "external", "base",
 )  # fmt: skip
 
 
-def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: Any) -> Torque:
-    """Shares of tau, each computed by itself: none is what the others left.
+def torque_shares(
+    model: Model, q: Array, dq: Array, ddq: Array, tau: Array, **loads: Any
+) -> Torque:
+    """Shares of tau, each computed on its own and not as the rest of the others.
 
-    Forces of a motion without acceleration are a quadratic form of the rates. Its squares are found
-    by moving one degree of freedom at a time; with Christoffel's symbols they are the sum of
+    The forces of a motion without acceleration are a quadratic form of the rates. Its squares are
+    found by moving one degree of freedom at a time; with Christoffel symbols they are the sum of
     Gamma_ijj dq_j^2. Rates of spherical, planar and free joints are the components of their twist,
-    so there the squares and products are those of these components.
+    so their squares and products are those of these components.
 
     Args:
         model: the robot.
@@ -38,7 +41,7 @@ def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: 
     base = {key: loads.pop(key, None) for key in ("V_base", "dV_base")}
     moves = any(value is not None for value in base.values())
 
-    def force(of: Model, dq: Any = rest, ddq: Any = rest, **rest_of: Any) -> Array:
+    def force(of: Model, dq: Array = rest, ddq: Array = rest, **rest_of: Any) -> Array:
         return newton_euler(of, q, dq, ddq, **rest_of).tau
 
     squares = sum((force(links, e * rate) for e, rate in unit_rates(dq)), rest)
@@ -57,7 +60,7 @@ def torque_shares(model: Model, q: Any, dq: Any, ddq: Any, tau: Array, **loads: 
     return Torque(model.dof_names, dof_units(model), shares, tau)
 
 
-def unit_rates(dq: Array) -> list[tuple[Array, Any]]:
+def unit_rates(dq: Array) -> list[tuple[Array, Scalar]]:
     """Unit vectors with the entries of dq that are not known to be zero."""
     unit = np.eye(len(dq), dtype=int)
     return [(unit[j], dq[j]) for j in range(len(dq)) if not _is_zero(dq[j])]
@@ -70,7 +73,7 @@ def without_drives(model: Model) -> Model:
 
 
 def massless(model: Model) -> Model:
-    """The same robot with links that weigh nothing; what is left are its drives."""
+    """The same robot with massless links; only its drives are left."""
     n = len(model.links)
     return model.replace(m=zeros(n), com=np.zeros((n, 3), int), I_com=np.zeros((n, 3, 3), int))
 
@@ -88,5 +91,5 @@ def dof_units(model: Model) -> tuple[str, ...]:
     return tuple(units)
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Scalar) -> bool:
     return isinstance(x, int | float | np.number) and bool(x == 0)
