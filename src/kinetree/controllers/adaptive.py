@@ -9,7 +9,6 @@ the error dies out whatever the masses are. Y itself is never formed: the recurs
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -30,8 +29,9 @@ from kinetree.controllers.terms import (
 from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Reference, SignalValues
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Adaptive(Following):
         return moments(model_for(self.guess, model)).ravel()
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         links = len(model.links)

@@ -21,7 +21,7 @@ from kinetree.controllers.terms import (
 )
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.scalars import clip
+from kinetree.scalars import Scalar, clip
 from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
 
 
@@ -41,7 +41,7 @@ class GravityCompensation(Stateless):
         return {}
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         g = gravity_forces(model_for(self.model, model), q)
@@ -62,7 +62,7 @@ class PD(Following, Stateless):
     gravity: bool | RobotLike | None = False
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
@@ -92,7 +92,7 @@ class PID(Following):
         return np.zeros(model.n)
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
@@ -129,7 +129,7 @@ class ComputedTorque(Following, Stateless):
     model: RobotLike | None = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         own = model_for(self.model, model)

@@ -18,6 +18,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Reference, SignalValues
 from kinetree.simulate.core.memory import label
 from kinetree.simulate.core.purity import call
@@ -54,7 +55,7 @@ class Stateful:
         return np.asarray(self.initial)
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """Return the forces and the rate of the function, checked."""
         law, name = self.function, label(self.function)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model, model_of
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row
@@ -82,7 +82,7 @@ def step_by_step(
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
     acting = replace(acting, verdict=examine_forces(model, acting, external, state))
 
-    def law(t: Any, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
+    def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 

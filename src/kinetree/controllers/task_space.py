@@ -28,6 +28,7 @@ from kinetree.controllers.terms import (
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.factor import factor, solve
@@ -102,7 +103,7 @@ class OperationalSpace(FrameLaw):
     model: RobotLike | None = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         task = read_task(self, model, q, dq, given)
@@ -131,7 +132,7 @@ class Impedance(FrameLaw):
     model: RobotLike | None = None
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         task = read_task(self, model, q, dq, given)

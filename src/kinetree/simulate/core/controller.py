@@ -80,7 +80,7 @@ class Law(Stateless):
         object.__setattr__(self, "signals", found)
 
     def act(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """Return the forces of the function, checked."""
         law = self.function

@@ -91,7 +91,7 @@ D: tuple[dict[int, float], ...] = (
 )
 # fmt: on
 
-# (t, x, ends) -> dx/dt; `ends` says that t is the end of a step, and not the beginning of one
+# (t, x, ends) -> dx/dt; `ends`: t is the end of a step, and not the beginning of one
 Slope = Callable[[Array, Array, bool], Array]
 Weights = tuple[Array, Array]
 ORDER = 8

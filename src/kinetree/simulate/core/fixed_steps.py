@@ -40,7 +40,7 @@ WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a se
 TABLE = 4_000_000  # numbers of the table of one call
 SLOW = 2_000  # evaluations by Python in one call
 
-Stage = Callable[[StateSpace, Any, Array, Sequence[Array]], Array]
+Stage = Callable[[StateSpace, Scalar, Array, Sequence[Array]], Array]
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,19 @@ RK4_SHARES = (0.5, 0.5, 1.0)  # where in the step k_2, k_3 and k_4 are evaluated
 def _rk4_stage(i: int) -> Stage:
     """Stages 1 to 3 of the classical method lead to where k_2, k_3 and k_4 are evaluated."""
 
-    def stage(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
+    def stage(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
         return space.plus(x, _step_rates(space, h, k)[i] * (h * RK4_SHARES[i]))
 
     return stage
 
 
-def _rk4_end(space: StateSpace, h: Any, x: Array, k: Sequence[Array]) -> Array:
+def _rk4_end(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
     """x + h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6."""
     a, b, c, d = _step_rates(space, h, k)
     return space.plus(x, (a + (b + c) * 2 + d) * (h / 6))
 
 
-def _step_rates(space: StateSpace, h: Any, k: Sequence[Array]) -> list[Array]:
+def _step_rates(space: StateSpace, h: Scalar, k: Sequence[Array]) -> list[Array]:
     """The rates as those of the coordinates of the step (Munthe-Kaas); k itself if none turn."""
     found = [k[0]]
     for share, rate in zip(RK4_SHARES, k[1:], strict=False):
@@ -275,7 +275,7 @@ def make_stepping(
 
 
 def _stage_graph(space: StateSpace, stage: Stage, i: int) -> Graph:
-    def function(h: Any, x: Array, *k: Array) -> Array:
+    def function(h: Scalar, x: Array, *k: Array) -> Array:
         return stage(space, h, x, k)
 
     ports = [Port("h", ()), Port("x", (space.size,))]

@@ -19,6 +19,7 @@ from kinetree.errors import InputError, warn
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller, SignalValues
 from kinetree.simulate.core.external import ExternalInputs, NamedParts, Parts
 from kinetree.simulate.core.memory import label
@@ -73,7 +74,7 @@ class ActingForces:
         return self.controller is None and (self.tau is None or self.tau.constant is not None)
 
     def joint_forces(
-        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: NamedParts
+        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: NamedParts
     ) -> tuple[Array, Array]:
         """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write."""
         q, dq = read_only(q), read_only(dq)
@@ -88,7 +89,7 @@ class ActingForces:
             tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
         return tau, dz
 
-    def wrenches(self, t: Any, q: Array, dq: Array, given: NamedParts) -> Array | None:
+    def wrenches(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
         """Return F_ext, (links, 6), or None."""
         if self.F_ext is None:
             return None
@@ -103,7 +104,7 @@ class ActingForces:
 def _control(
     controller: Controller,
     model: Model,
-    t: Any,
+    t: Scalar,
     q: Array,
     dq: Array,
     z: Array,
@@ -154,7 +155,7 @@ def _examined_force(source: Source, start: State) -> Examined | None:
         return source.examined
     q, dq, _ = start
 
-    def function(t: Any, q: Array, dq: Array) -> Parts:
+    def function(t: Scalar, q: Array, dq: Array) -> Parts:
         return source.evaluate(t, read_only(q), read_only(dq), None)
 
     ports = [Port("t", ()), Port("q", q.shape), Port("dq", dq.shape)]
@@ -176,7 +177,7 @@ def _examined_controller(
     example = [0.0, q, dq, z, *(x for parts in signals.values() for x in parts)]
     example += [first_row(*external.constants[f"parameter {port.name}"]) for port in data]
 
-    def function(t: Any, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
+    def function(t: Scalar, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
         values: dict[str, Parts] = {}
         at = 0
         for name, parts in signals.items():
@@ -205,7 +206,7 @@ def model_key(model: Model) -> Key:
         if function is not None:
             name = f"the friction function of joint {joint.name!r}"
 
-            def friction(dq: Any, f: Callable[..., Any] = function) -> Parts:
+            def friction(dq: Scalar, f: Callable[..., Any] = function) -> Parts:
                 return (np.asarray(f(dq)),)
 
             seen = examine(name, friction, [Port("dq", ())], function, (0.1,))

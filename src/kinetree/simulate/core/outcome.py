@@ -1,8 +1,8 @@
 """Outcome: the arrays that a loop leaves, and how a simulation ends.
 
-It ends with a record of the motion, or with a SimulationError that says when, where and why. The
-same code serves the CPU and the GPU: `xp` is the module of the arrays, NumPy or CuPy, and arrays on
-the GPU stay there.
+It ends with a record of the motion, or with a SimulationError that names time, joint and reason.
+The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumPy or CuPy, and
+arrays on the GPU stay there.
 """
 
 from collections.abc import Callable, Mapping, Sequence

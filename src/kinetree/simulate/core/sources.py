@@ -16,6 +16,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
 from kinetree.samples.interpolation import warn_of_excess
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import Parts
 from kinetree.simulate.core.memory import Memory, label
 from kinetree.simulate.core.purity import Examined, call, examine
@@ -24,7 +25,7 @@ from kinetree.trajectory import Trajectory
 
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
-Evaluate = Callable[[Any, Array, Array, Parts | None], Parts]
+Evaluate = Callable[[Scalar, Array, Array, Parts | None], Parts]
 PORTS = (Port("t", ()),)
 
 
@@ -82,7 +83,7 @@ def force_source(
 def _law(law: Callable[..., ArrayLike], shape: tuple[int, ...], name: str) -> Evaluate:
     """A user's function of t, q and dq as a source."""
 
-    def evaluate(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
+    def evaluate(t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
         return (shaped(call(label(law), law, t, q, dq), shape, name),)
 
     return evaluate
@@ -102,7 +103,7 @@ def time_source(
     if not callable(function):
         raise InputError(f"{name} is {function!r}; expected a function of t, or a Trajectory.")
 
-    def parts(t: Any) -> Parts:
+    def parts(t: Scalar) -> Parts:
         return _as_parts(checked(function(t)))
 
     before = Memory(function)
@@ -153,7 +154,7 @@ def sample_motion(trajectory: Trajectory) -> Sampled:
     return Sampled(at, shapes, trajectory.batch_shape, breaks=breaks)
 
 
-def fed(t: Any, q: Array, dq: Array, given: Parts | None) -> Parts:
+def fed(t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
     """Return the parts that the loop was given: the evaluation of constants and samples."""
     assert given is not None
     return given

@@ -39,8 +39,8 @@ Pair = tuple[float, float]  # the last time before a break, and the first one af
 class Breaks:
     """Times at which a step ends, increasing: the last time before, the first one after, (K,).
 
-    They are neighbours for a switch, and equal for an input that knows by `ends` on which side of
-    a jump it is evaluated. The last break is the end of the simulation.
+    They are neighbours for a switch, and equal for a sampled input, whose argument `ends` selects
+    the side of a jump. The last break is the end of the simulation.
     """
 
     before: Array
@@ -301,7 +301,7 @@ def python_breaks(function: Callable[[Array], Array], end: float) -> list[Pair]:
     found = _activity(t, values)
     large = np.flatnonzero((abs(np.diff(values, axis=0)) > JUMP * size).any(-1))
     if len(large) > PYTHON_SAMPLES // 4:
-        return found  # it changes all the time; jumps cannot be told from motion
+        return found  # it changes all the time; jumps cannot be distinguished
     for k in large:
         pair = _jump(function, t[k], t[k + 1], values[k], values[k + 1], size)
         if pair is not None:

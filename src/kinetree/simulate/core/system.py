@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.purity import first_line
@@ -35,7 +35,7 @@ from kinetree.simulate.friction.stiction import accelerations
 
 log = logging.getLogger(__name__)
 
-Rate = Callable[[Any, Array, Array, Array], tuple[Array, Array]]
+Rate = Callable[[Array | float, Array, Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Plant:
 
     def loads(
         self,
-        t: Any,
+        t: Scalar,
         x: Array,
         p: Array,
         s: Array,
@@ -98,7 +98,7 @@ class Plant:
             return moving, tree_forward_dynamics(tree, dq, tau), none
         return moving, *accelerations_in_mode(tree, dq, tau, given["mode"][0])
 
-    def rate(self, t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+    def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         """The function of the system: k and y."""
         loads = self.loads(t, x, p, s)
         moving, ddq, friction = self.motion(loads)
@@ -114,7 +114,7 @@ class Plant:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The function as a graph, or `by_python` if that is needed, and a note that says why."""
+    """The function as a graph; or `by_python`, with a note that gives the reason."""
 
     space: StateSpace
     graph: Graph | None
@@ -157,7 +157,7 @@ def _python_rate(plant: Plant) -> Rate:
     space, acting = plant.space, plant.acting
     kernel = _robot_kernel(plant)
 
-    def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+    def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         count = len(x)
         t, p, s = np.broadcast_to(t, count), _rows(p, count), _rows(s, count)
         taus: list[Array] = []

@@ -28,7 +28,7 @@ from kinetree.base.arrays import Array
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
-from kinetree.scalars import absolute, sign, where
+from kinetree.scalars import Scalar, absolute, sign, where
 from kinetree.spatial.factor import solve
 
 # by degree of freedom: the friction against dq > 0 and against dq < 0
@@ -57,7 +57,7 @@ def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
     return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
 
 
-def accelerations(tree: Tree, dq: Array, tau: Array, stop: Any = 0) -> Array:
+def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:
     """ddq, (n,), of a robot whose dry friction stops and holds joints; stop: 1/s, about 1 / dt."""
     model = tree.model
     dry = dry_friction(model)
@@ -95,7 +95,7 @@ def solve_in(
     return ddq, b - M @ ddq
 
 
-def slip(pair: tuple[Any, Any], way: Any) -> Any:
+def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
     """Friction of a sliding joint, with the sign of `way`; 0 if `way` is 0."""
     return where(way, pair[0], where(-way, -pair[1], 0))
 

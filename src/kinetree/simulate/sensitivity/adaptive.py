@@ -13,7 +13,6 @@ At the beginning and at the end of a step changes are tangent vectors.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.samples.between import curved
-from kinetree.scalars import where
+from kinetree.scalars import Scalar, where
 from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
@@ -220,7 +219,7 @@ def _rate_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), and of pi if it is differentiated by."""
     space = plant.space
 
-    def rate(t: Any, x: Array, p: Array, s: Array, *pi: Array) -> Array:
+    def rate(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
         def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
             if not pi:
                 return model, given

@@ -9,7 +9,7 @@ and both are blocks of one matrix exponential; the coordinates of other joints a
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.samples.between import curved
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.fixed_steps import FixedSteps, Method, Stage, with_stop
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.state import StateSpace
@@ -181,7 +182,7 @@ class StageVector:
             return self._added(h[:, None], *along)
         return self.slope(h[:, None], *(y[:, None] for y in at), *along)
 
-    def _vector(self, h: Any, r: Array, *k: Array) -> Array:
+    def _vector(self, h: Scalar, r: Array, *k: Array) -> Array:
         """v, its entries along the first axis; it does not depend on q."""
         q = np.zeros((self.space.model.nq, *r.shape[1:]), int)
         return self.stage(self.unmoved, h, np.concatenate([q, r]), k)

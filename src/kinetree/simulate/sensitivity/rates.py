@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
 from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.purity import first_line
 from kinetree.simulate.core.state import StateSpace
@@ -201,7 +201,7 @@ class ForceChanges:
 def _forces_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), and of pi if the controller may use the robot's data."""
 
-    def forces(t: Any, x: Array, p: Array, s: Array, *pi: Array) -> Array:
+    def forces(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
         def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
             return with_parameters(model, pi[0]) if pi else model, given
 
