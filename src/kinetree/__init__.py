@@ -3,11 +3,11 @@
 import importlib
 import typing
 
+from kinetree import tensors as _tensors  # noqa: F401  (registers torch, JAX and CuPy)
 from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Builder, Model
 from kinetree.robot import Robot
-from kinetree.tensors import packages as _packages  # noqa: F401  (registers torch, JAX, CuPy)
 
 if typing.TYPE_CHECKING:
     from kinetree import (

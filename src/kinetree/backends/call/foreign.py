@@ -1,6 +1,6 @@
 """Arrays of other packages: the functions that take calls made with them.
 
-`kinetree.tensors.packages` registers a function for each package. A package is recognised by the
+`kinetree.tensors` registers a function for each package. A package is recognised by the
 name of the array's type, so nothing of it is imported to find out; its function is loaded when the
 first of its arrays arrives.
 """
