@@ -16,7 +16,7 @@ from kinetree.spatial import exp_twist, inverse, log_se3
 
 
 def neutral(model: Model) -> Array:
-    """The position in which every joint stands at zero; quaternions are (1, 0, 0, 0)."""
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
     q = np.zeros(model.nq)
     for joint in _own(model):
         if joint.type in (SPHERICAL, FREE):

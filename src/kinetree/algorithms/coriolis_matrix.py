@@ -21,7 +21,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates
 from kinetree.spatial import cross, skew
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -86,7 +86,7 @@ class Spread:
         return Spread(self.dh + other.dh, self.K + other.K)
 
     def inward(self, body: Moments, to: Step, u: Array) -> "Spread":
-        """The same points seen from the parent's origin, from which theirs moves at u."""
+        """The spread about the parent's origin; u: velocity of the own origin from it, in {p}."""
         K = to.matrix_inward(self.K)
         h, dh = to.inward(body.h), to.inward(self.dh) + u * body.m
         return Spread(dh, K + np.outer(h, u) + np.outer(to.p, dh))

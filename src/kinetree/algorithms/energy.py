@@ -62,7 +62,7 @@ def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def centroidal_momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """The same momentum about the centre of mass, axes of {s}, (6,)."""
+    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
     return about(center_of_mass(model, q), momentum(model, q, dq))
 
 

@@ -29,7 +29,7 @@ from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.spatial import cross
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 
 
 def inverse_dynamics(

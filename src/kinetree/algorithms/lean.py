@@ -1,7 +1,7 @@
 """The Tree in the frames with the fewest operations, from which kernels are traced.
 
 Every link frame is moved onto its joint's axis and turned so that constant rotations are sparse
-(lean_frames.py). Bodies are mass moments in these frames, and moments that only the parent feels
+(lean_frames.py). Bodies are mass moments in these frames, and moments that act on the parent alone
 are given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the
 position.
 """
@@ -18,7 +18,7 @@ from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPE
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
-from kinetree.spatial.moments import Moments, mirrored
+from kinetree.spatial.inertia import Moments, mirrored
 
 Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
 
@@ -49,8 +49,8 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
 
     Args:
         model: the robot; its masses may be traced scalars, its geometry must be numbers.
-        regrouped: give to the parents what only they feel. The joint forces stay the same; energies
-            and wrenches inside the robot do not.
+        regrouped: give to the parents the moments that act on them alone. The joint forces stay the
+            same; energies and wrenches inside the robot do not.
     """
     places = place_frames(model)
     links = []
@@ -147,12 +147,12 @@ def _added(a: Angle, b: Angle) -> Angle:
 
 
 def regroup(lean: LeanModel) -> LeanModel:
-    """The same joint forces, M, C and g from fewer numbers, from the leaves inward.
+    """Move mass moments to parents: the same joint forces, M, C and g from fewer numbers.
 
     Mass on the axis of a revolute joint does not move when the joint turns, so a link's m, h_z and
     Sigma_zz (a line of mass along its axis with the same moments) may sit on the parent instead. A
-    sliding link turns with its parent, so all of its Sigma may. The fixed base drops the moments
-    that reach it, as no joint feels them. This saves 13 to 17 per cent of the operations.
+    sliding link turns with its parent, so all of its Sigma may. Moments that reach the fixed base
+    are dropped, as they act on no joint. This saves 13 to 17 per cent of the operations.
     """
     bodies = [link.body for link in lean.links]
     for i in reversed(range(len(lean.links))):

@@ -6,7 +6,8 @@ A joint of one degree of freedom turns about or slides along z of its lean frame
 
 with a constant R about x wherever two axes allow it (the frames of Denavit and Hartenberg). Frames
 are chosen from the leaves to the base: the first child decides where on its axis the frame of a
-link stands and where its x points. All is done in extended precision where the machine has it.
+link is and where its x points. Extended precision is used where the machine has it, so that exact
+zeros differ clearly from small numbers.
 """
 
 from dataclasses import dataclass

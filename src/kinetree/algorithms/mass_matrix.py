@@ -1,7 +1,7 @@
 """M(q) by composite bodies.
 
 Everything beyond joint i moves with it as one body, whose mass moments are summed from the leaves
-inward. Its momentum for unit rate of the joint is carried inward and meets the axes of the
+inward. Its momentum for unit rate of the joint is carried inward and projected on the axes of the
 ancestors. Entries of unrelated joints are exact zeros. `formulations` has M by Jacobians and by n
 calls of inverse dynamics, to check against.
 """

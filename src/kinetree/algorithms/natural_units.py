@@ -87,7 +87,7 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
 
 
 def _distances(model: Model) -> list[float]:
-    """Of joints from those before them, and of axes from the origins of their links."""
+    """Distances of joints from those before them, and of axes from the origins of their links."""
     found = []
     for i, joint in enumerate(model.joints):
         if model.parent[i] != WORLD:  # the place of the base says nothing about the robot's size

@@ -14,7 +14,7 @@ from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, lin
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.spatial import cross, skew
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 

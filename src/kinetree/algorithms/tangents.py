@@ -28,7 +28,7 @@ TERMS = 8
 
 
 def integrate(model: Model, q: Array, v: Array) -> Array:
-    """The position reached from q, (nq,), along the tangent vector v, (n,), over any scalars."""
+    """The position reached from q, (nq,), along the tangent vector v, (n,)."""
     parts: dict[int, Any] = {}
     for joint in model.joints:
         if joint.follows is None:
@@ -38,7 +38,7 @@ def integrate(model: Model, q: Array, v: Array) -> Array:
 
 
 def move(joint: Joint, q: Array, v: Array) -> Array:
-    """The same for the coordinates and the tangent vector of one joint."""
+    """Move the coordinates of one joint along its tangent vector."""
     if joint.type == SPHERICAL:
         return normalized(multiply(q, exp_quaternion(v)))
     if joint.type == FREE:

@@ -18,7 +18,7 @@ from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
-from kinetree.spatial.moments import Moments, mirrored, rotated
+from kinetree.spatial.inertia import Moments, mirrored, rotated
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ class Tree:
         return found
 
     def with_loads_in_frames(self) -> "Tree":
-        """The same with every load expressed in its link's frame, for recursions that share it."""
+        """Express every load in its link's frame once, for recursions that share it."""
         loads = [None if link.load is None else link.load.wrench() for link in self.links]
         links = [
             link if load is None else replace(link, load=Load(np.concatenate(load)))
@@ -220,7 +220,7 @@ class Tree:
 
 
 def base_at_rest(model: Model) -> BaseMotion:
-    """The base stands still, under gravity."""
+    """The motion of a base at rest under gravity."""
     return BaseMotion(zeros(3), zeros(3), -model.gravity[3:])
 
 

@@ -138,7 +138,7 @@ def diagonal(blocks: Sequence[Array]) -> Array:
 
 
 def grid(rows: Sequence[Sequence[Any]]) -> Array:
-    """Matrix of 6x6 blocks; 0 stands for a block of zeros."""
+    """Matrix of 6x6 blocks; 0 is a block of zeros."""
     zero = np.zeros((6, 6), int)
     full = [[zero if isinstance(block, int) else block for block in row] for row in rows]
     return column([np.concatenate(row, 1) for row in full], 6 * len(rows))

@@ -64,7 +64,7 @@ def friction_forces(model: Model, dq: Any) -> Array:
 
 
 def frictionless(model: Model) -> Model:
-    """The same robot without joint friction."""
+    """The robot without joint friction."""
     joints = tuple(dataclasses.replace(x, friction=JointFriction()) for x in model.joints)
     return model.replace(joints=joints)
 

@@ -53,7 +53,7 @@ def forward_dynamics_derivatives(
 
 
 def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
-    """The same of a tree; steps, velocities and composite bodies are shared."""
+    """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
     tree = tree.with_loads_in_frames()
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))

@@ -1,6 +1,6 @@
 """d tau / d q and d tau / d dq by composite bodies.
 
-Beyond joint b let a point stand at r from the origin of {b}, moving at dr relative to it. When the
+Let a point beyond joint b be at r from the origin of {b}, moving at dr relative to it. When the
 joint moves by a unit twist (w, l) = A_k, or turns at a unit rate more, its acceleration changes,
 seen from {b}, by
 
@@ -40,7 +40,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Wrenches, rates
 from kinetree.spatial import cross, skew
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 
 
 def inverse_dynamics_derivatives(
@@ -62,7 +62,7 @@ def inverse_dynamics_derivatives(
 
 
 class Wrench(NamedTuple):
-    """Force f and moment n about the origin of the frame at hand."""
+    """Force f and moment n about the origin of a frame."""
 
     f: Array
     n: Array
