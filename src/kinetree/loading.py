@@ -12,6 +12,7 @@ from kinetree.base.tables import counted
 from kinetree.description.joints import FREE
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.records import (
+    ArgumentValue,
     Friction,
     JointDescription,
     LinkDescription,
@@ -20,7 +21,6 @@ from kinetree.description.records import (
 )
 from kinetree.description.tree import check_tree
 from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
-from kinetree.description.xacro.inputs import ArgumentValue
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Model, build_model
 from kinetree.report import Report

@@ -10,8 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.base.tables import counted, notebook_table
-from kinetree.description.records import Note, RobotDescription
-from kinetree.description.xacro.inputs import ArgumentValue
+from kinetree.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
 from kinetree.scalars import Scalar
 

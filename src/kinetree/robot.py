@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
-    from kinetree.description.tables.chain import JointOptions
+    from kinetree.description.tables import JointOptions
     from kinetree.explain import Explanation
     from kinetree.kernels import signatures
     from kinetree.kernels.signatures import KernelOptions

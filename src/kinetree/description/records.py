@@ -12,6 +12,8 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 
+ArgumentValue = str | bool | int | float  # of an argument of a xacro file
+
 
 @dataclass(frozen=True)
 class Body:

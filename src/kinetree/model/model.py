@@ -21,8 +21,15 @@ from kinetree.model.joint import (
     rate_names,
 )
 from kinetree.scalars import Scalar
-from kinetree.spatial.inertia import BodyParts, check_physical, compose, move_body, spatial_inertia
-from kinetree.spatial.moments import Moments, moments_of
+from kinetree.spatial.inertia import (
+    BodyParts,
+    Moments,
+    check_physical,
+    compose,
+    moments_of,
+    move_body,
+    spatial_inertia,
+)
 from kinetree.spatial.se3 import inverse
 
 WORLD = -1  # the number of the base in `parent` and in frames

@@ -21,7 +21,7 @@ from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
 from kinetree.spatial import spatial_inertia
-from kinetree.spatial.moments import Moments, moments_of
+from kinetree.spatial.inertia import Moments, moments_of
 from kinetree.symbols.ring import MOST, Entry, Expression, Polynomial, Ring
 
 MOST_TURNS = 4  # cos(5 q) in powers of cos(q) is long: it becomes a generator

@@ -14,8 +14,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
+from kinetree.description.mjcf import compile_file
 from kinetree.description.mjcf.links import meshes
-from kinetree.description.mjcf.read import compile_file
 from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.urdf.parts import Part, origin_pose
 from kinetree.description.xacro import expand_xacro

@@ -24,7 +24,7 @@ from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace
 from kinetree.spatial import exp_so3
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 from robot_states import EPS, any_robot, size
 
 ROUNDING = 32 * EPS

@@ -10,7 +10,7 @@ from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.tree import Rotation, Step, Turn, weightless
 from kinetree.model import WORLD
 from kinetree.spatial import cross, exp_so3
-from kinetree.spatial.moments import Moments
+from kinetree.spatial.inertia import Moments
 from robot_states import EPS, any_robot, random_state, size
 
 RNG = np.random.default_rng(4)

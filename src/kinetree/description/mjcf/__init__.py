@@ -1,10 +1,73 @@
-"""MJCF files -> records, through MuJoCo's own compiler.
+"""MJCF files -> records, through MuJoCo's own compiler, which decides the meaning of a file.
 
-The walk: `files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare`
-removes everything that names a file; `meshes` compiles it, with the mesh files that an inertia
-needs; `links`, `drives` and `notes` make the records.
+`files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
+everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
+`links`, `drives` and `notes` make the records.
 """
 
-from kinetree.description.mjcf.read import read_mjcf
+from collections.abc import Sequence
+from os import PathLike
 
-__all__ = ["read_mjcf"]
+from kinetree.base.arrays import Array, array
+from kinetree.description.mjcf.checks import check_keyframes, check_nodes
+from kinetree.description.mjcf.compile import import_mujoco
+from kinetree.description.mjcf.drives import disabled
+from kinetree.description.mjcf.files import read_document
+from kinetree.description.mjcf.links import frames, links_and_joints, meshes
+from kinetree.description.mjcf.meshes import MeshedModel, compile_with_meshes
+from kinetree.description.mjcf.nodes import Node
+from kinetree.description.mjcf.notes import notes_of, warnings_of
+from kinetree.description.records import RobotDescription
+
+
+def read_mjcf(
+    path: str | PathLike[str], *, folders: Sequence[str | PathLike[str]] = ()
+) -> RobotDescription:
+    """Read the robot of an MJCF file, with the constants that MuJoCo compiles.
+
+    Hinges become revolute, slides prismatic, balls spherical and free joints free; a body with
+    several joints hangs on massless links called "body/joint". A body without name is "#<id>", a
+    joint without name "#j<id>". The base is the world. Gravity is that of the file's <option>.
+
+    MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
+    Gravity is 0 with <flag gravity="disable"/>; frictionloss and damping likewise.
+
+    Nothing but the file, what it includes and the models that it attaches is opened, and these only
+    from the file's own folder (links followed). Mesh files, from the same folder, are opened where
+    a moving body has no other inertia; no other asset ever is.
+
+    Args:
+        path: the MJCF file.
+        folders: further folders that includes, attached models and meshes may lie in, for files
+            that are trusted.
+    """
+    nodes, meshed = compile_file(path, folders)
+    compiled = meshed.compiled
+    check_keyframes(nodes, compiled.model.nq)
+    links, joints = links_and_joints(meshed)
+    return RobotDescription(
+        name=nodes[0].attributes.get("model", "robot"),
+        links=links,
+        joints=joints,
+        frames=frames(compiled, links),
+        gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
+        notes=notes_of(compiled, nodes),
+        warnings=warnings_of(meshed, nodes),
+        meshes=meshes(meshed),
+    )
+
+
+def compile_file(
+    path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
+) -> tuple[list[Node], MeshedModel]:
+    """The checked elements of an MJCF file, and the model that MuJoCo compiles from them."""
+    import_mujoco()
+    nodes, files = read_document(path, folders)
+    check_nodes(nodes)
+    return nodes, compile_with_meshes(nodes, files)
+
+
+def _gravity(given: Array, is_off: bool) -> tuple[float, ...]:
+    if is_off:
+        return 0.0, 0.0, 0.0
+    return tuple(float(x) for x in array(given, (3,), "gravity of <option>"))

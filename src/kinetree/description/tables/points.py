@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array, unit
 from kinetree.description.joints import REVOLUTE, SCREW_TYPES, screw_axis
 from kinetree.description.records import Body, RobotDescription
-from kinetree.description.tables.chain import (
+from kinetree.description.tables import (
     JointOptions,
     check_parents,
     describe_chain,

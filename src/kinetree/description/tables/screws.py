@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array, known
 from kinetree.description.joints import joint_type
 from kinetree.description.records import Body, RobotDescription
-from kinetree.description.tables.chain import JointOptions, check_parents, describe_chain
+from kinetree.description.tables import JointOptions, check_parents, describe_chain
 from kinetree.errors import InertiaError, ModelError, ShapeError
 from kinetree.spatial.inertia import inertia_parts, spatial_inertia
 from kinetree.spatial.se3 import Ad, check_pose, inverse

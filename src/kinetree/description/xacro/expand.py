@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.description.findings import Findings
+from kinetree.description.records import ArgumentValue
 from kinetree.description.source import MissingFileError, path_text
 from kinetree.description.xacro.expressions import (
     Evaluator,
@@ -25,7 +26,7 @@ from kinetree.description.xacro.expressions import (
     truth,
 )
 from kinetree.description.xacro.files import Files
-from kinetree.description.xacro.inputs import Arguments, ArgumentValue, load_yaml
+from kinetree.description.xacro.inputs import Arguments, load_yaml
 from kinetree.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, scanned
 from kinetree.description.xml import Element, clip, show
 from kinetree.errors import ParseError

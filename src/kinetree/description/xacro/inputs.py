@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.base.extras import need
+from kinetree.description.records import ArgumentValue
 from kinetree.description.source import decode, read_bytes
 from kinetree.description.xacro.expressions import Evaluator, ExpressionError, bounded
 from kinetree.description.xml import Element, clip
@@ -28,8 +29,6 @@ UNITS = {  # factor of the base unit: rad, m
     "inches": 0.0254,
 }
 YAML_SIZE = 4 * 2**20
-
-ArgumentValue = str | bool | int | float
 
 
 def argument_texts(arguments: Mapping[str, ArgumentValue] | None) -> dict[str, str]:

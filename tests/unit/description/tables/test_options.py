@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.description import Friction, Limits, Rotor, describe_screws
-from kinetree.description.tables.chain import per_joint
+from kinetree.description.tables import per_joint
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import build_model
 
