@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from kinetree import __version__
-from kinetree.cli.arguments import Json
+from kinetree.cli.arguments import Json, option
 
 EPILOGUE = """ROBOT is a file (.urdf, .xacro, .xml) or a built-in robot: cart_pole, double_pendulum,
 hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped, rp, scara, spatial_3r, ur5e.
@@ -103,9 +103,7 @@ def completion(
     ] = None,
     /,
     *,
-    install: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Write it where the shell finds it.")
-    ] = False,
+    install: Annotated[bool, option("--install", "Write it where the shell finds it.")] = False,
     json: Json = False,
 ) -> None:
     """Complete commands, options, built-in robots and files in bash, zsh or fish.

@@ -90,6 +90,11 @@ def words_argument(help: str) -> Parameter:
     return Parameter(consume_multiple=1, negative=(), help=help)
 
 
+def option(name: str, help: str, negative: str | tuple[str, ...] = ()) -> Parameter:
+    """An option whose default is not shown; without a negative form unless one is named."""
+    return Parameter(name=name, negative=negative, show_default=False, help=help)
+
+
 RobotName = Annotated[
     str,
     Parameter(
@@ -118,20 +123,9 @@ Output = Annotated[
     Path | None,
     Parameter(name=["--output", "-o"], help="File to write instead of standard output."),
 ]
-Json = Annotated[
-    bool,
-    Parameter(
-        name="--json", negative=(), show_default=False, help="Write JSON, in full precision."
-    ),
-]
+Json = Annotated[bool, option("--json", "Write JSON, in full precision.")]
 Degrees = Annotated[
-    bool,
-    Parameter(
-        name="--degrees",
-        negative=(),
-        show_default=False,
-        help="Angles in and out in degrees; other units do not change.",
-    ),
+    bool, option("--degrees", "Angles in and out in degrees; other units do not change.")
 ]
 
 HOW_READ = Group("How the robot is read", sort_key=9)
@@ -144,52 +138,36 @@ class BasicReading:
 
     floating: Annotated[
         bool,
-        Parameter(
-            name="--floating",
-            negative=(),
-            show_default=False,
-            help="Put the robot on a free joint 'base' instead of fixing its root, as for legs "
+        option(
+            "--floating",
+            "Put the robot on a free joint 'base' instead of fixing its root, as for legs "
             "and wings: q gets base.qw=1 base.qx=0 base.qy=0 base.qz=0 base.x=0 base.y=0 base.z=0.",
         ),
     ] = False
     mimic: Annotated[
         bool,
-        Parameter(
-            name="--mimic",
-            negative="--no-mimic",
-            show_default=False,
-            help="Joints that mimic another follow it; --no-mimic makes them independent, with "
+        option(
+            "--mimic",
+            "Joints that mimic another follow it; --no-mimic makes them independent, with "
             "entries of their own in q (URDF).",
+            negative="--no-mimic",
         ),
     ] = True
     strict: Annotated[
-        bool,
-        Parameter(
-            name="--strict",
-            negative=(),
-            show_default=False,
-            help="Refuse a file with anything odd, instead of warning about it.",
-        ),
+        bool, option("--strict", "Refuse a file with anything odd, instead of warning about it.")
     ] = False
     folders: Annotated[
         tuple[Path, ...],
-        Parameter(
-            name="--folder",
-            negative=(),
-            show_default=False,
-            help="Folder to search, at any depth, for ROS packages, includes and meshes, besides "
+        option(
+            "--folder",
+            "Folder to search, at any depth, for ROS packages, includes and meshes, besides "
             "the workspace of the file. Repeat it for several folders.",
         ),
     ] = ()
     arguments: Annotated[
         tuple[str, ...],
-        Parameter(
-            name="--arg",
-            negative=(),
-            show_default=False,
-            allow_leading_hyphen=True,
-            help="Argument of a xacro file, as NAME:=VALUE. Repeat it for several arguments.",
-        ),
+        option("--arg", "Argument of a xacro file, as NAME:=VALUE. Repeat it for several."),
+        Parameter(allow_leading_hyphen=True),
     ] = ()
 
     def options(self) -> dict[str, Any]:
@@ -217,11 +195,9 @@ class Reading(BasicReading):
 
     friction: Annotated[
         Literal["file", "none"],
-        Parameter(
-            name="--friction",
-            show_default=False,
-            help="file keeps the joint friction of the file, which is part of tau; none leaves it "
-            "out.",
+        option(
+            "--friction",
+            "file keeps the joint friction of the file, which is part of tau; none leaves it out.",
         ),
     ] = "file"
 

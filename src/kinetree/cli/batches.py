@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.cli.output import Rows, csv_line, json_text, number_lines, say
+from kinetree.cli.output import Rows, csv_line, json_text, notify, number_lines
 from kinetree.cli.rows import Block, Table, opened
 from kinetree.model import Model
 
@@ -48,7 +48,7 @@ def run_batch(
 def _announce_missing(block: Block, wanted: Sequence[str], name: str) -> None:
     missing = [x for x in wanted if x not in block.values]
     if missing:
-        say(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
+        notify(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
 
 
 def _csv_rows(

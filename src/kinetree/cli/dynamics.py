@@ -162,7 +162,7 @@ def terms(
 
 @dataclass(frozen=True)
 class Request:
-    """What to compute for: a robot, and the rows of a file or a typed state; and where it goes."""
+    """A robot, the rows of a file or a typed state to compute for, and the form of the output."""
 
     robot: Robot
     data: str | None

@@ -10,13 +10,12 @@ from kinetree.cli.arguments import (
     Output,
     Reading,
     RobotName,
+    option,
     split,
     words_argument,
 )
 from kinetree.cli.choices import choose, find_robot
 from kinetree.cli.output import check_output, print_json, print_text, waiting
-
-FLAG = Parameter(negative=(), show_default=False)
 
 
 def export(
@@ -41,9 +40,9 @@ def export(
     free: Annotated[
         list[str] | None, words_argument("Data that become arguments: mass, com, ...")
     ] = None,
-    wrenches: Annotated[bool, FLAG, Parameter(help="Add external wrenches F_ext.")] = False,
-    libm: Annotated[bool, FLAG, Parameter(help="Call sin, cos of the C library (C, C++).")] = False,
-    driver: Annotated[bool, FLAG, Parameter(help="Add a main that tests the code (C).")] = False,
+    wrenches: Annotated[bool, option("--wrenches", "Add external wrenches F_ext.")] = False,
+    libm: Annotated[bool, option("--libm", "Call sin, cos of the C library (C, C++).")] = False,
+    driver: Annotated[bool, option("--driver", "Add a main that tests the code (C).")] = False,
     output: Output = None,
     json: Json = False,
     reading: Reading = AS_IT_IS,

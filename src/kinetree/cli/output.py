@@ -135,7 +135,7 @@ def print_text(text: str, output: Path | None = None) -> None:
         output.write_text(text, encoding="utf-8")
 
 
-def say(text: str) -> None:
+def notify(text: str) -> None:
     """Print a line for the user on stderr."""
     print(f"kinetree: {text}", file=sys.stderr)
 

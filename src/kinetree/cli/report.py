@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Output, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
-from kinetree.cli.output import check_output, print_json, say, waiting
+from kinetree.cli.output import check_output, notify, print_json, waiting
 from kinetree.errors import InputError
 
 
@@ -63,4 +63,4 @@ def report(
             }
         )
     else:
-        say(f"wrote {output}, {size / 1e6:.2f} MB")
+        notify(f"wrote {output}, {size / 1e6:.2f} MB")

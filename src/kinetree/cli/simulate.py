@@ -28,8 +28,8 @@ from kinetree.cli.output import (
     check_output,
     compiling,
     console,
+    notify,
     print_json,
-    say,
     screen_table,
     waiting,
 )
@@ -241,11 +241,11 @@ class Result:
             write_trajectory(shown, output)
         noted = self.violations()
         for violation in noted[:MOST_VIOLATIONS]:
-            say(f"at {violation}")
+            notify(f"at {violation}")
         if len(noted) > MOST_VIOLATIONS:
-            say(f"and {len(noted) - MOST_VIOLATIONS} more violations (--json has all)")
+            notify(f"and {len(noted) - MOST_VIOLATIONS} more violations (--json has all)")
         if self.ended:
-            say(self.ended)
+            notify(self.ended)
 
     def violations(self) -> "list[Violation]":
         """The violations that the simulation recorded, angles in the user's unit."""
@@ -300,7 +300,7 @@ class Result:
         screen.print(f"energy: {self._energies(shown)}")
 
     def _energies(self, shown: "Trajectory") -> str:
-        # from the shown numbers and back to SI, so that they are the energies of what is printed
+        # of the shown numbers, converted back to SI
         model = self.robot.model
         q, dq = (getattr(shown, x)[[0, -1]] * factors(model, x, self.degrees) for x in ("q", "dq"))
         start, end = self.robot.kinetic_energy(q, dq) + self.robot.potential_energy(q)

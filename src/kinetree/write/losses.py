@@ -54,7 +54,7 @@ def in_floats(model: Model, format: str) -> Model:
     for name, x in numbers_of(model):
         if known(np.asarray(x)) is None:
             raise InputError(
-                f"{name} of {model.name!r} holds symbols, such as {strangest(x)}; {format} needs "
+                f"{name} of {model.name!r} has symbols, such as {strangest(x)}; {format} needs "
                 "numbers. Build the robot with values in their place."
             )
     return model.astype(float)

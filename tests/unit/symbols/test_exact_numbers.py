@@ -10,7 +10,7 @@ from kinetree.symbols.exact import (  # noqa: E402
     exact_array,
     exact_direction,
     exact_number,
-    exact_offset,  # noqa: E402
+    exact_offset,
     exact_rotation,
     exact_screw,
 )

@@ -5,7 +5,7 @@ import pytest
 
 sympy = pytest.importorskip("sympy")
 
-from kinetree import scalars
+from kinetree import scalars  # noqa: E402
 from kinetree.errors import InputError  # noqa: E402
 from kinetree.symbols.read import Reader  # noqa: E402
 from kinetree.symbols.ring import Ring  # noqa: E402

@@ -204,10 +204,10 @@ def test_symbols_and_negative_masses_are_refused():
 
     m = sympy.Symbol("m")
     builder = Builder("symbolic").link("base").link("a", m).joint("j", "revolute", "base", "a")
-    with pytest.raises(InputError, match="m of 'symbolic' holds symbols"):
+    with pytest.raises(InputError, match="m of 'symbolic' has symbols"):
         to_urdf(builder.build())
     swing = pendulum()
-    with pytest.raises(InputError, match=r"drive of joint .* holds symbols, such as m;"):
+    with pytest.raises(InputError, match=r"drive of joint .* has symbols, such as m;"):
         to_urdf(pendulum(armature=m))
     with pytest.raises(ModelError, match="'rod' has the mass -1 kg"):
         to_urdf(swing.replace(m=-swing.m))
