@@ -1,4 +1,4 @@
-"""The terms that armature and rotors add to M, C, momentum and the derivatives, over a Tree.
+"""The terms that armature and rotors add to M, C, momentum, derivatives and regressors.
 
 `formulations.drives` has their physics. A rotor of degree of freedom e spins about s on its carrier
 k with the weight w = I_m r; with J_k the angular Jacobian of the carrier and b = J_k^T s it adds
@@ -10,7 +10,7 @@ b and the rest are found by walking from the carrier to the base, with s carried
 the base only add to the diagonal of M.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +24,9 @@ from kinetree.formulations.drives import (
     friction_force,
     turns_armature,
 )
+from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, JointRotor, Model
+from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
 from kinetree.spatial.duals import Dual, dual
 
@@ -137,6 +139,40 @@ def add_drives_to_slopes(
         if turns_armature(joint):
             own = armature_turning_slope(joint, dq[list(link.dofs)]) * armature(tree.model, i)
             _add_block(by_dq, link, own)
+
+
+def rotor_columns(model: Model, J: Array, motion: Recursion, dq: Array, ddq: Array) -> list[Array]:
+    """Joint forces of every rotor over its inertia, (n, 1) each; J of the links, in {i}."""
+    columns = []
+    for rotor in model.rotors:
+        r, e = rotor.ratio, np.eye(model.n, dtype=int)[rotor.dof]
+        column = e * (r * r * ddq[rotor.dof])
+        if rotor.link != WORLD:
+            k, s = rotor.link, rotor.s
+            spin = s * ddq[rotor.dof] + cross(motion.omega[k], s) * dq[rotor.dof]
+            column = column + (J[k][:3].T @ spin + e * (s @ motion.alpha[k])) * r
+        columns.append(column[:, None])
+    return columns
+
+
+def rotor_energies(model: Model, omega: Mapping[int, Array], dq: Array) -> list[Any]:
+    """Kinetic energy of every rotor over its inertia; omega of the links, in {i}."""
+    energies = []
+    for rotor in model.rotors:
+        spin = rotor.ratio * dq[rotor.dof]
+        carried = 0 if rotor.link == WORLD else rotor.s @ omega[rotor.link]
+        energies.append(spin * (spin + 2 * carried) / 2)
+    return energies
+
+
+def rotor_momenta(model: Model, T_si: Array, dq: Array) -> list[Array]:
+    """Momentum of every rotor in {s} over its inertia, (6, 1) each."""
+    momenta = []
+    for rotor in model.rotors:
+        s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
+        spin = np.concatenate([s * (rotor.ratio * dq[rotor.dof]), zeros(3)])
+        momenta.append(spin[:, None])
+    return momenta
 
 
 def friction_slopes(model: Model, dq: Array) -> Array:

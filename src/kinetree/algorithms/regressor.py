@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.drives import rotor_columns, rotor_energies, rotor_momenta
 from kinetree.algorithms.inverse_dynamics import acceleration_matrix
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.formulations.drives import armature_turning
 from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
 from kinetree.formulations.newton_euler import newton_euler
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.scalars import sign
 from kinetree.spatial import cross
@@ -38,14 +39,7 @@ def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Arra
     J = link_jacobians(model, q)
     blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]
     blocks += _joint_columns(model, dq, ddq)
-    for rotor in model.rotors:
-        r, e = rotor.ratio, np.eye(model.n, dtype=int)[rotor.dof]
-        column = e * (r * r * ddq[rotor.dof])
-        if rotor.link != WORLD:
-            k, s = rotor.link, rotor.s
-            spin = s * ddq[rotor.dof] + cross(motion.omega[k], s) * dq[rotor.dof]
-            column = column + (J[k][:3].T @ spin + e * (s @ motion.alpha[k])) * r
-        blocks.append(column[:, None])
+    blocks += rotor_columns(model, J, motion, dq, ddq)
     return _joined(blocks, model.n)
 
 
@@ -108,10 +102,7 @@ def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, 
         potential += [-(g @ T_si[i][:3, 3]), *(-(T_si[i][:3, :3].T @ g)), *zeros(6)]
     for joint, own in zip(model.joints, per_link(model, dq), strict=True):
         kinetic += [0, 0, 0, 0, own @ own * (joint.scale * joint.scale) / 2]
-    for rotor in model.rotors:
-        spin = rotor.ratio * dq[rotor.dof]
-        carried = 0 if rotor.link == WORLD else rotor.s @ spins[rotor.link]
-        kinetic.append(spin * (spin + 2 * carried) / 2)
+    kinetic += rotor_energies(model, spins, dq)
     potential += list(zeros(len(kinetic) - len(potential)))
     return np.array(kinetic), np.array(potential)
 
@@ -132,10 +123,7 @@ def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
         n = [R @ x + cross(p, y) for x, y in zip(angular, f, strict=True)]
         blocks.append(np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T)
     blocks.append(np.zeros((6, 5 * len(model.joints)), int))
-    for rotor in model.rotors:
-        s = rotor.s if rotor.link == WORLD else T_si[rotor.link][:3, :3] @ rotor.s
-        spin = np.concatenate([s * (rotor.ratio * dq[rotor.dof]), zeros(3)])
-        blocks.append(spin[:, None])
+    blocks += rotor_momenta(model, T_si, dq)
     return _joined(blocks, 6)
 
 
