@@ -16,6 +16,9 @@ from kinetree.backends.cuda.layout import WARP
 from kinetree.base.extras import need
 from kinetree.errors import CompileError
 
+# every number is rounded as the graph says: nothing is fused, flushed or approximated
+OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--std=c++17")
+
 # the numbers of CUDA's driver interface for attributes of functions
 LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
 BLOCKS = (128, 64, 32)  # threads in a block, the preferred number first
@@ -134,10 +137,6 @@ def best_block(resident: dict[int, int], spills: bool) -> int:
 def blocks(driver: Any, function: Any, threads: int, shared: int) -> int:
     """Blocks that a multiprocessor holds at once."""
     return driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared)
-
-
-# every number is rounded as the graph says: nothing is fused, flushed or approximated
-OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--std=c++17")
 
 
 def cupy() -> Any:
