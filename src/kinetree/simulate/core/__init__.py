@@ -1,1 +1,1 @@
-"""Simulation on the CPU: laws and forces, fixed and adaptive steps, events, limits."""
+"""Core of simulations: laws and forces, fixed and adaptive steps, events, limits and records."""
