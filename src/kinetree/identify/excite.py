@@ -14,7 +14,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
-from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.model.bounds import bounds_of, limit_vector
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.robot import Robot
@@ -45,7 +45,7 @@ def excite(
     center: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     rounds: int = 300,
-    friction: str = "symmetric",
+    friction: FrictionChoice = "symmetric",
     armature: bool = True,
     seed: int = 0,
     watch: Callable[[int, float], None] | None = None,

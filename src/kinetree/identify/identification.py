@@ -13,7 +13,7 @@ from kinetree.base.extras import need
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.errors import InputError
 from kinetree.identify.base import Base
-from kinetree.identify.least_squares import Fit
+from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
@@ -53,7 +53,7 @@ class Identification:
     base: Base
     fit: Fit
     estimate: Estimate
-    method: str
+    method: Method
     train: Recording
     test: Recording
     folds: Array

@@ -12,11 +12,11 @@ from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.base import find_base, separable, separated
 from kinetree.identify.filtering import check_cutoff, low_pass, whole_above
 from kinetree.identify.identification import Identification
-from kinetree.identify.least_squares import METHODS, Fit, fit
+from kinetree.identify.least_squares import METHODS, Fit, Method, fit
 from kinetree.identify.notes import check_motion, check_readings, odd_errors, poorly_excited
 from kinetree.identify.physical import consistent
 from kinetree.identify.recording import Recording
-from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.robot import Robot
 
 CHECKED = 50  # samples at which a result is computed again
@@ -29,8 +29,8 @@ def identify(
     *,
     test: Recording | None = None,
     hold_out: float = 0.25,
-    method: str = "weighted",
-    friction: str = "symmetric",
+    method: Method = "weighted",
+    friction: FrictionChoice = "symmetric",
     armature: bool = True,
     prior: float = 1.0,
     folds: int = 5,
@@ -117,7 +117,7 @@ def check_result(found: Identification, *, filtered: bool = False) -> Identifica
     return replace(found, notes=(*found.notes, *notes)) if notes else found
 
 
-def _check(method: str, hold_out: float, prior: float, folds: int) -> None:
+def _check(method: Method, hold_out: float, prior: float, folds: int) -> None:
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
     if not 0 <= hold_out <= 0.8:
@@ -175,7 +175,7 @@ def _inflation(found: Fit, W: Array) -> float:
 def _cross_validate(
     W: Array,
     y: Array,
-    method: str,
+    method: Method,
     folds: int,
     sought: Unknowns,
     own: list[int],

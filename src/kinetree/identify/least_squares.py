@@ -9,13 +9,15 @@ Bartlett's weights keep B positive).
 """
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
 
-METHODS = ("ordinary", "weighted", "robust")
+Method = Literal["ordinary", "weighted", "robust"]
+METHODS: tuple[Method, ...] = get_args(Method)
 HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
 ROUNDS = 50
 WORST = 1e6  # largest condition that can be solved
@@ -43,7 +45,7 @@ class Fit:
 
 
 def fit(
-    W: Array, y: Array, method: str = "weighted", *, lag: int = 0, forces: Array | float = 1.0
+    W: Array, y: Array, method: Method = "weighted", *, lag: int = 0, forces: Array | float = 1.0
 ) -> Fit:
     """Least squares of y, (T, n), on W, (T, n, r).
 
@@ -83,7 +85,7 @@ def fit(
     )  # fmt: skip
 
 
-def _solve(X: Array, y: Array, method: str) -> tuple[Array, Array, Array]:
+def _solve(X: Array, y: Array, method: Method) -> tuple[Array, Array, Array]:
     """beta, the noise by which rows are divided, and the weights of their squares."""
     n, r = X.shape[1:]
     sigma, w = np.ones(n), np.ones(y.shape)
@@ -118,7 +120,7 @@ def triangle(X: Array, y: Array, w: Array) -> Array:
     return np.asarray(np.linalg.qr(rows.reshape(-1, X.shape[-1] + 1), mode="r"))
 
 
-def _noise(residual: Array, y: Array, r: int, method: str) -> Array:
+def _noise(residual: Array, y: Array, r: int, method: Method) -> Array:
     """Standard deviation of each joint's residual; by the median if there may be outliers."""
     T, n = residual.shape
     if method == "robust":
@@ -128,7 +130,7 @@ def _noise(residual: Array, y: Array, r: int, method: str) -> Array:
     return np.maximum(sigma, max(1e-14 * float(np.abs(y).max()), 1e-150))  # rounding at least
 
 
-def _sandwich(X: Array, residual: Array, sigma: Array, method: str, lag: int) -> Array:
+def _sandwich(X: Array, residual: Array, sigma: Array, method: Method, lag: int) -> Array:
     """Covariance of beta, (r, r), with correlated errors; see the head of this file."""
     T, n, r = X.shape
     u, slope = residual / sigma, np.ones(residual.shape)

@@ -11,7 +11,7 @@ from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import Base, separable
 from kinetree.identify.identify import row_memory
-from kinetree.identify.least_squares import Fit, fit
+from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.physical import (
     coordinates,
     definite,
@@ -66,7 +66,7 @@ class Payload:
 
 
 def identify_payload(
-    robot: Robot, data: Recording, frame: str | None = None, *, method: str = "weighted"
+    robot: Robot, data: Recording, frame: str | None = None, *, method: Method = "weighted"
 ) -> Payload:
     """The body that explains the joint forces which the robot itself does not explain.
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from kinetree.model import Joint, JointFriction, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.robot import Robot
 
-FRICTION = ("symmetric", "directional", "known")
+FrictionChoice = Literal["symmetric", "directional", "known"]
+FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 
@@ -93,7 +95,9 @@ class Unknowns:
         return with_parameters(self.robot.model, self.fixed + self.S @ x)
 
 
-def unknowns(robot: Robot, friction: str = "symmetric", armature: bool = True) -> Unknowns:
+def unknowns(
+    robot: Robot, friction: FrictionChoice = "symmetric", armature: bool = True
+) -> Unknowns:
     """The unknowns to find in a recording.
 
     Args:
@@ -125,7 +129,7 @@ def unknowns(robot: Robot, friction: str = "symmetric", armature: bool = True) -
     return Unknowns(robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed)
 
 
-def _of_joint(joint: Joint, first: int, friction: str, armature: bool) -> list[Column]:
+def _of_joint(joint: Joint, first: int, friction: FrictionChoice, armature: bool) -> list[Column]:
     """Name, unit and indices in pi of a joint's unknowns; `first` is the index of viscous+."""
     name, sliding = joint.name, joint.type == PRISMATIC
     force, speed = ("N", "N s/m") if sliding else ("N m", "N m s/rad")

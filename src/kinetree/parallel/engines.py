@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from ipaddress import ip_address
 from types import ModuleType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from kinetree.backends.call.threads import cores
 from kinetree.base.extras import need
@@ -27,6 +27,7 @@ from kinetree.parallel.work import run_chunk
 # Ray replaces 127.0.0.1 by the machine's address and listens on every interface, unless its switch
 # for Windows and macOS restricts it to one machine.
 LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+EngineName = Literal["threads", "processes", "ray", "dask"]
 STORE = 256 << 20  # bytes of Ray's shared memory; chunks are a few MB
 
 
@@ -66,7 +67,7 @@ class DaskClient(Protocol):
 
 
 def make_engine(
-    executor: str | Executor | DaskClient | None, workers: int | None, packed: bytes
+    executor: EngineName | Executor | DaskClient | None, workers: int | None, packed: bytes
 ) -> Engine:
     """The engine for a study.
 
@@ -305,7 +306,7 @@ def _on_one_machine() -> Generator[None, None, None]:
             constants.ENABLE_RAY_CLUSTER = cluster
 
 
-ENGINES: dict[str, Callable[[bytes, int], Engine]] = {
+ENGINES: dict[EngineName, Callable[[bytes, int], Engine]] = {
     "threads": thread_engine,
     "processes": ProcessEngine,
     "ray": RayEngine,

@@ -20,6 +20,7 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.fixed_steps import find_method
 from kinetree.simulate.core.outcome import record_rows
 from kinetree.simulate.core.setup import ADAPTIVE, grid
+from kinetree.simulate.simulation import MethodName
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
@@ -33,7 +34,7 @@ def rollouts(
     dq0: ArrayLike | Draw = 0.0,
     duration: float,
     dt: float = 1e-3,
-    method: str = "rk4",
+    method: MethodName = "rk4",
     tau: ArrayLike | Draw | Noise | None = None,
     F_ext: ArrayLike | Draw | Noise | None = None,
     controller: Controller | None = None,
@@ -87,7 +88,7 @@ class RolloutStudy:
         dq0: ArrayLike | Draw | None,
         duration: float,
         dt: float,
-        method: str,
+        method: MethodName,
         tau: ArrayLike | Draw | Noise | None,
         F_ext: ArrayLike | Draw | Noise | None,
         controller: Controller | None,
@@ -95,7 +96,8 @@ class RolloutStudy:
         every: int | None,
     ) -> None:
         self.model, self.seed = model, seed
-        self.method, self.every, self.dt, self.controller = method, every, dt, controller
+        self.method: MethodName = method
+        self.every, self.dt, self.controller = every, dt, controller
         self.times = grid(duration, dt)
         find_method(method)
         if method == ADAPTIVE and every not in (None, 1):

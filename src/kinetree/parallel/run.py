@@ -16,7 +16,7 @@ from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.parallel.engines import DaskClient, Engine, make_engine
+from kinetree.parallel.engines import DaskClient, Engine, EngineName, make_engine
 from kinetree.parallel.locks import locked
 from kinetree.parallel.results import Results, read
 from kinetree.parallel.schedule import StudyError, results
@@ -66,7 +66,7 @@ class Options(TypedDict, total=False):
 
     seed: int
     output: str | os.PathLike[str] | None
-    executor: str | Executor | DaskClient | None
+    executor: EngineName | Executor | DaskClient | None
     workers: int | None
     chunk: int | None
     resume: bool
