@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
 from kinetree.description.mjcf import compile_file
-from kinetree.description.mjcf.links import meshes
+from kinetree.description.mjcf.links import mesh_records
 from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.urdf.parts import Part, origin_pose
 from kinetree.description.xacro import expand_xacro
@@ -188,8 +188,8 @@ def mjcf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
         T = pose(from_quaternion(model.geom_quat[g]), np.array(model.geom_pos[g]))
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
-    shown = [mesh for mesh in meshes(meshed) if mesh.kind == "visual"]
-    for mesh in shown or meshes(meshed):
+    shown = [mesh for mesh in mesh_records(meshed) if mesh.kind == "visual"]
+    for mesh in shown or mesh_records(meshed):
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, path=mesh.path)
 
 

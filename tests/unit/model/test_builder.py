@@ -62,7 +62,7 @@ BAD_JOINTS = [
     ({"at": [[1], [2, 3]]}, ShapeError, "'at' of joint 'elbow' must be .* found a ragged list"),
     ({"at": (0, 0, np.nan)}, InputError, r"'at' of joint 'elbow'\[2\] is nan"),
     ({"at": np.ones((4, 4))}, InputError, "'at' of joint 'elbow' has last row"),
-    ({"at": np.diag([1, 1, -1, 1])}, InputError, "rotation of 'at' of joint 'elbow' is not a rotat"),
+    ({"at": np.diag([1, 1, -1, 1])}, InputError, "of 'at' of joint 'elbow' is not a rotation"),
     ({"friction": 0.1}, InputError, r"friction of joint 'elbow' is 0.1; .* Friction\(...\)"),
     ({"friction": None}, InputError, "friction of joint 'elbow' is None; expected a record"),
     ({"friction": Friction(-1)}, InputError, "viscous friction of joint 'elbow' is -1.0; .* >= 0"),

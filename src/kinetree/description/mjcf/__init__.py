@@ -13,7 +13,7 @@ from kinetree.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.description.mjcf.compile import import_mujoco
 from kinetree.description.mjcf.drives import disabled
 from kinetree.description.mjcf.files import read_document
-from kinetree.description.mjcf.links import frames, links_and_joints, meshes
+from kinetree.description.mjcf.links import frames, links_and_joints, mesh_records
 from kinetree.description.mjcf.meshes import MeshedModel, compile_with_meshes
 from kinetree.description.mjcf.nodes import Node
 from kinetree.description.mjcf.notes import notes_of, warnings_of
@@ -53,7 +53,7 @@ def read_mjcf(
         gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
         notes=notes_of(compiled, nodes),
         warnings=warnings_of(meshed, nodes),
-        meshes=meshes(meshed),
+        meshes=mesh_records(meshed),
     )
 
 

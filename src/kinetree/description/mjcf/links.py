@@ -133,7 +133,7 @@ def frames(compiled: Compiled, links: Iterable[LinkDescription]) -> tuple[FrameD
     return tuple(result)
 
 
-def meshes(meshed: MeshedModel) -> tuple[Mesh, ...]:
+def mesh_records(meshed: MeshedModel) -> tuple[Mesh, ...]:
     """Mesh files of the geoms, for viewers; MuJoCo's shift of a mesh to its centre is undone."""
     compiled = meshed.compiled
     model, bodies = compiled.model, compiled.body_names
