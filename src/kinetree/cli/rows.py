@@ -254,6 +254,7 @@ def _decode(data: bytes, name: str, before: int, first: bool) -> str:
 
 def numbers(numbered: Sequence[tuple[int, str]], heads: Sequence[str], name: str) -> Array:
     """The table of numbers, (rows, columns), all finite; errors name the line and the column."""
+    # the fast way converts all cells of a block at once
     width = len(heads)
     texts = [text for _, text in numbered]
     if all(text.count(",") == width - 1 for text in texts):

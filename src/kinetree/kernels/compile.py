@@ -228,10 +228,10 @@ def check_options(
         model.frame(frame)  # an unknown frame names the known ones
     elif frame is not None:
         raise InputError(
-            f"{name} has no frame, but frame={frame!r} was given; poses and Jacobians have one."
+            f"{name} has no frame, but the frame {frame!r} was given; poses and Jacobians have one."
         )
     if wrenches and not loaded:
         raise InputError(
-            f"{name} does not depend on external wrenches, but wrenches=True was given; "
+            f"{name} does not depend on external wrenches, but they were requested; "
             "inverse_dynamics, forward_dynamics and bias_forces do."
         )

@@ -162,6 +162,7 @@ def proportional(ring: Ring, parts: dict[int, Terms]) -> list[tuple[Terms, Terms
     classes: dict[frozenset[tuple[int, Fraction]], list[tuple[int, Fraction]]] = {}
     for part in sorted(parts):
         terms = parts[part]
+        # two coefficients are proportional if they are equal after division by the leading one
         lead = terms[max(terms)]
         shape = frozenset((monomial, x / lead) for monomial, x in terms.items())
         classes.setdefault(shape, []).append((part, lead))
@@ -220,6 +221,7 @@ def common_powers(a: int, b: int) -> int:
 
 def shortest_terms(ring: Ring, group: Sequence[BaseAngle], polynomial: Terms) -> Summands:
     """Summands of the shortest form of a polynomial in the cosines and sines of one group."""
+    # the length of a form is the number of its factors; a constant term has no angle to write
     products = {_exponents(group, monomial): x for monomial, x in polynomial.items()}
     products = _fewest_squares(products, len(group))
     product_cost = sum(1 + sum(_cost(p) for p in exponents) for exponents in products)

@@ -138,6 +138,7 @@ class Reader:
         if abs(factor.p) > MOST_TURNS or factor.q > MOST_TURNS:
             factor, rest = factor / factor, term
         part = rest / factor.q
+        # a multiple of an angle that is known already has no generators of its own
         for known, combination in list(self.combined.items()):
             turns = part / known
             if turns.is_Integer and abs(turns) <= MOST_TURNS:  # cos(a) after cos(a / 2)
@@ -241,6 +242,7 @@ def _parallel(
     reader: Reader, model: Model, i: int, axis: Array, found: dict[int, Turned]
 ) -> tuple[Turned | None, int]:
     """The turning link that carries joint i through slides, if its axis is parallel; the sign."""
+    # go inward from joint i and keep its axis in the axes of the link; a slide does not turn it
     direction, k = axis, i
     while True:
         R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])

@@ -91,6 +91,7 @@ class Ring:
         if not squared:
             terms[monomial] = terms.get(monomial, 0) + coefficient
             return
+        # replace one square, of the generator with the highest number, and repeat with the rest
         k = (squared.bit_length() - 1) // BITS
         rest = monomial - self.monomial(k, 2)
         for part, value in self.squares[k].items():
@@ -141,6 +142,7 @@ class Polynomial:
         if others is None:
             return NotImplemented
         ring, special = self.ring, self.ring.squared | self.ring.full
+        # most products have neither a known square nor a large exponent: one test of bits decides
         short, long = sorted((self.terms, others), key=len)
         terms: Terms = {}
         for a, x in short.items():

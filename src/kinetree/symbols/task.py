@@ -72,6 +72,7 @@ def independent_rows(J: Array) -> list[int]:
 def sample(ring: Ring, J: Array) -> Array:
     """J at random angles and parameters, always the same."""
     random = Random(1)
+    # the rank at one random point is the rank almost everywhere; a fixed seed makes it repeatable
     symbols = sorted({s for x in ring.generators for s in x.free_symbols}, key=str)
     values = {symbol: random.uniform(0.5, 1.5) for symbol in symbols}
     generators = [float(x.subs(values)) for x in ring.generators]
@@ -202,6 +203,7 @@ def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
     degree = max(
         sum((m >> BITS * k & FIELD) for a in angles for k in (a.cosine, a.sine)) for m in x.terms
     )
+    # the bits of a cosine take the exponent of z = exp(i a), those of the sine become empty
     raised = sum(degree << BITS * angle.cosine for angle in angles)
     found: Powers = {}
     for monomial, value in x.terms.items():
@@ -226,6 +228,7 @@ def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
 
 def _divide(ring: Ring, top: Powers, below: Powers) -> Powers | None:
     """Division by leading terms in lexicographic order, which is that of the packed monomials."""
+    # subtracting packed exponents borrows from the guard bit where an exponent would be negative
     guard = sum(1 << BITS * k + BITS - 1 for k in range(len(ring.generators)))
     lead = max(below)
     rest = dict(top)

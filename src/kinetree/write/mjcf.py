@@ -272,6 +272,7 @@ def body_steps(model: Model, first: int) -> list[Step]:
     run = [first]
     while _is_massless(model, run[-1]):
         run.append(_only_child(model, run[-1]))
+    # inward from the body's own joint; before the step of link i, M is the body's pose in {i}
     M = np.eye(4)
     steps: list[tuple[int, Array | None]] = []
     for i in reversed(run):
