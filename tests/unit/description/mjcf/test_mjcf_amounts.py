@@ -8,7 +8,7 @@ from kinetree.description.mjcf import nodes as mjcf_nodes
 from kinetree.description.mjcf.checks import check_nodes
 from kinetree.description.mjcf.nodes import parse
 from kinetree.description.urdf import parts
-from kinetree.description.xacro import expand, expressions, inputs
+from kinetree.description.xacro import MOST_ELEMENTS, expressions, inputs
 from kinetree.description.xacro import files as xacro_files
 from kinetree.errors import ParseError
 
@@ -82,7 +82,7 @@ def test_the_limits_are_those_that_were_tried():
     assert checks.MAX_CHARACTERS == meshes.MAX_MESHES == 268_435_456
     assert (files.MAX_FILES, files.MAX_NESTING) == (256, 16)
     assert source.MAX_SIZE == 67_108_864 and inputs.YAML_SIZE == 4_194_304
-    assert (expand.MOST_ELEMENTS, xacro_files.MOST_FILES) == (200_000, 40)
+    assert (MOST_ELEMENTS, xacro_files.MOST_FILES) == (200_000, 40)
     assert (packages.MOST_FOLDERS, packages.MANIFEST_SIZE) == (20_000, 1_048_576)
     limits = expressions.MOST_STEPS, expressions.MOST_ENTRIES, expressions.MOST_BITS
     assert limits == (1_000_000, 100_000, 4096)

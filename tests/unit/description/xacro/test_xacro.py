@@ -421,7 +421,7 @@ def test_yaml_cannot_make_objects_or_grow_without_bound(tmp_path):
 
 
 def test_expansion_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("kinetree.description.xacro.expand.MOST_ELEMENTS", 5000)
+    monkeypatch.setattr("kinetree.description.xacro.MOST_ELEMENTS", 5000)
     doubling = "".join(
         f'<xacro:macro name="m{i + 1}"><xacro:m{i}/><xacro:m{i}/></xacro:macro>' for i in range(40)
     )
