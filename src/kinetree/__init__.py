@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from kinetree import tensors as _tensors  # noqa: F401  (registers torch, JAX and CuPy)
+from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Builder, Model
