@@ -60,7 +60,7 @@ def test_unknown_frames_are_refused_with_the_known_ones(robot):
 
 
 def test_options_of_other_quantities_are_refused(robot):
-    with pytest.raises(InputError, match=r"mass_matrix has no frame, but frame='tool'"):
+    with pytest.raises(InputError, match=r"mass_matrix has no frame, but the frame 'tool'"):
         robot.compile("mass_matrix", frame="tool")
     with pytest.raises(InputError, match=r"gravity_forces does not depend on external wrenches"):
         robot.compile("gravity_forces", wrenches=True)
