@@ -21,18 +21,21 @@ def covered(found, true):
 
 
 @pytest.mark.parametrize("encoder", [ENCODER, 5e-4])  # 18 bits a turn, and 13
-def test_intervals_cover_the_truth_in_100_experiments_and_every_robot_exists(encoder):
-    """100 x 17 intervals, correlated within one experiment: 0.95 +- 0.01, within 0.90 to 0.99."""
+def test_intervals_cover_the_truth_in_30_experiments_and_every_robot_exists(encoder):
+    """30 x 17 intervals, correlated within one experiment: 0.95 +- 0.015, within 0.90 to 0.99.
+
+    `python tools/identification_coverage.py --seeds 100` looks at more.
+    """
     true, described = with_drives(spatial_arm()), misjudged(spatial_arm())
     motion, shares = arm_motion(true), []
-    for seed in range(100):
+    for seed in range(30):
         data = simulated_recording(true, motion, encoder_noise=encoder, torque_noise=0.2, seed=seed)
         found = identify(described, data, folds=2)
         shares.append(covered(found, true))
         assert exists(found.robot.model)
     each = np.mean(shares, axis=0)
     assert 0.90 <= np.mean(shares) <= 0.99
-    assert each.min() > 0.83  # no parameter is left out: 0.95 less 5 of its deviations
+    assert each.min() > 0.75  # no parameter is left out: 0.95 less 5 of its deviations
 
 
 def test_the_panda_with_noise_friction_and_armature():
