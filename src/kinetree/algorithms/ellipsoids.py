@@ -11,7 +11,7 @@ from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
-from kinetree.spatial.factor import solve
+from kinetree.spatial.matrices import solve
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
 

@@ -8,7 +8,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
-from kinetree.spatial.factor import solve
+from kinetree.spatial.matrices import solve
 
 
 def forward_dynamics(

@@ -27,7 +27,11 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
 
 
 def tree_mass_matrix(tree: Tree) -> Array:
-    """M(q), (n, n), as an array of objects, so that entries of unrelated joints stay integers 0."""
+    """M(q), (n, n), with armature and rotors.
+
+    It is an array of objects, so that entries of unrelated joints stay integers 0, which
+    `factor_mass_matrix` takes as zeros by structure.
+    """
     n = tree.model.n
     M: Matrix = [[0] * n for _ in range(n)]
     bodies = [link.body for link in tree.links]

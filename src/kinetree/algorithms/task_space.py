@@ -19,7 +19,7 @@ from kinetree.formulations.kinematics import (
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates, rates
-from kinetree.spatial.factor import solve
+from kinetree.spatial.matrices import solve
 
 JACOBIANS = {
     "body": (body_jacobian, body_jacobian_rate),

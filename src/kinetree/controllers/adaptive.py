@@ -5,7 +5,7 @@ With s = dq - dq_r, dq_r = dq_d + lam e and the regressor Y of M ddq_r + C dq_r 
     tau = Y theta_hat - kd s,    d theta_hat/dt = -gamma Y^T s
 
 the error dies out whatever the masses are. Y itself is never formed: the recursion of
-`algorithms/reference_dynamics.py` computes Y theta and Y^T s.
+`algorithms/regressor.py` computes Y theta and Y^T s.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.reference_dynamics import numbers_of, reference_forces
+from kinetree.algorithms.regressor import numbers_of, reference_forces
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.controllers.terms import (

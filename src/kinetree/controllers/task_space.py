@@ -31,7 +31,7 @@ from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
-from kinetree.spatial.factor import factor, solve
+from kinetree.spatial.matrices import factor, solve
 
 ALL = (0, 1, 2, 3, 4, 5)
 

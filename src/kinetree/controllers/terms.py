@@ -24,7 +24,7 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, cos, sign, sin
 from kinetree.simulate.core.controller import Reference, SignalValues
 from kinetree.spatial import cross
-from kinetree.spatial.factor import solve
+from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
 
 RobotLike = Model | HasModel

@@ -30,7 +30,7 @@ from kinetree.model.inputs import (
     zeros,
 )
 from kinetree.spatial import ad
-from kinetree.spatial.factor import Factor, factor, solve
+from kinetree.spatial.matrices import Factor, factor, solve
 
 
 def forward_dynamics_by_articulated_bodies(

@@ -19,7 +19,7 @@ from kinetree.formulations.space import space_recursion
 from kinetree.model import Model
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.joint import rate_names
-from kinetree.spatial.factor import Factor, factor, solve
+from kinetree.spatial.matrices import Factor, factor, solve
 
 FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
     "screw": screw_recursion,

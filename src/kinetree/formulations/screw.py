@@ -11,7 +11,7 @@ from kinetree.formulations.recursion import Recursion, record_screws, stack
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import Ad, ad, inverse
-from kinetree.spatial.factor import factor, solve
+from kinetree.spatial.matrices import factor, solve
 
 
 def screw_recursion(model: Model, x: Motion) -> Recursion:
@@ -21,6 +21,10 @@ def screw_recursion(model: Model, x: Motion) -> Recursion:
     dV_i = Ad_ip dV_p + A_i ddq_i + ad(V_i) A_i dq_i
     F_i  = G_i dV_i - ad(V_i)^T G_i V_i - F_ext_i + sum over children c of Ad_ci^T F_c
     tau_i = A_i^T F_i
+
+    Args:
+        model: the robot.
+        x: the checked motion; gravity is an upward acceleration of the base.
     """
     T_si = {WORLD: np.eye(4, dtype=int)}
     V, dV = {WORLD: x.V_base}, {WORLD: x.dV_base}

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.algorithms.lean import lean_tree
-from kinetree.algorithms.reference_dynamics import reference_forces
+from kinetree.algorithms.regressor import reference_forces
 from kinetree.controllers.adaptive import bare, drives, moments
 from kinetree.controllers.terms import position_error
 from kinetree.errors import InputError, ShapeError

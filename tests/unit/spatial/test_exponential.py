@@ -7,7 +7,7 @@ import pytest
 
 from kinetree.algorithms.derivatives.forward_dynamics import Linearization
 from kinetree.errors import InputError
-from kinetree.spatial.exponential import PADE, exponential
+from kinetree.spatial.matrices import PADE, exponential
 from robot_states import relative
 
 

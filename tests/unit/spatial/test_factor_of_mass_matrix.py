@@ -8,7 +8,7 @@ from kinetree.errors import SingularityError
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Builder
 from kinetree.model.samples import random_model
-from kinetree.spatial.factor import factor, solve
+from kinetree.spatial.matrices import factor, solve
 from robot_states import EPS, any_robot, random_state, relative
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.model.samples import random_model
-from kinetree.spatial.factor import InverseFactor, eliminated, factor, solve
+from kinetree.spatial.matrices import InverseFactor, eliminated, factor, solve
 
 
 def tree_matrix(parent: tuple[int, ...], seed: int) -> np.ndarray:

@@ -30,8 +30,7 @@ from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import Wrenches, rates, zeros
 from kinetree.spatial import ad
-from kinetree.spatial.exponential import exponential
-from kinetree.spatial.factor import InverseFactor, solve
+from kinetree.spatial.matrices import InverseFactor, exponential, solve
 
 
 def forward_dynamics_derivatives(

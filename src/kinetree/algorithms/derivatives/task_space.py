@@ -28,7 +28,7 @@ from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.spatial import Ad, cross, inverse
-from kinetree.spatial.factor import factor, solve
+from kinetree.spatial.matrices import factor, solve
 
 
 @dataclass(frozen=True, eq=False)

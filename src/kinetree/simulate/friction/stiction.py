@@ -29,7 +29,7 @@ from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, sign, where
-from kinetree.spatial.factor import solve
+from kinetree.spatial.matrices import solve
 
 # by degree of freedom: the friction against dq > 0 and against dq < 0
 CoulombPairs = dict[int, tuple[Any, Any]]
