@@ -107,7 +107,9 @@ class Model:
     @property
     def memo(self) -> dict[Hashable, Any]:
         """Forms that `kinetree.kernels.memo` derives from this model; they are not pickled."""
-        return self.__dict__.setdefault("_memo", {})  # atomic: all threads get the same one
+        found = self.__dict__.get("_memo")
+        # setdefault is atomic: all threads get the same one
+        return self.__dict__.setdefault("_memo", {}) if found is None else found
 
     @cached_property
     def n(self) -> int:

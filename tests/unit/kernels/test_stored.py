@@ -10,8 +10,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.backends.cache import entries as cache
+from kinetree.compiler import trace as tracer
 from kinetree.description import Friction
-from kinetree.kernels import compile as compile_module
 from kinetree.kernels import stored as traced
 from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.quantities import QUANTITIES
@@ -41,13 +41,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def traces(monkeypatch):
     """How often something was traced."""
-    names, trace = [], compile_module.trace
+    names, trace = [], tracer.trace
 
     def watched(function, inputs, outputs):
         names.append(outputs[0][0])
         return trace(function, inputs, outputs)
 
-    monkeypatch.setattr(compile_module, "trace", watched)
+    monkeypatch.setattr(tracer, "trace", watched)
     return names
 
 

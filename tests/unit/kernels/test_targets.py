@@ -12,7 +12,7 @@ import pytest
 import kinetree as kt
 from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
-from kinetree.robot import KernelOptions
+from kinetree.kernels.signatures import KernelOptions
 
 ROBOT = kt.robots.double_pendulum()
 FACTS = """
