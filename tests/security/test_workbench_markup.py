@@ -7,9 +7,9 @@ import pytest
 from hostile_robot import ATTACKS, hostile_urdf
 
 from kinetree.errors import InputError, KinetreeError
-from kinetree.views.workbench.equations import equations_reading
 from kinetree.views.workbench.files import read_robot_file
 from kinetree.views.workbench.guard import UPLOAD_BYTES
+from kinetree.views.workbench.markup import equations_reading
 from kinetree.views.workbench.motions import simulated
 from kinetree.views.workbench.plots import plots_reading
 from kinetree.views.workbench.readings import (

@@ -14,10 +14,10 @@ from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory
 from kinetree.views.workbench.bench import Bench, Event, notify, take, update, user_action
 from kinetree.views.workbench.files import as_csv, as_page, read_motion_file
+from kinetree.views.workbench.markup import reading
 from kinetree.views.workbench.motions import MOTIONS, recorded, remark, sample, simulated
 from kinetree.views.workbench.plots import plots_reading
 from kinetree.views.workbench.state import State
-from kinetree.views.workbench.text import reading
 
 if TYPE_CHECKING:
     from viser import GuiButtonHandle, GuiHtmlHandle, GuiSliderHandle

@@ -10,7 +10,7 @@ from kinetree.base.tables import steady_number
 from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory
 from kinetree.views.workbench.bench import Bench
-from kinetree.views.workbench.text import CURVES, reading
+from kinetree.views.workbench.markup import CURVES, reading
 
 EMPTY = reading("<p>No motion yet: simulate, open or record one in the tab <b>Motion</b>.</p>")
 WIDTH, HEIGHT, LEFT, BOTTOM = 380, 150, 42, 16

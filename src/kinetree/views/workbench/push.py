@@ -14,8 +14,8 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
 from kinetree.views.bodies import link_points
 from kinetree.views.workbench.bench import Bench, Event, update, user_action
+from kinetree.views.workbench.markup import reading, vector
 from kinetree.views.workbench.state import Push, State, external_wrenches, link_poses
-from kinetree.views.workbench.text import reading, vector
 
 if TYPE_CHECKING:
     from viser import GuiInputHandle, TransformControlsEvent, TransformControlsHandle

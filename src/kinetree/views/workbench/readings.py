@@ -16,10 +16,9 @@ from kinetree.explain.torque import dof_units
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion
 from kinetree.views.workbench.bench import Bench, show, user_action
-from kinetree.views.workbench.equations import equations_reading
+from kinetree.views.workbench.markup import COLOURS, equations_reading, percent, reading, vector
 from kinetree.views.workbench.plots import add_plots
 from kinetree.views.workbench.state import State, external_wrenches
-from kinetree.views.workbench.text import COLOURS, percent, reading, vector
 
 if TYPE_CHECKING:
     from viser import IcosphereHandle

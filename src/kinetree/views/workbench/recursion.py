@@ -17,10 +17,9 @@ from kinetree.model import Model
 from kinetree.views.arrows import HALVES, Arrow, recursion_arrows
 from kinetree.views.shapes import Colour
 from kinetree.views.workbench.bench import Bench, Event, in_turn, user_action
-from kinetree.views.workbench.equations import STEPS
+from kinetree.views.workbench.markup import STEPS, reading
 from kinetree.views.workbench.scene_nodes import place
 from kinetree.views.workbench.state import State, external_wrenches
-from kinetree.views.workbench.text import reading
 
 if TYPE_CHECKING:
     from viser import ArrowsHandle, MeshHandle

@@ -11,7 +11,7 @@ from kinetree.views.meshes import MISSING
 from kinetree.views.shapes import GROUPS, Scene
 from kinetree.views.workbench.bench import Bench, Event, change, in_turn, user_action
 from kinetree.views.workbench.files import read_robot_file
-from kinetree.views.workbench.text import reading
+from kinetree.views.workbench.markup import reading
 
 if TYPE_CHECKING:
     from viser import SceneNodeHandle

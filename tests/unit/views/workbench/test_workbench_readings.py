@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree.base.tables import steady_number
 from kinetree.explain.torque import dof_units
 from kinetree.views.rest import rest_position
-from kinetree.views.workbench.equations import equations_reading
+from kinetree.views.workbench.markup import equations_reading
 from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
 from kinetree.views.workbench.plots import plots_reading
 from kinetree.views.workbench.push import dropped_on, first_push, moved_point, point_in_space
