@@ -1,1 +1,1 @@
-"""How fast kinetree is beside its peers; `python -m benchmarks.run` writes a dated record."""
+"""Benchmarks of kinetree and other libraries; `python -m benchmarks.run` writes a dated record."""

@@ -1,4 +1,4 @@
-"""One question about one robot, in this process: `python -m benchmarks.ask latency panda`."""
+"""Answer one question about one robot in this process: `python -m benchmarks.ask latency panda`."""
 
 import importlib
 import json
@@ -9,7 +9,7 @@ from benchmarks.timing import QUICK, Effort
 
 
 def main() -> None:
-    """Prints the answer as the last line, in JSON."""
+    """Print the answer as the last line, in JSON."""
     arguments = [word for word in sys.argv[1:] if word != "--quick"]
     if not arguments or arguments[0] not in QUESTIONS:
         sys.exit(f"usage: python -m benchmarks.ask {{{','.join(QUESTIONS)}}} [ROBOT] [--quick]")

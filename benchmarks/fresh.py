@@ -1,4 +1,4 @@
-"""Work for a fresh process: time what happens only once in it. Prints seconds as JSON."""
+"""Time work that happens once per process, such as imports; print seconds as JSON."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ def main() -> None:
 
 
 def timed_import() -> dict[str, object]:
-    """Seconds of importing NumPy, then kinetree, and which heavy packages came with it."""
+    """Seconds of importing NumPy, then kinetree, and the heavy packages imported with it."""
     start, work = time.perf_counter(), time.process_time()
     import numpy  # noqa: F401
 
@@ -32,7 +32,7 @@ def timed_import() -> dict[str, object]:
 
 
 def timed_compile(robot: str, quantity: str, ready: str = "") -> dict[str, object]:
-    """Seconds from the model to the first result; `ready` compiles a toy first, to wake LLVM."""
+    """Seconds from the model to the first result; `ready` compiles a toy first, to start LLVM."""
     from benchmarks.robots import load, states
 
     case = load(robot)

@@ -1,4 +1,4 @@
-"""How fast CUDA kernels are on this GPU, as states per second and as a share of its bandwidth.
+"""Speed of CUDA kernels on this GPU, as states per second and as a share of its bandwidth.
 
     python -m benchmarks.gpu                       # where there are a GPU, llvmlite and the robots
     python -m benchmarks.gpu --prepare build/gpu   # on a machine without a GPU: graphs and numbers
@@ -57,7 +57,7 @@ ROLLOUT_CASES: dict[str, tuple[float | None, float | None]] = {
 
 
 def prepare(folder: Path) -> None:
-    """Write the graph of each case, states, and what the CPU's kernels make of them."""
+    """Write the graph of each case, its states, and the results of the CPU's kernels."""
     from benchmarks import robots
     from kinetree.kernels.compile import trace_quantity
 

@@ -1,4 +1,4 @@
-"""How far a GPU's numbers are from those of the CPU, in eps of the norm of each result."""
+"""Difference between the results of a GPU and of the CPU, in eps of the norm of each result."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def kernel_error(kernel: CudaKernel, dtype: str, data: Mapping[str, np.ndarray])
 
 
 def rollout_error(rollout: CudaRollout, dtype: str, data: Mapping[str, np.ndarray]) -> float:
-    """The largest difference of any recorded row; what was noted must be the same."""
+    """The largest difference of any recorded row; the notes must be the same."""
     import cupy
 
     run = new_run(cupy, data, rollout.stepping, dtype)

@@ -1,4 +1,4 @@
-"""Cases for a GPU in files: graphs, fresh random states, and what the CPU makes of them.
+"""Cases for a GPU in files: graphs, fresh random states, and the CPU's results.
 
 A machine with a GPU then needs neither LLVM nor the robots.
 """
@@ -31,7 +31,7 @@ def read_graph(data: Mapping[str, np.ndarray], key: str) -> Graph:
 
 
 def write(path: Path, data: Data) -> None:
-    """Keep a case; small, because it travels."""
+    """Write a case to a compressed file, to be copied to another machine."""
     np.savez_compressed(path, **data)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What is measured of a GPU, and the record of it for people and programs."""
+"""Measurements on a GPU, and their record as Markdown and JSON."""
 
 import platform
 import time
@@ -21,8 +21,8 @@ LASTING = 2.0  # s of work without a pause, of which the second half counts
 class Row:
     """One kernel measured: rates in 1e9 states or steps a second.
 
-    Median and best are of a GPU that has rested. One that works without a pause reaches its limit
-    of power, by which it lowers its clock; `sustained` is the rate then.
+    Median and best are of a GPU that has rested. Without a pause it reaches its
+    power limit and lowers its clock; `sustained` is the rate then.
     """
 
     robot: str
@@ -51,7 +51,7 @@ class Row:
         launch: Any,
         bandwidth: float,
     ) -> "Row":
-        """From what `measured` gave; `work`: states in a call, bytes and operations of a state."""
+        """Make a row from the result of `measured`; `work`: states in a call, bytes and operations of a state."""
         states, size, operations = work
         short, lasting = seconds
         rates = [states / t / 1e9 for t in (short[0], short[len(short) // 2], lasting)]
@@ -137,7 +137,7 @@ def about(commit: str) -> dict[str, Any]:
 
 
 def markdown(record: dict[str, Any], rows: list[Row], sizes: tuple[int, ...]) -> str:
-    """The record for people."""
+    """The record as Markdown."""
     states, rollouts, steps, checked, checked_rollouts = sizes
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     head = [

@@ -40,7 +40,7 @@ WORKERS = 12
 
 
 def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    """Name, model or the error that it met, and quantities."""
+    """Name, model or the error of loading it, and quantities."""
     import kinetree as kt
     from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
@@ -85,13 +85,13 @@ def prepare(folder: Path, models: Path | None) -> None:
 
 
 def check_length(operations: int) -> None:
-    """Refuse what is too long to be compiled here."""
+    """Raise an error if a graph is too long to be compiled here."""
     if operations > LONG:
         raise KinetreeError(f"{operations} operations are more than {LONG}")
 
 
 def rollout(model: Any, seed: int) -> dict[str, np.ndarray]:
-    """Runge and Kutta's steps from random states under forces that begin to move them gently."""
+    """Runge-Kutta steps from random states under small forces."""
     from kinetree.algorithms import random
     from kinetree.kernels.compile import compile_kernel
 

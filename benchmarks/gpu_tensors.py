@@ -1,4 +1,4 @@
-"""How fast kernels are on this GPU when called with arrays of CuPy, torch and JAX, as users call.
+"""Speed of kernels on this GPU when called with arrays of CuPy, torch and JAX.
 
     python -m benchmarks.gpu_tensors               # with CuPy and any of torch and JAX
 
@@ -127,7 +127,7 @@ def measure(package: Package, dtype: str) -> Iterator[Row]:
 
 
 def check(package: Package, function: Any, kernel: Any, host: list[np.ndarray], dtype: str) -> None:
-    """Nothing is timed that disagrees with NumPy, state by state."""
+    """Raise an error if results differ from NumPy's for any state."""
     found = package.back(function(*map(package.array, host)))
     expected = kernel(*host)
     error = np.linalg.norm(found - expected, axis=-1) / np.linalg.norm(expected, axis=-1)
@@ -151,7 +151,7 @@ def timed(package: Package, quantity: str, dtype: str, work: Work) -> Row:
 
 
 def markdown(record: dict[str, Any], rows: list[Row]) -> str:
-    """The record for people."""
+    """The record as Markdown."""
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     lines = [
         f"# Tensors on a GPU, {record['date']}",

@@ -1,4 +1,4 @@
-"""Where a record comes from: machine, versions, commit, date. No host names and no paths."""
+"""Origin of a record: machine, versions, commit, date. No host names and no paths."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ TELLING = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "neo
 
 
 def describe() -> dict[str, Any]:
-    """Everything about here and now that a reader of the record needs."""
+    """Machine, versions, commit, date and load, for the record."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": {
@@ -59,7 +59,7 @@ def features() -> list[str]:
 
 
 def load() -> float | None:
-    """Processes that wanted to run during the last minute; noise comes with it."""
+    """Processes that wanted to run during the last minute; a high load means noisy timings."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
@@ -76,7 +76,7 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit that was measured, with a mark where the sources differ from it."""
+    """The commit that was measured, marked if the sources differ from it."""
     here = str(Path(__file__).parent)
     head = output(["git", "-C", here, "rev-parse", "--short=12", "HEAD"])
     changed = output(["git", "-C", here, "status", "--porcelain", "--", "../src", "."])
@@ -84,7 +84,7 @@ def commit() -> str:
 
 
 def output(command: list[str]) -> str:
-    """What a command prints, empty where it cannot."""
+    """Output of a command; empty if it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

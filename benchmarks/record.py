@@ -15,7 +15,7 @@ from benchmarks.rows import Answer, Row
 
 @dataclass
 class Record:
-    """What is known so far; `about` is `machine.describe()`."""
+    """Results so far; `about` is `machine.describe()`."""
 
     about: dict[str, Any]
     answers: list[Answer] = field(default_factory=list)
@@ -66,7 +66,7 @@ def put(path: Path, text: str) -> None:
 
 
 def markdown(record: Record) -> str:
-    """The record for people."""
+    """The record as Markdown."""
     about, machine = record.about, record.about["machine"]
     state = "" if record.finished else " This run was interrupted: what is missing was not reached."
     quick = " A quick run: few repeats, good for ratios at most." if record.quick else ""
@@ -105,7 +105,7 @@ def markdown(record: Record) -> str:
 
 
 def busy(machine: dict[str, Any]) -> bool:
-    """Whether others wanted the cores when the run began; ratios suffer from it as well."""
+    """True if other processes used the cores when the run began; ratios are affected too."""
     return (machine["load"] or 0) > 0.5 * (machine["cores"] or 1)
 
 

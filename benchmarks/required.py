@@ -1,4 +1,4 @@
-"""What the benchmark must show, as a table, and whether the rows show it."""
+"""Requirements of the benchmark, as a table, and whether the rows meet them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ AT_LEAST, AT_MOST = ">=", "<="
 class Measured:
     """A number from the rows, and the larger spread of the timings behind it.
 
-    `by_cpu`: others used the core meanwhile, so time on the processor was taken instead.
+    `by_cpu`: other processes used the core, so processor time was used instead.
     """
 
     value: float
@@ -191,7 +191,7 @@ def judge(
 
 
 def light(notes: Sequence[str]) -> Verdict:
-    """Whether importing kinetree leaves the heavy packages alone."""
+    """True if importing kinetree imports no heavy packages."""
     what, required = "import kinetree imports", f"no {', '.join(FORBIDDEN)}"
     listed = next((note.removeprefix(HEAVY).strip() for note in notes if HEAVY in note), None)
     if listed is None:

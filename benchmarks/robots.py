@@ -1,4 +1,4 @@
-"""The robots of the benchmark, the same for everybody, and the states that all are timed on."""
+"""The robots of the benchmark, and the states on which all libraries are timed."""
 
 import functools
 import tempfile
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import Robot
-from kinetree.formulations.drives import frictionless
 from kinetree.description.joints import FIXED
 from kinetree.description.records import JointDescription
 from kinetree.description.urdf import read_urdf
+from kinetree.formulations.drives import frictionless
 from kinetree.model import Model, build_model
 
 Arrays = tuple[np.ndarray, ...]
@@ -111,7 +111,7 @@ def bare_urdf(path: Path, source: Source, key: str) -> Path:
 
 @functools.cache
 def scratch() -> Path:
-    """A folder of this process for what peers read and compile; it goes when the process ends."""
+    """A temporary folder for the files that peers read and compile; deleted at exit."""
     holder = tempfile.TemporaryDirectory(prefix="kinetree-bench-")
     _holders.append(holder)
     return Path(holder.name)

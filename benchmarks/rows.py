@@ -1,4 +1,4 @@
-"""What a question finds out: rows of numbers with their spread, and notes."""
+"""The answer to a question: rows of numbers with their spread, and notes."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ class Row:
 
 
 def disturbed(share: float | None) -> bool:
-    """Whether even the best repeat had to share its core."""
+    """True if even the best repeat shared its core."""
     return share is not None and share < UNDISTURBED
 
 

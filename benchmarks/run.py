@@ -1,4 +1,4 @@
-"""The whole benchmark: every question about every robot, and a dated record of the answers."""
+"""Run the whole benchmark: ask every question about every robot and write a dated record."""
 
 import argparse
 import json

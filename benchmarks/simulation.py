@@ -1,4 +1,4 @@
-"""The contestants of the simulation: the same rollouts with classical Runge-Kutta steps.
+"""The simulation benchmark: the same rollouts with classical Runge-Kutta steps.
 
 A thousand rollouts of a thousand steps for kinetree; peers, whose time a step does not depend on
 the number of rollouts, run fewer. Every job comes with the number of its steps.
@@ -31,7 +31,7 @@ def start(case: Case, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def goal(case: Case) -> np.ndarray:
-    """Where computed torque leads to, from every start."""
+    """Goal of computed torque, from every start."""
     return np.full(case.model.n, 0.3)
 
 
@@ -82,7 +82,7 @@ def mujoco_job(case: Case, threads: int) -> tuple[Job, int]:
 
 
 def pinocchio_job(case: Case, quantity: str) -> tuple[Job, int]:
-    """What a user writes: Runge-Kutta steps in Python around pin.aba, and pin.rnea to control."""
+    """A user's loop: Runge-Kutta steps in Python around pin.aba, and pin.rnea to control."""
     import pinocchio as pin
 
     from benchmarks.peers.pinocchio import model_of

@@ -1,4 +1,4 @@
-"""Timing side by side: every repeat runs all contestants, so that noise hits all of them."""
+"""Timing side by side: every repeat runs all jobs, so that noise affects all of them."""
 
 import os
 import statistics
@@ -14,8 +14,8 @@ from typing import Any
 class Job:
     """A statement to time with the names in it, and its result in kinetree's order of joints.
 
-    `apart`: its threads work on after the statement, which would burden whoever comes next, so it
-    is timed when the others are done.
+    `apart`: its threads keep working after the statement and would slow down the next job, so it
+    is timed after the others.
     """
 
     statement: str
@@ -26,7 +26,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to measure: repeats, and the least seconds of one repeat of one contestant."""
+    """How much to measure: repeats, and the least seconds of one repeat of one job."""
 
     repeats: int = 20
     least: float = 0.02
@@ -39,7 +39,7 @@ QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of every repeat by the clock on the wall, and seconds of work on the processor."""
+    """Seconds of every repeat by the wall clock, and processor time."""
 
     seconds: tuple[float, ...]
     cpu: tuple[float, ...] = ()
@@ -97,7 +97,7 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dic
 def enough(timer: timeit.Timer, least: float) -> int:
     """How many runs are about `least` seconds of work; the first run warms up and is not counted.
 
-    Work and not the clock: where others use the core as well, the clock would say too few.
+    Processor time is used, because the wall clock gives too few runs on a shared core.
     """
     timer.timeit(1)
     count = 1

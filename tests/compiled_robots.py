@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms, spatial
-from kinetree.model.inputs import zeros
 from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import WORLD, Model
+from kinetree.model.inputs import zeros
 from robot_states import EPS, State, random_state, size
 
 SMALL = 8 * EPS  # up to 10 joints

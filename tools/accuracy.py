@@ -1,4 +1,4 @@
-"""Measure how right kernels are: against fifty digits, on the built-in robots; write a record.
+"""Measure the errors of kernels against fifty digits on the built-in robots; write a record.
 
 python tools/accuracy.py            # prints the table and writes a dated record
 """
@@ -39,7 +39,7 @@ def errors(robot: kt.Robot, states: int, seed: int = 0) -> dict[str, float]:
     """Worst error of each quantity, in eps of the terms that add up to it.
 
     tau is the sum of M ddq, c, g and friction; ddq is read back through inverse dynamics, so that
-    the condition of M does not count.
+    the condition number of M has no effect.
     """
     model, rng = robot.model, np.random.default_rng(seed)
     precise = model.astype(mpmath.mpf)

@@ -1,8 +1,8 @@
-"""Break URDF files in every way a seeded generator can think of, and see what the reader does.
+"""Damage URDF files at random, with a seed, and check that the reader fails cleanly.
 
     python tools/fuzz_urdf.py --count 100000 --seed 1 [FILE_OR_FOLDER ...]
 
-Whatever is given, only kinetree's own errors may come out, and within two seconds. The first
+For any input the reader may raise only kinetree's own errors, and within two seconds. The first
 failures are printed with seed and number, which reproduce them.
 """
 
@@ -132,7 +132,7 @@ def repeat(data: bytes, rng: random.Random) -> bytes:
 
 
 def insert(data: bytes, rng: random.Random) -> bytes:
-    """Something nasty stands where it should not."""
+    """Insert harmful text at a random place."""
     i = rng.randrange(len(data) + 1)
     return data[:i] + rng.choice(SNIPPETS) + data[i:]
 
@@ -194,7 +194,7 @@ def mutants(corpus: Sequence[bytes], seed: int, count: int) -> Iterator[bytes]:
 
 
 def failure(data: bytes, read: Callable[[bytes], object] = read_urdf_text) -> str:
-    """What is wrong with how `read` takes the data; empty when it loads or raises our error."""
+    """Describe a wrong reaction of `read`; empty if it loads or raises our error."""
     start = time.perf_counter()
     try:
         read(data)
@@ -218,7 +218,7 @@ def corpus_of(places: Sequence[str]) -> list[bytes]:
 
 
 def main() -> int:
-    """Run from the command line; the exit code says whether anything failed."""
+    """Run from the command line; the exit code is 1 if anything failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

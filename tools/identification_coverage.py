@@ -1,10 +1,10 @@
-"""How honest identification is: a Panda with noise, friction and armature, identified many times.
+"""Coverage of confidence intervals: identify a Panda with noise, friction and armature many times.
 
     python tools/identification_coverage.py --seeds 100 --jobs 2
 
 Every seed draws new noise of encoders and torque sensors. The table has, for each level of encoder
-noise, how often 95% intervals hold the true base parameters, the error of joint forces on held-out
-motion in units of the sensors' noise, and whether every robot that was found can exist.
+noise, how often 95% intervals contain the true base parameters, the error of joint forces on
+held-out motion in units of the sensors' noise, and whether every robot is physically consistent.
 """
 
 import argparse
@@ -121,7 +121,7 @@ def rows(found: list[Outcome]) -> list[dict[str, object]]:
 
 
 def markdown(table: list[dict[str, object]], about: dict[str, str]) -> str:
-    """The record for people."""
+    """The record as Markdown."""
     names = list(table[0])
     lines = [" | ".join(names), " | ".join("---" for _ in names)]
     lines += [" | ".join(_show(row[name]) for name in names) for row in table]

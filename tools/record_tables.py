@@ -1,7 +1,7 @@
 """Put the newest records of benchmarks/results as tables into README.md and the documentation.
 
-python tools/record_tables.py            # rewrites what stands between the markers
-python tools/record_tables.py --check    # only says whether the pages are true
+python tools/record_tables.py            # rewrites the tables between the markers
+python tools/record_tables.py --check    # only checks that the tables are up to date
 """
 
 import argparse
@@ -31,7 +31,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def figure(ratio: float) -> str:
-    """A ratio with the digits that it deserves."""
+    """A ratio as text: one decimal below 10, none above."""
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
 
 
@@ -114,7 +114,7 @@ TABLES: dict[str, Callable[[], str]] = {"speed": speed, "gpu": gpu, "accuracy": 
 
 
 def rewritten(page: Path) -> str:
-    """The page with every marked table made anew; links lead from where the page stands."""
+    """The page with every marked table regenerated; links are relative to the page."""
     up = "benchmarks/results" if page.parent == ROOT else "../benchmarks/results"
 
     def anew(found: re.Match[str]) -> str:

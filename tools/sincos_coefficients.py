@@ -1,4 +1,4 @@
-"""Derives the numbers in src/kinetree/backends/llvm/coefficients.py and prints them.
+"""Derive the numbers in src/kinetree/backends/llvm/coefficients.py and prints them.
 
 Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = t^2. S and C are the
 polynomials with the smallest greatest relative error of the whole expression, found by Remez
@@ -96,7 +96,7 @@ def truncated(x: mp.mpf, bits: int) -> float:
 
 
 def main() -> None:
-    """Prints every number of the module."""
+    """Print every number of the module."""
     for name, target, weight in (
         ("SINE", sine_target, sine_weight),
         ("COSINE", cosine_target, cosine_weight),

@@ -1,7 +1,12 @@
-"""The errors of kinetree: each names the element, the expected, the found and the remedy."""
+"""The errors of kinetree: each names the element, the expected, the found and the remedy.
+
+`need` imports an optional package, and raises the error that says how to install it.
+"""
 
 import sys
 import warnings
+from importlib import import_module
+from typing import Any
 
 
 class KinetreeError(Exception):
@@ -58,3 +63,14 @@ def warn(message: str, kind: type[Warning] = KinetreeWarning) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetree":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, kind, stacklevel=level)
+
+
+def need(module: str, extra: str, purpose: str) -> Any:
+    """Import a module; if it is missing, the error has its purpose and how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{purpose} needs {module.split('.')[0]}, which cannot be imported ({error}). "
+            f"Install it with: pip install 'kinetree[{extra}]'."
+        ) from error

@@ -1,1 +1,1 @@
-"""Checked arrays, optional packages, and tables and numbers as text, for every other folder."""
+"""Checked arrays, tables and numbers as text, and progress bars, for every other folder."""

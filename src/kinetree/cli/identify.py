@@ -7,7 +7,6 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.markup import escape
 
-from kinetree.base.extras import need
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     BASIC,
@@ -21,7 +20,7 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import check_output, console, print_json, screen_table
 from kinetree.cli.states import units
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 
 if TYPE_CHECKING:
     from kinetree.identify import Identification

@@ -8,7 +8,6 @@ import numpy as np
 from cyclopts import Parameter
 
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     AS_IT_IS,
@@ -34,7 +33,7 @@ from kinetree.cli.output import (
     waiting,
 )
 from kinetree.cli.states import factors, names, units, vector
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:

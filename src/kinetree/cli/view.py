@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kinetree.base.extras import need
 from kinetree.cli.arguments import AS_IT_IS, BasicReading, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.output import print_json, waiting
+from kinetree.errors import need
 
 if TYPE_CHECKING:
     from kinetree.views.workbench.view import Workbench

@@ -8,9 +8,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.tables import counted
+from kinetree.explain.documents import latex, markdown
 from kinetree.explain.html import html
-from kinetree.explain.latex import latex
-from kinetree.explain.markdown import markdown
 from kinetree.explain.page import Page, page_of
 from kinetree.explain.parts import (
     Parts,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 from kinetree.identify.base import Base
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.physical import Estimate

@@ -1,16 +1,17 @@
 """Compile a quantity of a robot: check the request, trace the algorithm, make the kernel."""
 
+import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, is_numeric
-from kinetree.base.extras import hidden_from_torch
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
@@ -23,6 +24,9 @@ from kinetree.model.model import numbers_of, strangest
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.compiler.derivatives import Along
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
@@ -101,6 +105,21 @@ def _prepared(
         return quantity.make(changed, not free, frame)(*arrays[:given])
 
     return function, [*state, *loads, *free_ports(model, free)]
+
+
+def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Keep torch.compile from tracing into a function that compiles kernels, which it cannot.
+
+    torch is asked only where it is imported already: importing it takes seconds.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        return (function if disable is None else disable(function))(*args, **options)
+
+    call.__dict__["_torchdynamo_disable"] = True  # the wrapper itself is not traced either
+    return call
 
 
 @hidden_from_torch

@@ -20,8 +20,7 @@ from types import ModuleType
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from kinetree.backends.call.threads import cores
-from kinetree.base.extras import need
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError, KinetreeError, need
 from kinetree.parallel.work import run_chunk
 
 # Ray replaces 127.0.0.1 by the machine's address and listens on every interface, unless its switch

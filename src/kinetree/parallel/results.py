@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.extras import need
 from kinetree.base.tables import text_table
-from kinetree.errors import InputError, KinetreeWarning, NameLookupError
+from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
 SHOWN = 40  # columns in a printed table

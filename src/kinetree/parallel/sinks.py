@@ -16,8 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 
 PARTIAL = ".partial"
 MAGIC = b"\x93NUMPY\x03\x00"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
+from kinetree.errors import need
 from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, HasModel, Model
 from kinetree.samples.inputs import check_single, model_for, positive, sample_times

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
+from kinetree.errors import need
 from kinetree.samples.inputs import check_single
 from kinetree.samples.pieces import to_arrays
 from kinetree.samples.record import SIGNALS, FilePath, Record

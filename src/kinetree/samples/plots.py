@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.extras import need
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
 from kinetree.samples.energy import energy_balance, joint_forces

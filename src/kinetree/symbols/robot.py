@@ -8,9 +8,8 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.extras import need
 from kinetree.base.tables import notebook_table
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError, NameLookupError, need
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import zeros
 from kinetree.symbols.exact import exact_model

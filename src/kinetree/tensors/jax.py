@@ -18,8 +18,7 @@ import numpy as np
 
 from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.call.foreign import Arguments, Options
-from kinetree.base.extras import need
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 from kinetree.tensors.operation import (
     NUMBERS,
     Operation,

@@ -19,12 +19,11 @@ from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
 from kinetree.compiler.derivatives import jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.store import digest
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 from kinetree.kernels.stored import kept_graph
 
 Wrt = tuple[int, ...]  # numbers of inputs, in rising order

@@ -16,8 +16,7 @@ import numpy as np
 from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.call.foreign import Arguments, ForeignCall, Options
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import InputError, ShapeError, need
 from kinetree.tensors.cupy import CupyArray, on_stream, view
 from kinetree.tensors.operation import (
     NUMBERS,

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kinetree.base.extras import need
-from kinetree.errors import CompileError
+from kinetree.errors import CompileError, need
 
 METADATA = 1  # the extension that requests the version
 INTERNAL = 13  # XLA's code for an internal error

@@ -25,8 +25,8 @@ from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.kernel import has_llvm
 from kinetree.backends.llvm import engine
 from kinetree.base.arrays import Array
-from kinetree.base.extras import need
 from kinetree.compiler.graph import Graph
+from kinetree.errors import need
 from kinetree.tensors import xla_frame
 from kinetree.tensors.cupy import on_stream, view
 from kinetree.tensors.operation import Operation

@@ -13,8 +13,7 @@ import numpy as np
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cuda.layout import WARP
-from kinetree.base.extras import need
-from kinetree.errors import CompileError
+from kinetree.errors import CompileError, need
 
 # every number is rounded as the graph says: nothing is fused, flushed or approximated
 OPTIONS = ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "--std=c++17")

@@ -8,7 +8,6 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from kinetree.base.extras import need
 from kinetree.description.mjcf.nodes import (
     Node,
     document_name,
@@ -18,7 +17,7 @@ from kinetree.description.mjcf.nodes import (
     write,
 )
 from kinetree.description.xml import clip
-from kinetree.errors import ParseError
+from kinetree.errors import ParseError, need
 
 WORLD = "world"  # name of the world body
 _LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process

@@ -11,12 +11,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from kinetree.base.extras import need
 from kinetree.description.records import ArgumentValue
 from kinetree.description.source import decode, read_bytes
 from kinetree.description.xacro.expressions import Evaluator, ExpressionError, bounded
 from kinetree.description.xml import Element, clip
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need
 
 DECLARATION = "xacro:arg"
 USED = re.compile(r"\$\(arg\s+([^\s()]+)\s*\)")

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.base.extras import need
+from kinetree.errors import need
 
 log = logging.getLogger(__name__)
 SCRIPT = re.compile(rb"<script([^>]*)>(.*?)</script>", re.DOTALL)

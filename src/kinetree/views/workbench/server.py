@@ -12,8 +12,7 @@ import types
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from kinetree.base.extras import need
-from kinetree.errors import InputError, KinetreeError, MissingPackageError
+from kinetree.errors import InputError, KinetreeError, MissingPackageError, need
 from kinetree.views.workbench.guard import (
     CONNECTIONS,
     MESSAGE_BYTES,

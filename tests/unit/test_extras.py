@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.base.extras import need
-from kinetree.errors import MissingPackageError
+from kinetree.errors import MissingPackageError, need
 
 SOURCE = Path(kinetree.__file__).parent
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
