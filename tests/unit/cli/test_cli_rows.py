@@ -161,6 +161,6 @@ def test_rows_that_are_no_text(program):
     (program.folder / "utf16.csv").write_bytes("1,2\n3,4\n".encode("utf-16"))
     assert "line 1 is not text in UTF-8" in program("id planar_2r utf16.csv", code=2).stderr
     (program.folder / "late.csv").write_bytes(b"1,2\n3,4\n\xff,2\n")
-    assert "line 3 is no text in UTF-8" in program("id planar_2r late.csv", code=2).stderr
+    assert "line 3 is not text in UTF-8" in program("id planar_2r late.csv", code=2).stderr
     (program.folder / "long.csv").write_bytes(b"1," * (3 << 20))
     assert "longer than 4 MiB" in program("id planar_2r long.csv", code=2).stderr
