@@ -51,7 +51,7 @@ class Row:
         launch: Any,
         bandwidth: float,
     ) -> "Row":
-        """Make a row from the result of `measured`; `work`: states in a call, bytes and operations of a state."""
+        """Make a row; `work`: states in a call, bytes and operations of a state."""
         states, size, operations = work
         short, lasting = seconds
         rates = [states / t / 1e9 for t in (short[0], short[len(short) // 2], lasting)]

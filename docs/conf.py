@@ -1,4 +1,4 @@
-"""How the documentation is built: `make docs`."""
+"""Sphinx configuration of the documentation; `make docs` builds it."""
 
 import re
 
@@ -30,12 +30,12 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
-napoleon_use_rtype = False  # what stands before a colon in Returns is no type
+napoleon_use_rtype = False  # text before a colon in Returns is not a type
 nitpicky = False
 
 
 def plain_docstring(app, what, name, obj, options, lines: list[str]) -> None:
-    """Docstrings are plain text with `code` and equations: say so to reStructuredText.
+    """Convert a docstring, plain text with `code` and equations, to reStructuredText.
 
     Stars, bars and trailing underscores are text; lines that are equations keep their breaks.
     """
@@ -46,11 +46,11 @@ def plain_docstring(app, what, name, obj, options, lines: list[str]) -> None:
         lines[:0] = [
             "..",
             "",
-        ]  # a comment, else napoleon takes what stands before a colon for a type
+        ]  # a comment, or napoleon reads text before a colon as a type
 
 
 def as_block(paragraph: str) -> str:
-    """A paragraph with its specials escaped, as a line block when it is made of equations."""
+    """A paragraph with special characters escaped, as a line block if it consists of equations."""
     lines = paragraph.rstrip("\n").split("\n")
     if all(line.startswith("    ") or not line for line in lines):  # an example
         return "::\n\n" + paragraph
@@ -64,12 +64,12 @@ def as_block(paragraph: str) -> str:
 
 
 def as_item(line: str) -> str:
-    """A field of a record as an item of a list; a line that goes on with it stands below."""
+    """A field of a record as a list item; a continuation line is indented."""
     return f"  {line.lstrip()}" if line.startswith("  ") else f"- {line}"
 
 
 def escape(line: str) -> str:
-    """Text outside of `code` with the signs of markup escaped."""
+    """Text with markup characters outside of `code` escaped."""
     parts = re.split(r"(``[^`]*``|`[^`]*`)", line)
     return "".join(
         f"``{part.strip('`')}``" if k % 2 else re.sub(r"([*|]|_(?=\W|$))", r"\\\1", part)
@@ -78,19 +78,19 @@ def escape(line: str) -> str:
 
 
 def inline_math(translator, node) -> None:
-    """Formulas become MathML here, so that the pages need no script and no network."""
+    """Convert a formula to MathML, so that the pages need no script and no network."""
     translator.body.append(latex2mathml.converter.convert(node.astext()))
     raise nodes.SkipNode
 
 
 def block_math(translator, node) -> None:
-    """A formula on a line of its own."""
+    """Convert a formula on a line of its own."""
     converted = latex2mathml.converter.convert(node.astext(), display="block")
     translator.body.append(f'<div class="math">{converted}</div>')
     raise nodes.SkipNode
 
 
 def setup(app) -> None:
-    """Formulas by our own renderer; docstrings before napoleon, which reads Args and Returns."""
+    """Register the renderer of formulas, and the filter of docstrings before napoleon runs."""
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

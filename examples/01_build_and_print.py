@@ -1,11 +1,11 @@
-"""Build an arm link by link, look at it, and ask where its tool is."""
+"""Build an arm link by link, print it, and compute the pose of its tool."""
 
 import numpy as np
 
 import kinetree as kt
 from kinetree.spatial import rod
 
-# Two rods of 1 m hang along -z and swing about y; each frame stands in its joint.
+# Two rods of 1 m hang along -z and swing about y; the origin of each frame is in its joint.
 builder = kt.Builder("two rods").link("ceiling")
 builder.link("upper", 2.0, (0, 0, -0.5), rod(2.0, 1.0))
 builder.link("lower", 1.0, (0, 0, -0.5), rod(1.0, 1.0))

@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 kernel = robot.compile("inverse_dynamics", free=["mass", "gravity"])
 print(kernel)
 
-# Nobody knows the masses to better than a tenth: how far may the forces at rest be off?
+# If the masses are known to a tenth, how large is the error of the forces at rest?
 q, rest = np.array([0.1, 0.5, -0.5, 0.2, 0.3, 0.0]), np.zeros(6)
 nominal = free_values(robot.model, "mass")
 masses = nominal * rng.uniform(0.9, 1.1, (1000, 6))
@@ -24,6 +24,6 @@ print("their spread:  ", tau.std(axis=0).round(2))
 planets = np.array([[0, 0, -9.81], [0, 0, -1.62]])[:, None, :]
 print("planets, robots, joints:", kernel(q, rest, rest, masses, planets).shape)
 
-# What was compiled, for the curious.
+# The compiled code.
 fixed = robot.inverse_dynamics
 print(f"{fixed.operations} operations with constant data, {kernel.operations} with free data")

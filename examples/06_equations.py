@@ -4,7 +4,7 @@ import sympy
 
 import kinetree as kt
 
-# 1. A robot of symbols: two point masses at the ends of two links, gravity along -y.
+# 1. A robot with symbols: two point masses at the ends of two links, gravity along -y.
 L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
 robot = kt.Robot.from_points(
     P=[(0, 0, 0), (L1, 0, 0), (L1 + L2, 0, 0)],
@@ -30,7 +30,7 @@ for i, (q, dq) in enumerate(zip(s.q, s.dq, strict=True)):
         f"Lagrange less Newton-Euler, joint {i + 1}:", sympy.simplify(rate - L.diff(q) - s.tau[i])
     )
 
-# 3. A robot of numbers: decimals become fractions, right angles exact; angles stay symbols.
+# 3. A robot with numbers: decimals become fractions, right angles exact; angles stay symbols.
 puma = kt.symbolic(kt.robots.puma_560())
 print("\nPuma 560, gravity at joint 2:", puma.g[1])
 print("the same with four digits:", puma.g.text(digits=4).splitlines()[0])

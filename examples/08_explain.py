@@ -1,4 +1,4 @@
-"""Where every number of the recursion comes from, and where the joint forces go."""
+"""The parts of every number of the recursion, and of the joint forces."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ robot = kt.robots.planar_2r()
 explanation = robot.explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.085])
 print(explanation)
 
-# 2. The same as data: what the twist of link2 got from its parent, and that parts add up.
+# 2. The same as data: the parent's part of the twist of link2; the parts add up.
 V = explanation["link2"]["V"]
 print("from the parent:", V["parent"])
 print("parts add up to", np.abs(V.total - V.value).max())
 
-# 3. In the manner of another book: 3-vectors in the space frame, here as Markdown.
+# 3. In another formulation: 3-vectors in the space frame, here as Markdown.
 page = robot.explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.085], formulation="space").markdown()
 print("\n".join(page.splitlines()[:12]), "\n...\n")
 
-# 4. A real arm: which joint fights gravity, which one friction?
+# 4. A real arm: which joint is loaded by gravity, which one by friction?
 puma = kt.robots.puma_560()
 rng = np.random.default_rng(0)
 torque = puma.explain(rng.normal(size=6), rng.normal(size=6), rng.normal(size=6)).torque

@@ -6,7 +6,7 @@ import kinetree as kt
 from kinetree import controllers
 from kinetree.scalars import clip, sin
 
-# A double pendulum falls for ten seconds. The default method keeps its error below 1e-8 a step.
+# A double pendulum falls for ten seconds. The default method keeps its error below 1e-8 per step.
 pendulum = kt.robots.double_pendulum()
 fall = pendulum.simulate([2.0, 1.0], duration=10.0)
 kinetic = pendulum.kinetic_energy(fall.q, fall.dq)
@@ -24,7 +24,7 @@ falls = panda.simulate(
 )
 print("times, arms, joints:", falls.q.shape)
 
-# A law of one's own, written with kinetree's scalars, is compiled into the loop as well.
+# Your own law, written with kinetree's scalars, is compiled into the loop as well.
 motion = panda.simulate(
     starts[0],
     controller=lambda t, q, dq: -5 * dq + sin(t),
@@ -67,7 +67,7 @@ print(
     f"without the load: error {worst(loaded.simulate(home, controller=blind, **options)):.2f} rad"
 )
 
-# The same controller step by step, for a loop of one's own.
+# The same controller step by step, for your own loop.
 law = controllers.step_by_step(exact, loaded)
 tau, _ = law(0.5, home, np.zeros(7))
 print("torques at t = 0.5 s:", tau.round(1))

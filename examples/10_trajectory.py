@@ -1,4 +1,4 @@
-"""Plan motions of an arm: polynomials, waypoints, a straight line; keep and draw them."""
+"""Plan motions of an arm: polynomials, waypoints, a straight line; store and plot them."""
 
 import tempfile
 from pathlib import Path
@@ -34,12 +34,12 @@ print(f"the tool leaves the line by less than 1e-12 m: {off.max() < 1e-12}")
 q = robot.inverse_kinematics(goal, q0)
 print("inverse kinematics reaches its goal:", np.allclose(robot.pose(q), goal, atol=1e-9))
 
-# The joints' work and where it went, J.
+# Energy balance of the joints' work, J.
 balance = line.energy()
 print(f"lowering the arm gave back {-balance.work[-1]:.2f} J, all of it potential energy:",
       bool(abs(balance.defect[-1]) < 1e-6))  # fmt: skip
 
-# Files keep every bit, with the names of the joints.
+# Files store every bit, with the names of the joints.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "line.csv"
     line.to_csv(path)

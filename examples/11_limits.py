@@ -1,4 +1,4 @@
-"""A planned motion against the actuators: what it exceeds, how much slower or faster it can run."""
+"""Check a planned motion against the actuators: violated limits, slower and faster timings."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ robot = kt.robots.panda()
 q0 = np.array([0, -0.5, 0, -2, 0, 1.5, 0.5])
 q1 = np.array([1.5, 1.2, -0.3, -0.5, 0.4, 2.9, 0])
 
-# Too fast: the report says where, when and by how much.
+# Too fast: the report has joint, time and excess.
 plan = motion.quintic(q0, q1, duration=0.6, robot=robot)
 report = robot.check(plan)
 print(report)
 
-# Exactly as slow as it must be, at every instant by the same factor.
+# Slower by the smallest sufficient factor, the same at every instant.
 slow = motion.scale_time(plan, report.slower)
 print()
 print(f"slowed by {report.slower:.4f} it takes {slow.duration:.4f} s:", robot.check(slow).ok)
@@ -27,7 +27,7 @@ tau = robot.inverse_dynamics(fine.q, fine.dq, fine.ddq)
 effort = [joint.limits.effort for joint in robot.model.joints]
 print(f"largest share of a torque limit: {np.max(np.abs(tau) / effort):.6f}")
 
-# A load that gravity alone makes too heavy: no slower motion helps, and the report says so.
+# A load that gravity alone makes too heavy: no slower motion helps, and the report states it.
 heavy = robot.with_payload(20.0)
 print()
 print(*[line for line in heavy.check(slow).verdict() if "gravity" in line], sep="\n")

@@ -1,4 +1,4 @@
-"""Derivatives of the dynamics, a linear system from them, and what data can tell of a robot."""
+"""Derivatives of the dynamics, a linear system from them, and identifiable parameters."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ print(
     "one step of 10 ms grows by", np.abs(np.linalg.eigvals(system.discrete(0.01).A)).max().round(4)
 )
 
-# How a motion ends depends on how it begins, on forces and on masses: slopes of all steps at once.
+# Derivatives of a motion with respect to its initial state, forces and masses.
 swing = pendulum.sensitivities([1.0, 0.0], duration=1.0, dt=0.005, wrt=("q0", "tau", "mass"))
 print("d q(1 s)/d q0:", swing.by("q0")[-1, :2].round(4).tolist())
 energy, slopes = swing.cost(final=lambda q, dq: dq @ dq)
@@ -56,7 +56,7 @@ print(
     np.abs(Y @ pi - robot.inverse_dynamics(q, dq, ddq)).max() < 1e-12,
 )
 
-# Which combinations of the links' parameters can be told from joint forces?
+# Which combinations of the links' parameters can be identified from joint forces?
 base = robot.base_parameters(groups=["link"])
 print(base.count, "of", len(base.parameters), "parameters; the first of them:")
 for formula in base.formulas(digits=4)[:3]:

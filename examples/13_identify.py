@@ -14,11 +14,11 @@ drive = {"armature": 0.1, "friction": JointFriction((0.6, 0.6), (0.4, 0.4))}
 joints = tuple(dataclasses.replace(joint, **drive) for joint in described.model.joints)
 true = kt.Robot(described.model.replace(joints=joints, m=1.15 * described.model.m))
 
-# A motion within the limits that tells the parameters apart.
+# A motion within the limits that excites all parameters.
 plan = excite(described, 12, 0.01, rounds=100)
 print(f"condition of the regressor: {plan.before:.1f} by chance, {plan.condition:.1f} planned")
 
-# What encoders and torque sensors would say; rates and accelerations come from filtering.
+# Readings of encoders and torque sensors with noise; rates and accelerations come from filtering.
 noise = np.array([0.5, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2])
 data = simulated_recording(true, plan.motion, encoder_noise=2e-5, torque_noise=noise, seed=1)
 print(data.notes[0])
@@ -29,7 +29,7 @@ print("error as described:", np.sqrt((before**2).mean(axis=0)).round(2))
 print("error, held out:   ", found.error().round(2))
 print("noise:             ", noise)
 
-# How well is it known? Intervals should hold the truth, 19 times of 20.
+# How well is it known? Intervals should contain the truth 19 times of 20.
 truth = found.base.K @ found.sought.values(true.model)
 low, high = found.interval(0.95).T
 inside = int(((low <= truth) & (truth <= high)).sum())

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch: what a robot carries, found by gradient descent through its dynamics."""
+"""Tensors of PyTorch: find a payload by gradient descent through the dynamics."""
 
 import torch
 
@@ -6,9 +6,9 @@ import kinetree as kt
 
 torch.manual_seed(0)
 robot = kt.robots.panda()
-carrying = robot.with_payload(2.5, (0, 0, 0.08))  # unknown to what follows
+carrying = robot.with_payload(2.5, (0, 0, 0.08))  # unknown to the fit
 
-# A measured motion: tensors in, tensors out, as many states as one likes.
+# A measured motion: tensors in, tensors out, any number of states.
 q, dq, ddq = torch.randn(3, 500, 7, dtype=torch.float64)
 tau = carrying.inverse_dynamics(q, dq, ddq) + 0.05 * torch.randn(500, 7).double()
 print("one call:", tuple(tau.shape), tau.dtype, tau.device)

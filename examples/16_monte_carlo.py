@@ -1,7 +1,7 @@
-"""Monte-Carlo studies: how well a controller holds a robot that is not quite as described.
+"""Monte-Carlo studies: the accuracy of a controller whose model is not exact.
 
-A thousand Pandas with other masses and other friction are held by the same controller while
-somebody jostles them. The same study, cut and computed in another way, gives the same bytes.
+One controller keeps a thousand Pandas with varied masses and friction in place under random
+forces. The same study with other chunks and another executor gives the same bytes.
 """
 
 import tempfile
@@ -21,7 +21,7 @@ def main() -> None:
     study = {
         "q0": Normal(home, 0.05),
         "controller": hold,
-        "tau": Noise([2, 2, 2, 2, 0.1, 0.1, 0.02], hold=0.02),  # N m, other ones every 20 ms
+        "tau": Noise([2, 2, 2, 2, 0.1, 0.1, 0.02], hold=0.02),  # N m, new values every 20 ms
         "parameters": {"mass": Spread(0.1), "friction": Uniform(0, [0.5, 0.5, 0.2, 0.2])},
         "duration": 0.5,
     }
