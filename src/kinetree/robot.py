@@ -564,7 +564,7 @@ class Robot:
         com: ArrayLike = (0, 0, 0),
         I_com: ArrayLike | None = None,
     ) -> Robot:
-        """The robot with a new tool frame, and a body there if m is given; see `model.reshape`."""
+        """Add a tool frame, and a body there if m is given; see `kinetree.model.reshape`."""
         from kinetree.model import reshape
 
         return Robot(reshape.with_tool(self.model, name, at, frame, m, com, I_com))

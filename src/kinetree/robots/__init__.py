@@ -1,7 +1,7 @@
 """Built-in robots, from published parameters; each is imported when it is used."""
 
 from collections.abc import Callable
-from importlib import import_module
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from kinetree.robot import Robot
@@ -49,5 +49,5 @@ _FILES = {
 def __getattr__(name: str) -> Callable[[], Robot]:
     for file, names in _FILES.items():
         if name in names:
-            return getattr(import_module(file), name)
+            return getattr(_import_module(file), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -208,7 +208,7 @@ def test_what_cannot_be_differentiated_is_refused(graph):
 @pytest.mark.parametrize(
     ("function", "options", "text"),
     [
-        (3, {"shapes": {"x": 3}}, "nothing to differentiate in 3"),
+        (3, {"shapes": {"x": 3}}, "3 cannot be differentiated; expected a kernel"),
         (kt.robots.planar_2r(), {}, "expected a kernel, such as"),
         (lambda x, y: x, {"shapes": {"x": 3}}, "missing 1 required positional argument"),
         (lambda x: np.exp(x), {"shapes": {"x": 3}}, "cannot be traced with the arguments x"),
