@@ -89,6 +89,8 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
         if joint.type in (FREE, PLANAR):
             change = change + armature_turning(joint, own[i])
         for x, ddx in zip(own[i] * scale, change * scale, strict=True):
+            # viscous and Coulomb friction for x > 0 and x < 0: (1 + s) / 2 is 1 for x > 0, else 0;
+            # at rest s = 0, and s * s keeps Coulomb friction at zero there
             s = sign(x)
             friction = [(x + x * s) / 2, (x - x * s) / 2, (s + s * s) / 2, (s - s * s) / 2]
             rows.append([*(part * scale for part in friction), ddx * scale])

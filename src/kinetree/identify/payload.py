@@ -91,11 +91,15 @@ def identify_payload(
             f"frame {frame or model.tool!r} of {model.name!r} does not move; a payload needs a "
             "frame on a moving link."
         )
+    # rest = Y x: the forces that the robot alone does not explain are linear in the ten parameters
+    # x of the body, whose columns are those of the link that carries it, turned into the frame
     state = data.q, data.dq, data.ddq
     at = slice(10 * place.link, 10 * place.link + 10)
     turn = _into_link(place.T_if)
     Y = robot.regressor(*state)[..., at] @ turn
     rest = data.tau - robot.inverse_dynamics(*state)
+    # the motion may determine combinations beta = K x only; `kept` are the columns that stand for
+    # them, and `alone` marks parameters that are such a combination by themselves
     units = natural_units(model)
     scale = parameter_units(model, units)[:10]
     kept, K = separable(Y, units.forces, scale)
@@ -106,6 +110,7 @@ def identify_payload(
     beta, error = np.full(10, np.nan), np.full(10, np.nan)
     beta[kept], error[kept] = found.beta, found.standard_error
     beta[~np.array(alone)] = error[~np.array(alone)] = np.nan
+    # the most likely body that can exist, in natural units so that kg and kg m^2 weigh alike
     own = scale[kept]
     weight = np.linalg.inv(found.covariance / np.outer(own, own))
     x = scale * _possible(found.beta / own, weight, K * scale / own[:, None])
@@ -148,8 +153,7 @@ def _into_link(T_if: Array) -> Array:
 def _possible(beta: Array, weight: Array, K: Array) -> Array:
     """The most likely body x given beta = K x and its inverse covariance `weight`.
 
-    It is beta itself if that is a physically possible body.
-    All in the robot's own units.
+    It is beta itself if that is a physically possible body. All in the robot's own units.
     """
     if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
         return beta

@@ -61,18 +61,18 @@ class Writer:
         self._count = 0
 
     def let(self, expression: str) -> str:
-        """Adds `%name = expression` and returns the name."""
+        """Add `%name = expression` and return the name."""
         self._count += 1
         name = f"%{self._prefix}{self._count}"
         self.lines.append(f"  {name} = {expression}")
         return name
 
     def do(self, statement: str) -> None:
-        """Adds a statement that has no value."""
+        """Add a statement that has no value."""
         self.lines.append("  " + statement)
 
     def label(self, name: str) -> None:
-        """Opens a basic block."""
+        """Open a basic block."""
         self.lines.append(name + ":")
 
     def at(self, pointer: str, offset: int | str, unit: str = "i8") -> str:
