@@ -131,7 +131,7 @@ def float_base(description: RobotDescription) -> RobotDescription:
     if own and all(joint.type == FREE for joint in own):
         raise ModelError(
             f"{description.name!r} floats already: its root {root!r} carries the free joint "
-            f"{own[0].name!r}; expected a robot that stands. Leave floating=True (--floating) out."
+            f"{own[0].name!r}; expected a robot that stands. Load it without floating."
         )
     world = _unused("world", description.links)
     base = JointDescription(
