@@ -8,7 +8,7 @@ from hypothesis import settings
 settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
 
-CASES, EXAMPLES = 2, 5  # of every test with --few
+CASES, EXAMPLES = 1, 5  # of every test with --few
 
 
 def pytest_addoption(parser):
