@@ -131,7 +131,8 @@ def float_base(description: RobotDescription) -> RobotDescription:
     if own and all(joint.type == FREE for joint in own):
         raise ModelError(
             f"{description.name!r} floats already: its root {root!r} carries the free joint "
-            f"{own[0].name!r}; expected a robot that stands. Load it without floating."
+            f"{own[0].name!r}; expected a robot that stands. "
+            "Leave out --floating (in Python, floating)."
         )
     world = _unused("world", description.links)
     base = JointDescription(
