@@ -12,7 +12,7 @@ from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description import Friction
-from kinetree.kernels.memo import Compiled, kernel
+from kinetree.kernels.memo import Compiled, frame_kernel
 from kinetree.model import Model, build_model, model_of
 from kinetree.model.inputs import TipWrench, Wrenches, frame_wrenches
 from kinetree.scalars import Scalar
@@ -271,23 +271,23 @@ class Robot:
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Array:
         """T_sb of a frame, the tool when None, (..., 4, 4)."""
-        return kernel(self.model, "pose", frame=frame)(q)
+        return frame_kernel(self.model, "pose", frame)(q)
 
     def body_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
         """J_b of a frame, (..., 6, n): its twist in its own axes is J_b dq."""
-        return kernel(self.model, "body_jacobian", frame=frame)(q)
+        return frame_kernel(self.model, "body_jacobian", frame)(q)
 
     def space_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
         """J_s of a frame, (..., 6, n): its twist in {s} is J_s dq."""
-        return kernel(self.model, "space_jacobian", frame=frame)(q)
+        return frame_kernel(self.model, "space_jacobian", frame)(q)
 
     def body_jacobian_rate(self, q: ArrayLike, dq: ArrayLike, frame: str | None = None) -> Array:
         """dJ_b/dt, (..., 6, n)."""
-        return kernel(self.model, "body_jacobian_rate", frame=frame)(q, dq)
+        return frame_kernel(self.model, "body_jacobian_rate", frame)(q, dq)
 
     def space_jacobian_rate(self, q: ArrayLike, dq: ArrayLike, frame: str | None = None) -> Array:
         """dJ_s/dt, (..., 6, n)."""
-        return kernel(self.model, "space_jacobian_rate", frame=frame)(q, dq)
+        return frame_kernel(self.model, "space_jacobian_rate", frame)(q, dq)
 
     def task_space(
         self,

@@ -106,6 +106,17 @@ def derivative_kernel(
     return remembered(model, ("derivative", quantity, wrt, frame, wrenches, tuple(free)), make)
 
 
+def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
+    """Return the kernel of a pose or Jacobian of a frame, compiled at the first request.
+
+    Robot looks it up at every call, so the key is shorter than that of `kernel`.
+    """
+    found = model.memo.get((quantity, frame))
+    if found is None:
+        found = model.memo.setdefault((quantity, frame), kernel(model, quantity, frame=frame))
+    return found
+
+
 class Compiled(Generic[Quantity]):
     """An attribute of Robot that is a kernel of its model, compiled at the first access.
 
