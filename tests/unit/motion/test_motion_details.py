@@ -4,7 +4,6 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 import kinetree as kt
 from kinetree.base.tables import short_number
@@ -26,6 +25,7 @@ from kinetree.samples.energy import integral
 from kinetree.samples.limits.check import mean
 from kinetree.samples.limits.report import share
 from kinetree.samples.splines import quintic_coefficients
+from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 PANDA = kt.robots.panda()
 
