@@ -166,8 +166,11 @@ def simulation_lines(name: str, robot: Any) -> None:
 def main() -> None:
     """Print all lines; a robot's names on the command line choose among them."""
     warnings.simplefilter("ignore")
-    wanted = sys.argv[1:]
-    for name, robot in built_in_robots().items():
+    wanted, robots = sys.argv[1:], built_in_robots()
+    unknown = [name for name in wanted if name not in robots]
+    if unknown:
+        sys.exit(f"There is no robot {unknown[0]!r}; choose from {', '.join(robots)}.")
+    for name, robot in robots.items():
         if wanted and name not in wanted:
             continue
         kernel_lines(name, robot)

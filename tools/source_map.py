@@ -185,6 +185,8 @@ def _is_any(parameter: ast.arg) -> bool:
 
 def main() -> None:
     """Print the figures of the whole source, or of every folder."""
+    if set(sys.argv[1:]) - {"--folders"}:
+        sys.exit("usage: python tools/source_map.py [--folders]")
     groups: dict[str, list[Path]] = defaultdict(list)
     for name, path in modules().items():
         groups[room(name) if "--folders" in sys.argv[1:] else PACKAGE].append(path)

@@ -1,7 +1,8 @@
 """Tracing: run a function on scalars that record their operations, which gives its graph.
 
-The function runs once, on arrays of traced scalars (`dtype=object`); the graph has every constant
-folded in. A traced scalar has no value, so nothing may branch on it.
+The function is called once, with arrays of traced scalars (`dtype=object`). Operations on constants
+are computed at once and do not appear in the graph. A traced scalar has no value, so no branch may
+depend on it.
 """
 
 import math

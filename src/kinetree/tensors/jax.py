@@ -2,7 +2,7 @@
 
 Inside a program that JAX compiles, a kernel is a call through XLA's foreign function interface: on
 the CPU its machine code reads and writes XLA's buffers, on a GPU it is queued on XLA's stream.
-Numbers are float32 unless the user has switched on jax_enable_x64, as everywhere in JAX.
+Numbers are float32 unless jax_enable_x64 is on; this is the rule of JAX.
 
 All kernels are one primitive of JAX, `kinetree`. Its operands either have the leading axes of the
 results or no leading axes at all. Its jvp is the primitive again, with the operation of the

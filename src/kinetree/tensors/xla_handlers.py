@@ -8,8 +8,8 @@ Buffers are read and written where XLA has them, without Python and its lock; on
 several threads pay go to a handler in Python. Arguments either have the leading axes of the results
 or no leading axes; the latter serve all states.
 
-XLA lets its processors take the smallest numbers for zero. A kernel does not, so that it gives the
-same bits as everywhere else: the processor's mode is set for the call and restored after it.
+XLA switches the processor to a mode that rounds subnormal numbers to zero. The handler switches it
+off for the call of a kernel and restores it afterwards, so that results have the usual bits.
 """
 
 import ctypes

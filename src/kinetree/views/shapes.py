@@ -6,7 +6,7 @@ from kinetree.base.arrays import Array
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
-# Chosen to be told apart with any kind of colour vision, on white and on black.
+# Distinct with any kind of colour vision, on white and on black.
 BODY: Colour = (124, 139, 161)
 JOINT: Colour = (230, 126, 34)
 BASE: Colour = (92, 101, 115)

@@ -22,7 +22,7 @@ from kinetree.model.bounds import bounds_of
 from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.svg import clip, line_plot, path, rect, svg, text
 
-MOST_SAMPLES = 600  # of a curve; more cannot be told apart at the width of a page
+MOST_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
 FORCES = "On held-out motion, root mean squares, N m or N."
 AT_ONCE = 20  # rows of one picture; printed pages break between pictures
