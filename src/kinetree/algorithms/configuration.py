@@ -1,4 +1,4 @@
-"""Positions of all joints: neutral and random ones, and steps along tangent vectors (n,).
+"""Positions of all joints: neutral, at rest and random ones, and steps along tangent vectors (n,).
 
 Joints of one degree of freedom add. Quaternions and poses are multiplied from the right by the
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algorithms.tangents import multiply, normalized
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.description.joints import FREE, PLANAR, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates, rates
 from kinetree.scalars import cos, sin, sqrt
@@ -23,6 +23,24 @@ def neutral(model: Model) -> Array:
             q[joint.coords[0]] = 1
         elif joint.type != PLANAR:
             q[joint.coords[0]] = -joint.offset if joint.offset else 0
+    return q
+
+
+def rest_position(model: Model) -> Array:
+    """The neutral position, except for joints whose limits exclude it: they are in the middle.
+
+    A joint with one finite limit that excludes the neutral position stands at that limit. The
+    command line and the workbench begin here: a simulation that begins outside the limits ends at
+    once, and no robot of that kind can be where it begins.
+    """
+    q = np.array(neutral(model), float)
+    for joint in _own(model):
+        if joint.type not in SCREW_TYPES:
+            continue
+        low, high, k = joint.limits.lower, joint.limits.upper, joint.coords[0]
+        if not low <= q[k] <= high:
+            middle = (low + high) / 2
+            q[k] = middle if np.isfinite(middle) else max(low, min(high, q[k]))
     return q
 
 

@@ -1,13 +1,13 @@
-"""The position in which a robot is shown at first, and the sliders that move it."""
+"""The sliders that move a robot; they begin at its rest position.
+
+Joints of one degree of freedom have one slider; quaternions have three, for roll, pitch and yaw.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, pi
 
-import numpy as np
-
-from kinetree.algorithms import neutral
-from kinetree.base.arrays import Array
+from kinetree.algorithms.configuration import rest_position
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 
@@ -27,20 +27,6 @@ class Handle:
     low: float
     high: float
     start: float
-
-
-def rest_position(model: Model) -> Array:
-    """q, (nq,), with every joint at zero, or midway between its limits if zero is outside them.
-
-    A joint with one limit that excludes zero stands at that limit.
-    """
-    q = np.array(neutral(model), float)
-    for joint in model.joints:
-        low, high = joint.limits.lower, joint.limits.upper
-        if joint.follows is None and joint.type in SCREW_TYPES and not low <= 0 <= high:
-            middle = (low + high) / 2
-            q[joint.coords[0]] = middle if isfinite(middle) else max(low, min(high, 0))
-    return q
 
 
 def handles(model: Model, extent: float) -> Iterator[Handle]:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.configuration import rest_position
 from kinetree.views.page.forces import envelopes
-from kinetree.views.rest import handles, rest_position
+from kinetree.views.rest import handles
 
 ROBOTS = sorted(kt.robots.__all__)
 

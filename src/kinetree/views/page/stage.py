@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -15,7 +16,7 @@ from kinetree.robot import Robot
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, Camera, camera, picture
 from kinetree.views.parts import Part, Parts, coarser, parts_of
-from kinetree.views.rest import handles, rest_position
+from kinetree.views.rest import handles
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, TriangleMesh
 

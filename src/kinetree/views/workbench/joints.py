@@ -11,12 +11,13 @@ from math import isfinite, pi
 
 import numpy as np
 
+from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import steady_number
 from kinetree.description.joints import FREE, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion, quaternion_rotation, rpy
-from kinetree.views.rest import handles, rest_position
+from kinetree.views.rest import handles
 from kinetree.views.workbench.bench import Bench, Event, in_turn, update, user_action
 from kinetree.views.workbench.state import State
 from kinetree.write.urdf import roll_pitch_yaw

@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree import controllers
 from kinetree.algorithms import forward_kinematics
+from kinetree.algorithms.configuration import rest_position
 from kinetree.algorithms.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
@@ -18,7 +19,6 @@ from kinetree.samples.splines import cubic_spline
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
-from kinetree.views.rest import rest_position
 from kinetree.views.workbench.state import State
 
 LONGEST = 60.0  # s

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.robot import Robot
-from kinetree.views.rest import rest_position
 
 
 @dataclass(frozen=True, eq=False)

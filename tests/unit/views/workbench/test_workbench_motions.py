@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms import difference
+from kinetree.algorithms.configuration import rest_position
 from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.views.rest import rest_position
 from kinetree.views.workbench.motions import recorded
 
 PLANAR = kt.robots.planar_2r()

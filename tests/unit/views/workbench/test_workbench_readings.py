@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.configuration import rest_position
 from kinetree.base.tables import steady_number
 from kinetree.explain.torque import dof_units
-from kinetree.views.rest import rest_position
 from kinetree.views.workbench.markup import equations_reading
 from kinetree.views.workbench.motions import MOTIONS, remark, sample, simulated
 from kinetree.views.workbench.plots import plots_reading
