@@ -50,7 +50,6 @@ TOP_LEVEL = {
     "errors",
     "scalars",
     "trajectory",
-    "robot",
     "report",
     "loading",
     "__init__",

@@ -92,6 +92,17 @@ def test_names_and_sizes(robot):
     assert repr(robot) == f"Robot('Puma 560', joints: {', '.join(robot.model.joint_names)})"
 
 
+@pytest.mark.parametrize("make", [kt.robots.panda, kt.robots.quadruped, kt.robots.hand])
+def test_names_are_those_of_the_model(make):
+    """Names of q and of dq have the lengths of q and dq, also with quaternions and mimic joints."""
+    robot = make()
+    assert robot.joint_names == robot.model.joint_names
+    assert robot.coordinate_names == robot.model.coordinate_names
+    assert robot.dof_names == robot.model.dof_names
+    assert len(robot.coordinate_names) == robot.nq == len(robot.neutral())
+    assert len(robot.dof_names) == robot.n == len(robot.difference(*[robot.neutral()] * 2))
+
+
 def test_wrenches_by_place_by_name_and_none(robot):
     F = np.random.default_rng(1).normal(size=(6, 6))
     for name in ("inverse_dynamics", "forward_dynamics", "bias_forces"):

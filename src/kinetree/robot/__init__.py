@@ -1,0 +1,64 @@
+"""Robot: the front door. It holds a model and computes its quantities with compiled kernels.
+
+The class consists of parts that override nothing: core.py (model, names, positions), quantities.py
+(kernels), analysis.py (one state in detail), motion.py (over time), construction.py (from tables,
+changed, as text).
+"""
+
+from typing import Any
+
+from kinetree.robot.analysis import Analysis
+from kinetree.robot.construction import Construction
+from kinetree.robot.motion import Motion
+from kinetree.robot.quantities import Quantities
+
+__all__ = ["Robot"]
+
+
+class Robot(Quantities, Analysis, Motion, Construction):
+    """A robot: its frozen `model` and the quantities of its dynamics.
+
+    `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
+    methods `from_...` build one. All numbers are in SI units and radians. Joint vectors follow
+    `joint_names`: q (nq,) as in `coordinate_names`; dq, ddq and tau (n,) as in `dof_names`.
+
+    Quantities are kernels compiled for this robot at their first use: they broadcast over leading
+    axes, take `out=`, and accept one state as well as a million. `help(robot.inverse_dynamics)`
+    shows the arguments of one. `kinetree.algorithms` has the textbook form.
+
+    Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, mass_matrix_rate,
+        coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces.
+    Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
+        centroidal_momentum.
+    Kinematics: link_poses, pose, body_jacobian, space_jacobian, body_jacobian_rate,
+        space_jacobian_rate, inverse_kinematics.
+    Derivatives: inverse_dynamics_derivatives, forward_dynamics_derivatives, derivative, linearize,
+        sensitivities.
+    Parameters: parameters, regressor, energy_regressor, momentum_regressor, base_parameters.
+    Motion: simulate, check.
+    One state in detail: newton_euler, explain, task_space, task_space_derivatives,
+        mass_ellipsoid, force_ellipsoid.
+    Positions: neutral, random, integrate, difference.
+    Changed robots: with_gravity, with_payload, with_friction, with_tool, lock, subtree, attach.
+    Text: to_urdf, to_mjcf.
+
+    Args:
+        model: the frozen data of the robot, from `kinetree.model.build_model` for example.
+        report: the report of the file that the robot was read from; None: no file.
+
+    Example:
+        >>> robot = kt.robots.ur5e()
+        >>> robot.joint_names[:2]
+        ('shoulder_pan', 'shoulder_lift')
+        >>> robot.mass_matrix(robot.neutral()).shape
+        (6, 6)
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model, self.report)  # kernels are made again where they are needed
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"
