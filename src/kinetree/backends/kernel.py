@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from kinetree.backends.call import vectorcall
-from kinetree.backends.call.dispatch import Dispatch, Overload, core_signature
+from kinetree.backends.call.dispatch import Axes, Dispatch, Overload, core_signature
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
 from kinetree.compiler.graph import Graph
@@ -31,6 +31,7 @@ class Kernel:
         doc: documentation string.
         dtypes: number types to offer; float32 is compiled at the first call that needs it.
         more: the name of a further argument, and a function that makes the kernel that takes it.
+        axes: names along the axes of inputs and outputs, for labelled arguments.
     """
 
     _direct = False
@@ -42,6 +43,7 @@ class Kernel:
         doc: str = "",
         dtypes: tuple[str, ...] = DTYPES,
         more: More | None = None,
+        axes: Axes | None = None,
     ) -> Self:
         """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
         if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
@@ -55,12 +57,13 @@ class Kernel:
         doc: str = "",
         dtypes: tuple[str, ...] = DTYPES,
         more: More | None = None,
+        axes: Axes | None = None,
     ) -> None:
         if not dtypes or not set(dtypes) <= set(DTYPES):
             raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
         check_ports(graph, name)
         dtypes = tuple(dtype for dtype in DTYPES if dtype in dtypes)
-        self._given = (graph, name, doc, dtypes, more)
+        self._given = (graph, name, doc, dtypes, more, axes)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
@@ -70,7 +73,7 @@ class Kernel:
             from kinetree.backends.interpreted import interpreted_loop
 
             loop = functools.partial(interpreted_loop, graph)
-        self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop)
+        self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         self._general = self._dispatch.call
         if more is not None:
             self._general = Overload(self._general, len(graph.inputs), *more).call

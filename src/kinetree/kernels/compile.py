@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
-from kinetree.backends.kernel import Kernel
+from kinetree.algorithms.parameters import parameter_list
+from kinetree.backends.call.dispatch import Axes
+from kinetree.backends.kernel import Kernel, More
 from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.labels import Axis
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
@@ -19,6 +22,7 @@ from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.quantities import find_quantity
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
@@ -28,6 +32,12 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+# names of directions, by the letter of a dimension: moments and rotations come before translations
+DIRECTIONS = {
+    "3": ("x", "y", "z"),
+    "4": ("x", "y", "z", "w"),
+    "6": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
+}
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
 
@@ -148,10 +158,10 @@ def compile_kernel(
     kind = kernel_type(target)
     graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
     doc = f"{name} of {model.name}: {quantity.doc}"
+    more = None
     if quantity.wrenches and not wrenches and not free:
-        more = partial(compile_kernel, model, name, wrenches=True, target=target)
-        return kind(graph, name, doc, more=("F_ext", more))
-    return kind(graph, name, doc)
+        more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
+    return _made(model, graph, kind, name, doc, more)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
@@ -163,6 +173,20 @@ def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
     if target != "cpu":
         raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
     return Kernel
+
+
+def _made(
+    model: Model,
+    graph: Graph,
+    kind: "type[Kernel | CudaKernel]",
+    name: str,
+    doc: str,
+    more: More | None = None,
+) -> "Kernel | CudaKernel":
+    """Return the kernel of a graph; the one of the CPU takes labelled arrays, too."""
+    if issubclass(kind, Kernel):
+        return kind(graph, name, doc, more=more, axes=port_axes(model, graph))
+    return kind(graph, name, doc, more=more)
 
 
 @hidden_from_torch
@@ -203,7 +227,35 @@ def compile_derivative(
 
     options = ("derivative", name, names, frame, wrenches, tuple(free))
     doc = f"d {name}/d {', '.join(map(str, names))} of {model.name}"
-    return kind(stored_graph(model, options, make), f"derivative_of_{name}", doc)
+    graph = stored_graph(model, options, make)
+    return _made(model, graph, kind, f"derivative_of_{name}", doc)
+
+
+def port_axes(model: Model, graph: Graph) -> Axes:
+    """Return the names along the axes of a kernel's arguments and results."""
+    by_argument = {"q": coordinate_axis, "mass": link_axis}
+    by_letter = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis, "p": parameter_axis}
+
+    def names(letter: str, size: int) -> Axis | None:
+        if letter in DIRECTIONS:
+            return Axis(DIRECTIONS[letter], "axis")
+        axis = by_letter[letter](model) if letter in by_letter else None
+        return axis if axis is not None and len(axis.names) == size else None
+
+    inputs: list[Axis | None] = []
+    for port in graph.inputs:
+        named = len(port.shape) == 1 and port.name != "gravity"
+        inputs.append(by_argument.get(port.name, dof_axis)(model) if named else None)
+    outputs: list[tuple[Axis | None, ...]] = []
+    for port in graph.outputs:
+        letters = port.dims if len(port.dims) == len(port.shape) else ("",) * len(port.shape)
+        outputs.append(tuple(map(names, letters, port.shape)))
+    return tuple(inputs), tuple(outputs)
+
+
+def parameter_axis(model: Model) -> Axis:
+    """Return the names of the parameters that regressors are multiplied with."""
+    return Axis(tuple(map(str, parameter_list(model))), "parameter", model.name)
 
 
 def _port(model: Model, name: str) -> Port:

@@ -3,17 +3,19 @@
 Every public function checks its arguments here once; the functions below it trust them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, is_numeric
+from kinetree.base.labels import Axis, by_name
 from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.model import WORLD, Model, joint_pose
+from kinetree.model import WORLD, Joint, Model, joint_pose
+from kinetree.model.joint import coordinate_names, rate_names
 from kinetree.spatial import Ad, inverse
 
 Wrenches = ArrayLike | None
@@ -27,7 +29,7 @@ def zeros(n: int) -> Array:
 
 def coordinates(model: Model, q: ArrayLike, name: str = "q") -> Array:
     """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
-    q = _vector(model, q, name, model.coordinate_names)
+    q = _vector(model, q, name, coordinate_axis(model))
     if is_numeric(q):
         for joint in model.joints:
             if joint.type in (SPHERICAL, FREE):
@@ -37,11 +39,40 @@ def coordinates(model: Model, q: ArrayLike, name: str = "q") -> Array:
 
 def rates(model: Model, value: ArrayLike, name: str) -> Array:
     """`value` as joint rates, accelerations or forces, shape (n,), finite."""
-    return _vector(model, value, name, model.dof_names)
+    return _vector(model, value, name, dof_axis(model))
 
 
-def _vector(model: Model, value: ArrayLike, name: str, names: Sequence[str]) -> Array:
-    x = array(value, (None,), name)
+def coordinate_axis(model: Model) -> Axis:
+    """Return the names along q."""
+    return _axis(model, "coordinate", model.coordinate_names, coordinate_names)
+
+
+def dof_axis(model: Model) -> Axis:
+    """Return the names along dq, ddq and tau."""
+    return _axis(model, "joint", model.dof_names, rate_names)
+
+
+def link_axis(model: Model) -> Axis:
+    """Return the names of the links."""
+    return Axis(model.link_names, "link", model.name)
+
+
+def _axis(
+    model: Model, kind: str, names: tuple[str, ...], parts_of: Callable[[Joint], list[str]]
+) -> Axis:
+    found = model.memo.get(("axis", kind))
+    if found is None:
+        free = [joint for joint in model.joints if joint.follows is None]
+        whole = {x.name: tuple(parts_of(x)) for x in free if parts_of(x) != [x.name]}
+        following = {x.name: x.follows for x in model.joints if x.follows is not None}
+        made = Axis(names, "joint", model.name, whole, following)
+        found = model.memo.setdefault(("axis", kind), made)
+    return found
+
+
+def _vector(model: Model, value: ArrayLike, name: str, axis: Axis) -> Array:
+    names = axis.names
+    x = array(by_name(value, axis, name), (None,), name)
     if len(x) != len(names):
         raise ShapeError(
             f"{name} has {counted(len(x), 'entry')} but {model.name!r} needs {len(names)}: "

@@ -1,6 +1,6 @@
 """The general call of a kernel: keywords, the choice of loops, threads, and clear errors.
 
-Arrays of other packages (torch, JAX, CuPy) go to the functions registered in `foreign.py`.
+Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functions of `foreign.py`.
 """
 
 import math
@@ -10,10 +10,11 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.backends.call.diagnose import ArgumentError, explain, usage
-from kinetree.backends.call.foreign import Arguments, Options, foreign_call
+from kinetree.backends.call.foreign import Arguments, Options, call_for
 from kinetree.backends.call.gufunc import InnerLoop, make_gufunc
 from kinetree.backends.call.threads import Batch, thread_count
 from kinetree.base.arrays import Array
+from kinetree.base.labels import Axis
 from kinetree.compiler.graph import Graph, Port
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -23,8 +24,12 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 WORK = 8_000_000
 MOVE = 10
 
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
+
 SIZED = (np.ndarray, np.generic)
 PLAIN = (*SIZED, list, tuple, int, float)
+NUMBERS = (int, float, np.float64)
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
 
 
@@ -49,6 +54,7 @@ class Dispatch:
         "_loop",
         "_nin",
         "_states",
+        "axes",
         "dtypes",
         "graph",
         "name",
@@ -62,8 +68,9 @@ class Dispatch:
         doc: str,
         dtypes: tuple[str, ...],
         loop: Callable[[str], InnerLoop],
+        axes: Axes | None = None,
     ) -> None:
-        self.graph, self.name, self.dtypes = graph, name, dtypes
+        self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
         self._doc, self._loop = doc, loop
         self.operation: object = None  # what `kinetree.tensors` made of the graph
         self._nin = len(graph.inputs)
@@ -102,13 +109,15 @@ class Dispatch:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options and len(arrays) < self._nin:
             arrays, options = self._by_name(arrays, options)
-        least, large = self._least, False
+        least, large, other = self._least, False, False
         for array in arrays:
             if type(array) is np.ndarray:
                 if array.size >= least:
                     large = True
-            elif (foreign := foreign_call(type(array))) is not None:
-                return foreign(self, arrays, options)
+            elif type(array) not in NUMBERS:
+                other = True
+        if other and (foreign := call_for(arrays)) is not None:
+            return foreign(self, arrays, options)
         try:
             gufunc: Any = self._every or self._suited(arrays, options)
             if large:
