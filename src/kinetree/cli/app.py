@@ -58,7 +58,8 @@ def cache_info(*, json: Json = False) -> None:
     ```
     """
     from kinetree.backends.cache import entries as cache
-    from kinetree.cli.output import console, print_json
+    from kinetree.cli.output import print_json
+    from kinetree.cli.tables import console
 
     found = cache.info()
     if json:
@@ -87,7 +88,8 @@ def cache_clear(*, json: Json = False) -> None:
     """
     from kinetree.backends.cache import entries as cache
     from kinetree.base.tables import counted
-    from kinetree.cli.output import console, print_json
+    from kinetree.cli.output import print_json
+    from kinetree.cli.tables import console
 
     removed = cache.clear()
     if json:

@@ -22,7 +22,8 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import console, print_json, screen_table
+from kinetree.cli.output import print_json
+from kinetree.cli.tables import console, screen_table
 from kinetree.description.joints import REVOLUTE
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.model import Joint

@@ -14,8 +14,9 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName, table_argument
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import compiling, console, print_json, screen_table, waiting
+from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
+from kinetree.cli.tables import console, screen_table
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from rich.table import Table
 
 from kinetree import algorithms
 from kinetree.cli.arguments import Degrees, Json
-from kinetree.cli.output import console, print_json
+from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
+from kinetree.cli.tables import console
 from kinetree.robot import Robot
 
 

@@ -31,13 +31,10 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import (
     compiling,
-    console,
     csv_line,
-    matrix_tables,
     number_lines,
     print_json,
     print_text,
-    screen_table,
     waiting,
 )
 from kinetree.cli.states import (
@@ -47,13 +44,17 @@ from kinetree.cli.states import (
     print_state,
     read_state,
     refuse_both,
+    rounding,
+    sliding,
     units,
 )
+from kinetree.cli.tables import clear_rounding, console, matrix_tables, screen_table, unit_column
 from kinetree.model import Model
 from kinetree.robot import Robot
 
 FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows, get a kernel
 LINEAR = ("inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces")
+ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
 VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
 
@@ -156,7 +157,9 @@ def terms(
     request = Request(find_robot(robot, reading), data, given, output, json, degrees)
     model = request.robot.model
     request.answer(
-        partial(terms_of, request.robot), term_heads(model), lambda shown: print_terms(model, shown)
+        partial(terms_of, request.robot),
+        term_heads(model),
+        lambda shown: print_terms(model, shown, degrees),
     )
 
 
@@ -181,7 +184,7 @@ class Request:
             return lambda *state: {letter: function(*state) / scale}
 
         def show(shown: Mapping[str, Array]) -> None:
-            print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees)
+            print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees, letter)
 
         self.answer(make, [f"{letter}:{x}" for x in model.dof_names], show, letter)
 
@@ -262,18 +265,31 @@ def term_heads(model: Model) -> list[str]:
     return found + [f"{letter}:{a}" for letter in VECTORS for a in names]
 
 
-def print_terms(model: Model, values: Mapping[str, Array]) -> None:
-    """Print the matrices, in as many pieces as the width of the screen needs; then the vectors."""
-    screen = console()
+def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> None:
+    """Print the matrices, in as many pieces as the width of the screen needs; then the vectors.
+
+    values: q and dq in the user's units, the terms in SI units.
+    """
+    screen, slides = console(), sliding(model)
+    state = {x: values[x] * factors(model, x, degrees) for x in ("q", "dq")}
     for letter, words in MATRICES.items():
         title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
-        for part in matrix_tables(title, model.dof_names, values[letter], screen.width):
+        matrix = values[letter]
+        matrix = clear_rounding(matrix, ROUNDING * np.abs(matrix).max(initial=0))
+        for part in matrix_tables(letter, title, model.dof_names, slides, matrix, screen.width):
             screen.print(part)
             screen.print()
     unit = units(model, "tau")
-    rows = [
-        [name, *(number(values[x][k], 6) for x in VECTORS), unit[k]]
-        for k, name in enumerate(model.dof_names)
-    ]
-    words = [f"{letter}\n{word}" if letter != word else word for letter, word in VECTORS.items()]
-    screen.print(screen_table("forces", ["joint", *words, ""], rows))
+    exact = {"friction"}  # a law of dq, not a sum of parts
+    columns: list[list[str]] = []
+    for letter in VECTORS:
+        x = values[letter]
+        size = 0.0 if letter in exact else rounding(model, "tau", state, x)
+        columns.append([number(y, 6) for y in clear_rounding(x, size).tolist()])
+    heads = ["joint"]
+    for k, (letter, word) in enumerate(VECTORS.items()):
+        head = f"{letter}\n{word}" if letter != word else f"\n{word}"
+        head, columns[k] = unit_column(head, columns[k], unit)
+        heads.append(head)
+    rows = list(zip(model.dof_names, *columns, strict=True))
+    screen.print(screen_table("joint forces", heads, rows))

@@ -19,9 +19,10 @@ from kinetree.cli.arguments import (
     RobotName,
 )
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import console, print_json, print_text, waiting
+from kinetree.cli.output import print_json, print_text, waiting
 from kinetree.cli.rows import Table, opened
 from kinetree.cli.states import document, read_state, refuse_both
+from kinetree.cli.tables import console
 from kinetree.errors import InputError
 from kinetree.model import Model
 

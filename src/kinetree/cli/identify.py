@@ -18,8 +18,9 @@ from kinetree.cli.arguments import (
     table_argument,
 )
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import check_output, console, print_json, screen_table
+from kinetree.cli.output import check_output, print_json
 from kinetree.cli.states import units
+from kinetree.cli.tables import console, screen_table
 from kinetree.errors import InputError, need
 
 if TYPE_CHECKING:

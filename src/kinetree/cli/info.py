@@ -1,5 +1,6 @@
 """`kinetree info`: joints with their limits and drives, links with their masses, warnings."""
 
+from collections.abc import Sequence
 from math import degrees as in_degrees
 from math import isfinite
 from typing import Any
@@ -11,11 +12,13 @@ from kinetree.algorithms import total_mass
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import console, print_json, screen_table
+from kinetree.cli.output import print_json
+from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, Model
 from kinetree.robot import Robot
+from kinetree.scalars import Scalar
 
 WIDE = 110  # columns of a screen on which the parent links are shown too
 MOST_REMARKS = 8  # that are shown; the others are counted
@@ -157,26 +160,66 @@ def joint_table(model: Model, degrees: bool, parents: bool) -> Group:
     """A row for every joint; `parents` adds a column of parent links."""
     rows: list[list[str]] = []
     for i, joint in enumerate(model.joints):
-        scale, unit = _angle(joint, degrees)
-        x = joint.limits
         moves = [_parent(model, i), model.link_names[i]] if parents else [model.link_names[i]]
-        rows.append(
-            [
-                joint.name, joint.type, *moves, _range(joint, scale), unit,
-                _finite(x.velocity * scale), _finite(x.effort), _drive(joint),
-            ]
-        )  # fmt: skip
-    on = ["on"] if parents else []
-    heads = ["joint", "type", *on, "moves", "range", "", "speed", "force", "drive"]
-    if all(row[-1] == "-" for row in rows):  # no friction, no armature: no column
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    text = [k for k, head in enumerate(heads) if head not in ("range", "speed", "force")]
-    return screen_table("joints", heads, rows, left=text)
+        rows.append([joint.name, joint.type, *moves])
+    columns = limit_columns(model, degrees) + drive_columns(model)
+    heads = ["joint", "type", *(["on"] if parents else []), "moves"]
+    left = range(len(heads))
+    for head, cells in columns:
+        heads.append(head)
+        rows = [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
+    return screen_table("joints", heads, rows, left=left)
+
+
+def limit_columns(model: Model, degrees: bool) -> list[tuple[str, list[str]]]:
+    """Headings and cells of range, speed and force."""
+    joints = [(x, _angle(x, degrees)[0]) for x in model.joints]
+    turning = "deg" if degrees else "rad"
+    return [
+        _column("range", model, [_range(x, scale) for x, scale in joints], turning, "m"),
+        _column(
+            "speed", model, [_finite(x.limits.velocity * k) for x, k in joints], f"{turning}/s",
+            "m/s",
+        ),
+        _column("force", model, [_finite(x.limits.effort) for x, _ in joints], "N m", "N"),
+    ]  # fmt: skip
+
+
+def drive_columns(model: Model) -> list[tuple[str, list[str]]]:
+    """Headings and cells of friction and armature, as far as the robot has them."""
+    shown = {
+        "viscous": ([_both(x.friction.viscous) for x in model.joints], "N m s/rad", "N s/m"),
+        "Coulomb": ([_both(x.friction.coulomb) for x in model.joints], "N m", "N"),
+        "armature": ([_nonzero(x.armature) for x in model.joints], "kg m^2", "kg"),
+    }
+    found = [
+        _column(head, model, texts, turning, slides)
+        for head, (texts, turning, slides) in shown.items()
+        if any(x != "-" for x in texts)
+    ]
+    laws = ["-" if x.friction.function is None else "by a function" for x in model.joints]
+    return found + ([("friction\n", laws)] if any(x != "-" for x in laws) else [])
+
+
+def _column(
+    head: str, model: Model, texts: Sequence[str], turning: str, slides: str
+) -> tuple[str, list[str]]:
+    """A column with units: `turning` of hinges, `slides` of slides; "-" has no unit."""
+    units: list[str] = []
+    for joint, text in zip(model.joints, texts, strict=True):
+        several = joint.type not in SCREW_TYPES  # of several degrees of freedom: no one unit
+        unit = slides if joint.type == PRISMATIC else turning
+        units.append(NO_UNIT if several or text == "-" else unit)
+    known = {x for x in units if x != NO_UNIT}
+    if len(known) == 1:  # "-" needs no unit
+        units = [known.pop()] * len(units)
+    return unit_column(head, texts, units)
 
 
 def _range(joint: Joint, scale: float) -> str:
     if joint.follows is not None:
-        return f"= {joint.scale:g} {joint.follows} {joint.offset * scale:+g}"
+        offset = f" {joint.offset * scale:+.4g}" if joint.offset else ""
+        return f"= {joint.scale:.4g} {joint.follows}{offset}"
     low, high = joint.limits.lower * scale, joint.limits.upper * scale
     return f"{_finite(low)} .. {_finite(high)}" if isfinite(low) or isfinite(high) else "-"
 
@@ -185,27 +228,28 @@ def _finite(x: float) -> str:
     return number(x, 4) if isfinite(x) else "-"
 
 
-def _drive(joint: Joint) -> str:
-    """Friction and armature, or "-"."""
-    found: list[str] = []
-    for name, x in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
-        if any(x):
-            both = number(x[0], 3) if x[0] == x[1] else f"{number(x[0], 3)}/{number(x[1], 3)}"
-            found.append(f"{name} {both}")
-    if float(joint.armature):
-        found.append(f"armature {number(joint.armature, 3)}")
-    if joint.friction.function is not None:
-        found.append("friction by a function")
-    return ", ".join(found) or "-"
+def _nonzero(x: Scalar) -> str:
+    return number(x, 3) if float(x) else "-"
+
+
+def _both(x: tuple[Scalar, Scalar]) -> str:
+    """Friction forward and backward: one number if they are equal."""
+    return _nonzero(x[0]) if x[0] == x[1] else f"{_nonzero(x[0])}/{_nonzero(x[1])}"
 
 
 def link_table(model: Model) -> Group:
     """A row for every moving link."""
-    rows: list[list[str]] = []
-    for i in model.links:
-        link = _link(model, i)
-        centre = ", ".join(number(x, 3) for x in np.asarray(link["com"], float).tolist())
-        moments = ", ".join(number(x, 3) for x in link["principal"].tolist())
-        rows.append([link["name"], number(link["mass"], 5), centre, moments])
-    heads = ["link", "mass\nkg", "centre of mass\nm, in the link", "principal moments\nkg m^2"]
+    links = [_link(model, i) for i in model.links]
+    centres = aligned([np.asarray(x["com"], float).tolist() for x in links], 3)
+    moments = aligned([np.asarray(x["principal"], float).tolist() for x in links], 3)
+    rows = [
+        [x["name"], number(x["mass"], 5), centre, moment]
+        for x, centre, moment in zip(links, centres, moments, strict=True)
+    ]
+    heads = [
+        "link",
+        "mass\nkg",
+        "centre of mass x, y, z\nm, in the link",
+        "principal moments\nkg m^2",
+    ]
     return screen_table("links", heads, rows)

@@ -1,4 +1,4 @@
-"""Output: files and standard output (CSV rows, JSON, text), tables on a terminal, progress."""
+"""Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
 
 import csv
 import io
@@ -12,19 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich import box
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, number
+from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
-GAP = 2  # blanks between two columns of a table
-ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 PATIENCE = 0.5  # s before a spinner is shown
 
 
@@ -138,48 +132,6 @@ def print_text(text: str, output: Path | None = None) -> None:
 def notify(text: str) -> None:
     """Print a line for the user on stderr."""
     print(f"kinetree: {text}", file=sys.stderr)
-
-
-def console() -> Console:
-    """Standard output; names are printed as they are, never as markup."""
-    return Console(markup=False, highlight=False, emoji=False)
-
-
-def screen_table(
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
-    left: Sequence[int] = (0,),
-) -> Group:
-    """A table; the columns in `left` are aligned left, others right. Long cells fold, uncut."""
-    found = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
-        header_style="bold",
-    )  # fmt: skip
-    for k, head in enumerate(heads):
-        found.add_column(Text(head), justify="left" if k in left else "right", overflow="fold")
-    for row in rows:
-        found.add_row(*(Text(x) if isinstance(x, str) else x for x in row))
-    return Group(*([Text(title, style="bold")] if title else []), found)
-
-
-def matrix_tables(
-    title: str, names: Sequence[str], matrix: Array, width: int, digits: int = 5
-) -> list[Group]:
-    """A square matrix with joint names beside the rows, its columns in groups that fit `width`."""
-    dust = ROUNDING * float(abs(matrix).max(initial=0))
-    shown = [[x if abs(x) > dust else 0.0 for x in row] for row in matrix.tolist()]
-    cells = [[number(x, digits) for x in row] for row in shown]
-    label = max((len(x) for x in names), default=0) + len(str(len(names))) + 1
-    widest = max((len(x) for row in cells for x in row), default=1)
-    group = max(1, (width - min(label, width // 2)) // (widest + GAP))
-    found: list[Group] = []
-    for start in range(0, max(len(names), 1), group):
-        part = range(start, min(start + group, len(names)))
-        rows = [[f"{i + 1} {names[i]}", *(cells[i][k] for k in part)] for i in range(len(names))]
-        columns = "" if group >= len(names) else f", columns {part[0] + 1} to {part[-1] + 1}"
-        found.append(screen_table(title + columns, ["", *(str(k + 1) for k in part)], rows))
-    return found
 
 
 @contextmanager

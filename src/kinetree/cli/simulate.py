@@ -26,13 +26,12 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.output import (
     check_output,
     compiling,
-    console,
     notify,
     print_json,
-    screen_table,
     waiting,
 )
 from kinetree.cli.states import factors, names, units, vector
+from kinetree.cli.tables import console, screen_table
 from kinetree.errors import InputError, need
 from kinetree.robot import Robot
 

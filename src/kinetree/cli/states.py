@@ -3,21 +3,26 @@
 Vectors are typed as `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`. Degrees concern
 angles alone: positions, rates and accelerations of hinges and screws, the angle of a planar joint,
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
+
+Positions that are left out are those of `rest_position`, on every path: zero, or the middle of the
+limits where these exclude zero, which a line on stderr reports.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms import neutral
+from kinetree.algorithms import neutral, total_mass
+from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
-from kinetree.cli.output import console, screen_table
+from kinetree.cli.output import notify
+from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
@@ -27,6 +32,10 @@ from kinetree.model.joint import COORDINATES, RATES
 ANGLES = ("theta", "wx", "wy", "wz")  # parts of joints with several degrees of freedom
 LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
 PER_TIME = {"q": "", "dq": "/s", "ddq": "/s^2"}
+
+ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion can make
+SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
+MOST_NAMES = 8  # of joints that a line on stderr lists
 
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
 
@@ -50,6 +59,11 @@ def factors(model: Model, quantity: str, degrees: bool) -> Array | float:
     if not degrees or quantity == "tau":
         return 1.0
     return np.array([np.pi / 180 if x == "rad" else 1.0 for x in _kinds(model, quantity)])
+
+
+def sliding(model: Model) -> list[bool]:
+    """Whether each entry of dq is a speed in m/s, not rad/s."""
+    return [kind == "m" for kind in _kinds(model, "dq")]
 
 
 def _kinds(model: Model, quantity: str) -> list[str]:
@@ -80,32 +94,60 @@ def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
         raise InputError(f"{', '.join(typed)} and {source} both give states; expected one of them.")
 
 
-def vector(model: Model, quantity: str, words: Words, degrees: bool) -> Array:
-    """Read q, dq, ddq or tau in SI units; entries left out are zero (q: the neutral position)."""
-    default = neutral(model).astype(float) if quantity == "q" else np.zeros(model.n)
+def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str = "") -> Array:
+    """Read q, dq, ddq or tau in SI units; entries left out are zero (q: the rest position).
+
+    option: the option that the words come from; that of the quantity's name by default.
+    """
+    option = option or f"--{quantity}"
+    default = rest_position(model) if quantity == "q" else np.zeros(model.n)
     if not words:
+        if quantity == "q":
+            report_middle(model, default, option, (), degrees)
         return default
     pieces = [x for word in words for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
     known = names(model, quantity)
     scale = np.broadcast_to(factors(model, quantity, degrees), len(known))
     if any("=" in piece for piece in pieces):
-        for name, value in _named(model, quantity, known, pieces).items():
+        given = _named(model, option, known, pieces)
+        for name, value in given.items():
             default[known.index(name)] = value * scale[known.index(name)]
+        if quantity == "q":
+            report_middle(model, default, option, given, degrees)
         x = default
     elif len(pieces) != len(known):
         example = known[0] if known else "joint"
         raise ShapeError(
-            f"--{quantity} has {counted(len(pieces), 'number')}; {model.name!r} needs "
-            f"{len(known)}: {', '.join(known)}. Or name some of them: --{quantity} {example}=0.1."
+            f"{option} has {counted(len(pieces), 'number')}; {model.name!r} needs "
+            f"{len(known)}: {', '.join(known)}. Or name some of them: {option} {example}=0.1."
         )
     else:
         pairs = zip(known, pieces, strict=True)
-        x = np.array([_number(quantity, name, piece) for name, piece in pairs]) * scale
-    return coordinates(model, x, "--q").astype(float) if quantity == "q" else x
+        x = np.array([_number(option, name, piece) for name, piece in pairs]) * scale
+    return coordinates(model, x, option).astype(float) if quantity == "q" else x
+
+
+def report_middle(
+    model: Model, q: Array, option: str, given: Container[str], degrees: bool
+) -> None:
+    """Print on stderr which positions are the middle of the limits because zero is outside."""
+    zero, scale = neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
+    unit = units(model, "q", degrees)
+    moved = [
+        f"{name} = {number(q[k] / scale[k], 6)} {unit[k]}"
+        for k, name in enumerate(model.coordinate_names)
+        if name not in given and q[k] != zero[k]
+    ]
+    if moved:
+        more = f" and {len(moved) - MOST_NAMES} more" if len(moved) > MOST_NAMES else ""
+        notify(
+            f"{option} leaves out {counted(len(moved), 'joint')} whose limits exclude zero; "
+            f"taken in the middle of the limits: {', '.join(moved[:MOST_NAMES])}{more}."
+        )
 
 
 def _named(
-    model: Model, quantity: str, known: Sequence[str], pieces: Sequence[str]
+    model: Model, option: str, known: Sequence[str], pieces: Sequence[str]
 ) -> dict[str, float]:
     """Read entries such as shoulder=0.1."""
     found: dict[str, float] = {}
@@ -113,30 +155,29 @@ def _named(
         name, equals, text = piece.rpartition("=")
         if not equals:
             raise InputError(
-                f"--{quantity} mixes names and bare numbers: {piece!r} has no name. Name every "
+                f"{option} mixes names and bare numbers: {piece!r} has no name. Name every "
                 f"number, as in {known[0]}=0.1, or give all {len(known)} in order."
             )
         if name not in known:
             raise NameLookupError(
-                f"--{quantity} names {name!r}; {model.name!r} has {', '.join(known)}."
+                f"{option} names {name!r}; {model.name!r} has {', '.join(known)}."
                 f"{nearest(name, known)}"
             )
         if name in found:
-            raise InputError(f"--{quantity} names {name!r} twice; expected one number for it.")
-        found[name] = _number(quantity, name, text)
+            raise InputError(f"{option} names {name!r} twice; expected one number for it.")
+        found[name] = _number(option, name, text)
     return found
 
 
-def _number(quantity: str, name: str, text: str) -> float:
+def _number(option: str, name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         raise InputError(
-            f"--{quantity}: {text!r} for {name!r} is not a number; expected one such as -0.5 or "
-            "1e-3."
+            f"{option}: {text!r} for {name!r} is not a number; expected one such as -0.5 or 1e-3."
         ) from None
     if not isfinite(value):
-        raise InputError(f"--{quantity}: {name!r} is {text}; expected a finite number.")
+        raise InputError(f"{option}: {name!r} is {text}; expected a finite number.")
     return value
 
 
@@ -154,11 +195,42 @@ def document(
     }
 
 
-def print_state(model: Model, shown: Mapping[str, Array], degrees: bool) -> None:
+def rounding(model: Model, quantity: str, state: Mapping[str, Array], x: Array) -> Array:
+    """Sizes, (n,), below which entries of tau or ddq in SI units are rounding errors alone.
+
+    Of tau: a share of the forces that the robot's masses make where it is and as it moves; a sum of
+    such forces that should be zero has an error of that size. Of ddq: a share of the largest entry,
+    or of gravity.
+    """
+    gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
+    if quantity == "ddq":
+        return np.full(model.n, SOLVED * max(gravity, float(np.abs(x).max(initial=0))))
+    reach = reach_of(model, state["q"])
+    dq, ddq = (np.abs(state[y]).max(initial=0) if y in state else 0.0 for y in ("dq", "ddq"))
+    force = float(total_mass(model)) * (gravity + max(reach, 1.0) * (float(dq) ** 2 + float(ddq)))
+    return ROUNDING * np.maximum(
+        np.where(sliding(model), force, force * reach), np.abs(x).max(initial=0)
+    )
+
+
+def reach_of(model: Model, q: Array) -> float:
+    """The largest distance at which a mass of the robot can be from a joint axis, m, at least."""
+    lengths = [np.linalg.norm(np.asarray(T, float)[:3, 3]) for T in model.M_pi]
+    centres = [np.linalg.norm(np.asarray(x, float)) for x in model.com]
+    slides = [abs(float(q[joint.coords[0]])) for joint in model.joints if joint.type == PRISMATIC]
+    return float(sum(lengths) + max(centres, default=0.0) + sum(slides))
+
+
+def print_state(model: Model, shown: Mapping[str, Array], degrees: bool, result: str) -> None:
     """Print a row for every joint; q in a table of its own if it has more entries than dq.
 
-    shown: joint vectors by name, q first, in the user's units.
+    shown: joint vectors by name, q first, in the user's units. result: the one that was computed;
+    rounding errors in it are shown as 0.
     """
+    scale = {name: factors(model, name, degrees) for name in shown}
+    state = {name: x * scale[name] for name, x in shown.items()}
+    size = rounding(model, result, state, state[result]) / scale[result]
+    shown = dict(shown) | {result: clear_rounding(shown[result], size)}
     if model.nq == model.n:
         _print(model, shown, degrees, model.name)
         return
@@ -168,13 +240,11 @@ def print_state(model: Model, shown: Mapping[str, Array], degrees: bool) -> None
 
 
 def _print(model: Model, shown: Mapping[str, Array], degrees: bool, title: str) -> None:
-    """Print quantities in columns; the unit is in the heading if all entries have the same."""
+    """Print quantities in columns, with their units."""
     heads, columns = ["joint"], [list(names(model, next(iter(shown))))]
     for name, x in shown.items():
-        unit = units(model, name, degrees)
-        same = len(set(unit)) == 1
-        heads.append(f"{name}\n{unit[0]}" if same else f"{name}\n")
         texts = [number(v, 6) for v in x.tolist()]
-        pairs = zip(texts, unit, strict=True)
-        columns.append(texts if same else [a if b == "1" else f"{a} {b}" for a, b in pairs])
+        head, cells = unit_column(name, texts, units(model, name, degrees))
+        heads.append(head)
+        columns.append(cells)
     console().print(screen_table(title, heads, list(zip(*columns, strict=True))))
