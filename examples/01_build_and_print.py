@@ -12,7 +12,7 @@ builder.link("lower", 1.0, (0, 0, -0.5), rod(1.0, 1.0))
 builder.joint("shoulder", "revolute", "ceiling", "upper", axis=(0, 1, 0))
 builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, -1), axis=(0, 1, 0))
 builder.frame("tip", "lower", (0, 0, -1), tool=True)
-robot = kt.Robot(builder.build())
+robot = builder.build()
 
 print(robot)
 print("frames:", ", ".join(robot.model.frames))

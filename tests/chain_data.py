@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
+from kinetree import Builder, algorithms
 from kinetree.description import describe_points, describe_screws, describe_transforms
-from kinetree.model import Builder, Model, build_model
+from kinetree.model import Model, build_model
 from kinetree.model.samples import random_body, random_direction, random_pose
 from kinetree.spatial import Ad, inverse, pose, screw, spatial_inertia
 
@@ -106,7 +106,7 @@ def by_builder(x: ChainData, order: Any = None, **drives: Any) -> Model:
             pitch=x.pitch[i],
             **{name: column[i] for name, column in drives.items()},
         )
-    return builder.link("base").build()
+    return builder.link("base").build_model()
 
 
 BUILDERS = (by_screws, by_transforms, by_own_transforms, by_points)

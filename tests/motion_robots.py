@@ -19,7 +19,7 @@ def wheel(effort: float = inf, velocity: float = inf, lower=-inf, upper=inf, fri
         "spin", "revolute", "base", "disk", axis=(0, 0, 1), limits=limits,
         friction=friction or kt.Friction(),
     )  # fmt: skip
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def lift(effort: float = inf, velocity: float = inf, friction=None):
@@ -29,7 +29,7 @@ def lift(effort: float = inf, velocity: float = inf, friction=None):
         "rise", "prismatic", "base", "cabin", axis=(0, 0, 1),
         limits=kt.Limits(velocity=velocity, effort=effort), friction=friction or kt.Friction(),
     )  # fmt: skip
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def pendulum(effort: float = inf):
@@ -38,7 +38,7 @@ def pendulum(effort: float = inf):
     builder.joint(
         "swing", "revolute", "base", "bob", axis=(0, 1, 0), limits=kt.Limits(effort=effort)
     )
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 PANDA_START = np.array([0, -0.5, 0, -2, 0, 1.5, 0.5])

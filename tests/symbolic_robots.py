@@ -6,7 +6,8 @@ import numpy as np
 import sympy
 
 import kinetree as kt
-from kinetree.model import Builder, Model
+from kinetree import Builder
+from kinetree.model import Model
 from kinetree.symbols.robot import SymbolicRobot
 
 L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
@@ -19,7 +20,7 @@ def point_masses() -> Model:
     builder.joint("j1", "revolute", "base", "upper")
     builder.joint("j2", "revolute", "upper", "lower", at=(L1, 0, 0))
     builder.frame("tip", "lower", (L2, 0, 0), tool=True)
-    return builder.build()
+    return builder.build_model()
 
 
 def branched() -> Model:
@@ -31,7 +32,7 @@ def branched() -> Model:
     builder.joint("lift", "revolute", "trunk", "left", at=(0.3, 0, 0.4), axis=(0, 1, 0))
     builder.joint("swing", "revolute", "trunk", "right", at=(-0.3, 0, 0.4), axis=(1, 0, 0))
     builder.frame("hand", "right", (0, 0.5, 0), tool=True)
-    return builder.build()
+    return builder.build_model()
 
 
 ROBOTS = {

@@ -21,7 +21,7 @@ def arm() -> kt.Robot:
     friction = kt.Friction(viscous=0.3, coulomb=0.2)
     builder.joint("shoulder", "revolute", "base", "upper", friction=friction)
     builder.joint("slide", "prismatic", "upper", "lower", axis=(0.6, 0, 0.8), at=(0.6, 0, 0))
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 @cache
@@ -33,7 +33,7 @@ def flyer() -> kt.Robot:
     builder.link("arm", 1, (0, 0.1, 0.3), ((0.1, 0, 0), (0, 0.15, 0), (0, 0, 0.1)))
     builder.joint("base", "free", "world", "body")
     builder.joint("elbow", "revolute", "body", "arm", axis=(0, 1, 0), at=(0, 0, 0.5))
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> list[np.ndarray]:

@@ -84,7 +84,7 @@ def crane() -> Any:
     builder.joint("table", "planar", "twist", "plate", at=at, armature=0.05)
     builder.joint("weld", "fixed", "plate", "hook", at=at)
     builder.frame("tip", "jaw", (0, 0, 0.1), tool=True)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def states(robot: Any) -> dict[str, np.ndarray]:

@@ -6,8 +6,9 @@ import typing
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import KinetreeError, KinetreeWarning
-from kinetree.model import Builder, Model
+from kinetree.model import Model
 from kinetree.robot import Robot
+from kinetree.robot.builder import Builder
 
 if typing.TYPE_CHECKING:
     from kinetree import (

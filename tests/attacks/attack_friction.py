@@ -88,7 +88,7 @@ def build(family: str, d: dict[str, Any]) -> kt.Robot:
             ),
         )
         parent = "base" if family == "side by side" else f"link{i}"
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def torque(d: dict[str, Any]) -> Any:

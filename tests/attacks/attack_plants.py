@@ -101,7 +101,7 @@ def tree(
             more["friction"] = friction(i)
         builder.joint(f"joint{i}", kind, parent, f"link{i}", at=T, **more)
         names.append(f"link{i}")
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def slider(m: float = 1.0, friction: Any = None, **more: Any) -> kt.Robot:
@@ -109,7 +109,7 @@ def slider(m: float = 1.0, friction: Any = None, **more: Any) -> kt.Robot:
     friction = kt.Friction() if friction is None else friction
     builder = kt.Builder("slider").link("base").link("mass", m, (0, 0, 0), np.eye(3) * 0.01)
     builder.joint("rail", "prismatic", "base", "mass", axis=(1, 0, 0), friction=friction, **more)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def pendulum(m: float = 1.0, length: float = 1.0, g: float = 9.81, **more: Any) -> kt.Robot:
@@ -117,7 +117,7 @@ def pendulum(m: float = 1.0, length: float = 1.0, g: float = 9.81, **more: Any) 
     builder = kt.Builder("pendulum", gravity=(0, 0, -g)).link("base")
     builder.link("bob", m, (0, 0, -length))
     builder.joint("pivot", "revolute", "base", "bob", axis=(0, 1, 0), **more)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def pendulum_motion(q0: float, dq0: float, rate: float, t: Any) -> tuple[Any, Any]:

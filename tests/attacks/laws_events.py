@@ -90,7 +90,7 @@ def rubbing(rng):
         return q0 + v0 * t - way * slower * t**2 / 2, v0 - way * slower * t
 
     stops = tuple(float(x) for x in np.abs(v0) / slower)
-    return Known(kt.Robot(builder.build()), q0, v0, end, {}, motion, stops)
+    return Known(builder.build(), q0, v0, end, {}, motion, stops)
 
 
 KINDS = (swinging, pushed, bouncing, rubbing)

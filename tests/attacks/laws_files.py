@@ -107,7 +107,7 @@ def chain(rng, n):
             armature=float(rng.uniform(0, 0.1)),
             friction=kt.Friction(float(rng.uniform(0, 1))),
         )
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def mujoco_order(model, names):

@@ -129,7 +129,7 @@ def law_mimic_joints_are_projections(rng):
                 mimic=mimic if bound and follow[i] else None,
             )
             names.append(f"link{i}")
-        return kt.Robot(builder.build())
+        return builder.build()
 
     robot, whole = build(True), build(False)
     assert robot.n == len(leaders)
@@ -200,7 +200,7 @@ def law_rotors_are_spinning_bodies(rng):
     q, dq, ddq = rng.normal(size=(3, n))
     note(rng, ratios=ratios, carriers=carriers)
     tau = S.T @ pin.rnea(model, data, S @ q, S @ dq, S @ ddq)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     close(robot.inverse_dynamics(q, dq, ddq), tau, 1e-9 * size(tau), "tau")
     close(robot.mass_matrix(q) @ ddq + robot.bias_forces(q, dq), tau, 1e-9 * size(tau), "M, h")
     close(robot.forward_dynamics(q, dq, tau), ddq, 1e-7 * size(tau), "ddq")
@@ -348,7 +348,7 @@ def law_rotated_links_change_nothing(rng):
         T = T.copy()
         T[:3, :3] = T[:3, :3] @ turn
         builder.joint("j2", "revolute", "a", "b", at=T, axis=turn.T @ axis)
-        return kt.Robot(builder.build())
+        return builder.build()
 
     plain, turned = build(np.eye(3)), build(R)
     q, dq, ddq = rng.normal(size=(3, 2))

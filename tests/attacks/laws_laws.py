@@ -28,7 +28,7 @@ class Pendulum:
         rod.link("rod", self.m, (0, 0, -self.l)).joint(
             "hinge", "revolute", "base", "rod", axis=(0, 1, 0)
         )
-        self.robot = kt.Robot(rod.build())
+        self.robot = rod.build()
         self.q0, self.dq0 = float(rng.normal()), float(rng.normal())
         note(rng, m=self.m, l=self.l, g=self.g, q0=self.q0, dq0=self.dq0)
 

@@ -94,7 +94,7 @@ def wheel(viscous: float = 0.0) -> kt.Robot:
     builder = kt.Builder("wheel").link("base").link("disk", 1.0, (0, 0, 0), np.eye(3) * INERTIA)
     builder.joint("spin", "revolute", "base", "disk", axis=(0, 0, 1),
                   friction=kt.Friction(viscous=viscous))  # fmt: skip
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 @lru_cache(maxsize=4)
@@ -441,7 +441,7 @@ def law_inverse_kinematics_reach_the_pose(rng: np.random.Generator) -> None:
         builder.joint(f"joint_{k}", kinds[k], f"link_{k - 1}" if k else "base", f"link_{k}",
                       at=tuple(places[k]), axis=tuple(axes[k]), limits=limits)  # fmt: skip
     builder.frame("tip", f"link_{n - 1}", tuple(places[n]), tool=True)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
 
     def pose(q):
         R, p = np.eye(3), np.zeros(3)

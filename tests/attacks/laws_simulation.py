@@ -454,7 +454,7 @@ def law_a_thrown_robot_keeps_its_momentum(rng):
             at=placement(rng),
         )
         names.append(f"body{i + 1}")
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     q0 = robot.neutral()
     q0[:4], q0[4:7] = unit(rng.normal(size=4), (1, 0, 0, 0)), rng.normal(size=3)
     dq0 = rng.normal(size=robot.n)
@@ -480,7 +480,7 @@ def law_a_free_body_follows_eulers_equations(rng):
     """Rotation of one body against scipy on Euler's equations and quaternions."""
     I = np.diag(rng.uniform(0.1, 0.3, 3) + 0.15)
     builder = kt.Builder("top", gravity=(0, 0, 0)).link("world").link("body", 1.0, (0, 0, 0), I)
-    robot = kt.Robot(builder.joint("ball", "spherical", "world", "body").build())
+    robot = builder.joint("ball", "spherical", "world", "body").build()
     p0 = unit(rng.normal(size=4), (1, 0, 0, 0))
     omega0 = rng.normal(size=3) * 3
     motion = robot.simulate(p0, omega0, duration=2.0, dt=0.1, rtol=1e-10, atol=1e-12)

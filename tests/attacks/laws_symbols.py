@@ -24,7 +24,7 @@ def simple_arm(rng, n):
         axis = np.eye(3)[int(rng.integers(3))]
         builder.joint(f"joint{i}", kind, parent, f"link{i}", at=T, axis=axis)
         parent = f"link{i}"
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def expected_forces(robot, q, dq, ddq):

@@ -183,7 +183,7 @@ def robot_of(
             )
         parent = "ground" if x.parent < 0 else names[x.parent]
         builder.joint(f"j_{names[i]}", x.type, parent, names[i], at=T, **options)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def random_motion(mechanism: Mechanism, rng: Any) -> tuple[Any, Any, Any]:

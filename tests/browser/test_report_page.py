@@ -217,7 +217,7 @@ def hostile_robot():
     builder.joint("</script><img src=x onerror=alert(1)>", "revolute", "base", first)
     builder.joint("' onload='x", "revolute", first, last, at=(0.5, 0, 0))
     builder.frame("</title><b>", last, (0.4, 0, 0), tool=True)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def test_a_motion_plays(tmp_path, open_page, screenshots):

@@ -57,7 +57,7 @@ def chain(joints):
         more |= {"pitch": 0.2} if kind == "helical" else {}
         parent = f"l{k - 1}" if k else "base"
         builder.joint(f"j{k}", kind, parent, f"l{k}", at=rng.normal(size=3), **more)
-    return builder.build()
+    return builder.build_model()
 
 
 def felt(model, states=12):

@@ -7,8 +7,8 @@ robots are built from the same symbols. Nothing numeric takes part.
 import numpy as np
 import pytest
 
+from kinetree import Builder
 from kinetree import algorithms as kt
-from kinetree.model import Builder
 
 sympy = pytest.importorskip("sympy")
 sin, cos = sympy.sin, sympy.cos
@@ -34,7 +34,7 @@ def planar_2r():
         (a1 * cos(q[0]), a1 * sin(q[0])),
         (l1 * cos(q[0]) + a2 * cos(q[0] + q[1]), l1 * sin(q[0]) + a2 * sin(q[0] + q[1])),
     ]
-    return builder.build(), centres, (q[0], q[0] + q[1]), (m1, m2), (I1, I2)
+    return builder.build_model(), centres, (q[0], q[0] + q[1]), (m1, m2), (I1, I2)
 
 
 def rp():
@@ -44,7 +44,7 @@ def rp():
     builder.joint("j2", "prismatic", "arm", "slider", at=(l1, 0, 0), axis=(1, 0, 0))
     reach = l1 + q[1] + a2
     centres = [(a1 * cos(q[0]), a1 * sin(q[0])), (reach * cos(q[0]), reach * sin(q[0]))]
-    return builder.build(), centres, (q[0], q[0]), (m1, m2), (I1, I2)
+    return builder.build_model(), centres, (q[0], q[0]), (m1, m2), (I1, I2)
 
 
 def cart_pole():
@@ -54,7 +54,13 @@ def cart_pole():
     builder.joint("slide", "prismatic", "rail", "cart", axis=(1, 0, 0))
     builder.joint("hinge", "revolute", "cart", "pole", axis=(0, 0, -1))
     centres = [(q[0], sympy.Integer(0)), (q[0] + a2 * sin(q[1]), a2 * cos(q[1]))]
-    return builder.build(), centres, (sympy.Integer(0), q[1]), (m1, m2), (sympy.Integer(0), I2)
+    return (
+        builder.build_model(),
+        centres,
+        (sympy.Integer(0), q[1]),
+        (m1, m2),
+        (sympy.Integer(0), I2),
+    )
 
 
 def lagrange(centres, angles, masses, inertias):

@@ -136,7 +136,7 @@ def test_small_fixed_steps_come_to_the_same():
 def test_a_pendulum_returns_by_the_slope_of_its_period():
     """q(T) = q0 and dq(T) = 0 for every q0: d dq/d q0 = -ddq dT/d q0, an elliptic integral."""
     arm = kt.Builder("pendulum").link("base").link("bob", m=1.3, com=(0, 0, -0.7))
-    robot = kt.Robot(arm.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0)).build())
+    robot = arm.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0)).build()
     w, angle = np.sqrt(9.81 / 0.7), 2.0
     with mpmath.workdps(30):
         period = lambda a: 4 * mpmath.ellipk(mpmath.sin(a / 2) ** 2) / w  # noqa: E731

@@ -84,7 +84,7 @@ def test_they_are_differences_of_the_simulation_in_fifty_digits(seed, method, fi
 def pendulum(m=1.3, length=0.7, inertia=0.05):
     arm = kt.Builder("pendulum").link("base")
     arm.link("bob", m=m, com=(0, 0, -length), I_com=np.eye(3) * inertia)
-    return kt.Robot(arm.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0)).build())
+    return arm.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0)).build()
 
 
 def test_every_method_is_among_the_cases():
@@ -130,7 +130,7 @@ def test_semi_implicit_steps_are_symplectic_where_the_mass_matrix_is_constant():
     for k in (1, 2):
         two.link(f"bob{k}", k, (0, 0, -0.5), np.eye(3) * 0.01 * k)
         two.joint(f"hinge{k}", "revolute", "base", f"bob{k}", at=(k, 0, 0), axis=(0, 1, 0))
-    robot = kt.Robot(two.build())
+    robot = two.build()
     found = robot.sensitivities(
         [1.0, -0.5], [0.3, 2.0], duration=5.0, dt=0.01, method="semi_implicit_euler", tau=spring
     )

@@ -10,7 +10,7 @@ HOLD = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.8])
 
 
 def cart(mass=2.0):
-    return kt.Robot(
+    return (
         kt.Builder("cart")
         .link("base")
         .link("cart", m=mass, I_com=np.eye(3))

@@ -19,7 +19,7 @@ NAMES = ["rk4", "semi_implicit", "euler", "dop853"]
 
 
 def sledge(coulomb=3.0, mass=2.0, **friction):
-    return kt.Robot(
+    return (
         kt.Builder("sledge")
         .link("base")
         .link("sledge", m=mass, I_com=np.eye(3))

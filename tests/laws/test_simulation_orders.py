@@ -16,7 +16,7 @@ def slope(steps, errors):
 
 def thrown_chain():
     """A free body with two links on hinges and a ball joint."""
-    return kt.Robot(
+    return (
         kt.Builder("thrown", gravity=(0, 0, 0))
         .link("base")
         .link("trunk", m=2.0, com=(0.02, 0.01, -0.03), I_com=np.diag([0.03, 0.04, 0.05]))

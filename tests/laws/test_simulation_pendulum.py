@@ -8,7 +8,7 @@ from kinetree import algorithms
 
 
 def pendulum(m=1.3, length=0.7, inertia=0.05):
-    return kt.Robot(
+    return (
         kt.Builder("pendulum")
         .link("base")
         .link("bob", m=m, com=(0, 0, -length), I_com=np.eye(3) * inertia)

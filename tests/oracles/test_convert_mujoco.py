@@ -34,7 +34,7 @@ def floating_tree(seed, n):
             armature=float(rng.uniform(0, 0.1)),
         )
         names.append(name)
-    return builder.build()
+    return builder.build_model()
 
 
 def joint_order(compiled):
@@ -108,7 +108,7 @@ def test_trees_on_a_fixed_base_move_alike(seed):
 def test_a_planar_joint_is_two_slides_and_a_hinge():
     builder = Builder("puck", gravity=(1, 2, 3)).link("world")
     builder.link("puck", 2, (0.1, 0.2, 0.3), np.diag([1, 2, 2.5]))
-    model = builder.joint("slide", "planar", "world", "puck").build()
+    model = builder.joint("slide", "planar", "world", "puck").build_model()
     text = """<mujoco><compiler angle="radian"/><option gravity="1 2 3"/><worldbody>
       <body name="puck"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
         <joint type="hinge" axis="0 0 1"/>

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree import Builder, Limits, Robot, algorithms, robots
+from kinetree import Builder, Limits, algorithms, robots
 from kinetree.identify import identify, simulated_recording
 from kinetree.model.samples import random_body, random_direction, random_pose
 from kinetree.motion import excitation
@@ -26,7 +26,7 @@ def random_arm(seed, n=6):
             axis=random_direction(rng), limits=Limits(-some[0], *some[1:]),
         )  # fmt: skip
         names.append(f"link{i}")
-    return Robot(builder.build())
+    return builder.build()
 
 
 def gravity_by_name(robot):

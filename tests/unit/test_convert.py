@@ -31,7 +31,7 @@ def same(found, expected):
 
 def one_joint(type):
     builder = Builder("one").link("base").link("a", 1, (0, 0, 1), np.eye(3))
-    return builder.joint("j", type, "base", "a", limits=Limits(-3.0, 3.0)).build()
+    return builder.joint("j", type, "base", "a", limits=Limits(-3.0, 3.0)).build_model()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -167,7 +167,7 @@ def test_coordinates_by_name():
 def test_hinges_without_ends_have_cosine_and_sine_in_pinocchio():
     builder = Builder("two").link("base").link("a", 1).link("b", 1)
     builder.joint("wheel", "revolute", "base", "a")
-    model = builder.joint("elbow", "revolute", "a", "b", limits=Limits(-1, 1)).build()
+    model = builder.joint("elbow", "revolute", "a", "b", limits=Limits(-1, 1)).build_model()
     found = convert.to_pinocchio(model).q([np.pi / 2, 0.5])
     np.testing.assert_allclose(found, [0, 1, 0.5], atol=1e-15)
     np.testing.assert_allclose(convert.from_pinocchio(model).q([0, -1, 0.5]), [-np.pi / 2, 0.5])
@@ -180,7 +180,7 @@ def test_hinges_without_ends_have_cosine_and_sine_in_pinocchio():
 def test_a_free_joint_with_a_home_pose_is_seen_from_the_world_in_mujoco():
     builder = Builder("far").link("base").link("a", 1, (0, 0, 1), np.eye(3))
     at = random_model(1, 1).M_pi[0]
-    model = builder.joint("j", "free", "base", "a", at=at).build()
+    model = builder.joint("j", "free", "base", "a", at=at).build_model()
     there, back = converters("mujoco", model)
     x = random_state(model, 5)
     T = algorithms.pose(model, x.q, "a")

@@ -62,7 +62,7 @@ def test_kernels_of_every_joint_type_pass(type):
     "name", ["forward_dynamics", "mass_matrix", "gravity_forces", "kinetic_energy"]
 )
 def test_a_kernel_that_errs_by_a_billionth_fails_on_its_own_line(name):
-    robot = Robot(arm().build())
+    robot = arm().build()
     kernel = getattr(robot, name)
     robot.__dict__[name] = lambda *state: kernel(*state) * (1 + 1e-9)
     report = check_robot(robot)
@@ -73,28 +73,28 @@ def test_a_kernel_that_errs_by_a_billionth_fails_on_its_own_line(name):
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_a_kernel_that_gives_no_numbers_fails(wrong):
-    robot = Robot(arm().build())
+    robot = arm().build()
     kernel = robot.bias_forces
     robot.__dict__["bias_forces"] = lambda q, dq: kernel(q, dq) * wrong
     assert failed(check_robot(robot)) == ["robot.bias_forces"]
 
 
 def test_a_kernel_that_errs_in_batches_alone_fails():
-    robot = Robot(arm().build())
+    robot = arm().build()
     kernel = robot.mass_matrix
     robot.__dict__["mass_matrix"] = lambda q: kernel(q) + (q.ndim > 1) * 1e-6
     assert failed(check_robot(robot)) == ["robot.mass_matrix"]
 
 
 def test_a_jacobian_of_another_frame_fails(monkeypatch):
-    robot = Robot(arm().build())
+    robot = arm().build()
     jacobian = robot.body_jacobian
     monkeypatch.setattr(robot, "body_jacobian", lambda q: jacobian(q, "lower"))
     assert failed(check_robot(robot)) == ["robot.body_jacobian"]
 
 
 def test_a_kernel_of_the_wrong_shape_or_that_raises_is_a_line_and_no_crash():
-    robot = Robot(arm().build())
+    robot = arm().build()
     robot.__dict__["gravity_forces"] = lambda q: np.zeros(3)
 
     def broken(q):
@@ -108,7 +108,7 @@ def test_a_kernel_of_the_wrong_shape_or_that_raises_is_a_line_and_no_crash():
 
 
 def test_an_asymmetric_inertia_fails_the_symmetry_of_M():
-    model = arm().build()
+    model = arm().build_model()
     twisted = model.I_com + np.array([[0, 1e-3, 0], [0, 0, 0], [2e-3, 0, 0]])
     report = check_robot(Robot(model.replace(I_com=twisted)), kernel_names=())
     assert "M is symmetric" in failed(report)
@@ -120,7 +120,7 @@ def test_a_negative_mass_fails_the_definiteness_of_M_and_skips_its_inverse():
     builder.link("hole", -4.0, (0.5, 0, 0)).joint(
         "slide", "prismatic", "lower", "hole", axis=(1, 0, 0)
     )
-    report = check_robot(Robot(builder.build(unphysical="allow")), kernel_names=FEW)
+    report = check_robot(builder.build(unphysical="allow"), kernel_names=FEW)
     assert failed(report) == ["M is positive definite"]
     assert "robot.forward_dynamics" in skipped(report)
 
@@ -146,7 +146,7 @@ def test_an_algorithm_that_errs_fails_the_laws_it_stands_in(monkeypatch, quantit
         return right(*arguments) * (1 + 1e-6)
 
     monkeypatch.setattr(algorithms, quantity, wrong)
-    found = failed(check_robot(Robot(arm().build()), kernel_names=()))
+    found = failed(check_robot(arm().build(), kernel_names=()))
     assert len(found) == len(laws)
     assert all(any(law.startswith(start) for start in laws) for law in found)
 
@@ -160,7 +160,7 @@ def test_a_formulation_that_errs_fails_its_agreement(monkeypatch, name):
         return dataclasses.replace(record, tau=record.tau * (1 + 1e-9))
 
     monkeypatch.setitem(algorithms.FORMULATIONS, name, wrong)
-    found = failed(check_robot(Robot(arm().build()), kernel_names=()))
+    found = failed(check_robot(arm().build(), kernel_names=()))
     assert found == [f"tau: {name} formulation = Tree"]
 
 
@@ -168,7 +168,7 @@ def test_friction_of_any_function_passes_and_one_that_cannot_be_traced_fails_in_
     def robot(function):
         builder = arm().link("fan", 0.2, (0, 0, 0.1), np.diag([1e-3, 1e-3, 1e-3]))
         friction = Friction(viscous=(0.1, 0.3), coulomb=0.2, function=function)
-        return Robot(builder.joint("spin", "revolute", "lower", "fan", friction=friction).build())
+        return builder.joint("spin", "revolute", "lower", "fan", friction=friction).build()
 
     assert check_robot(robot(lambda dq: 0.01 * dq * dq * dq), kernel_names=FEW).ok
     report = check_robot(robot(lambda dq: 0.1 if dq > 0 else -0.1), kernel_names=FEW)
@@ -178,7 +178,7 @@ def test_friction_of_any_function_passes_and_one_that_cannot_be_traced_fails_in_
 
 def test_a_singular_mass_matrix_skips_forward_dynamics_and_names_the_joint():
     builder = arm().link("feather").joint("free_end", "revolute", "lower", "feather")
-    report = check_robot(Robot(builder.build()))
+    report = check_robot(builder.build())
     assert report.ok, report
     assert set(skipped(report)) == {
         "M is positive definite",
@@ -192,24 +192,24 @@ def test_a_singular_mass_matrix_skips_forward_dynamics_and_names_the_joint():
 
 
 def test_a_robot_without_joints_has_nothing_to_check():
-    report = check_robot(Robot(Builder("stone").link("stone", 1.0).build()))
+    report = check_robot(Builder("stone").link("stone", 1.0).build())
     assert report.ok and len(report.skipped) == len(report.lines)
     assert {line.reason for line in report.lines} == {"no joint moves"}
 
 
 def test_a_robot_in_weightless_space_passes():
-    report = check_robot(Robot(arm().build()).with_gravity((0, 0, 0)), kernel_names=FEW)
+    report = check_robot(arm().build().with_gravity((0, 0, 0)), kernel_names=FEW)
     assert report.ok, report
 
 
 def test_the_same_seed_gives_the_same_report_and_another_one_does_not():
-    robot = Robot(arm().build())
+    robot = arm().build()
     first, again, other = (check_robot(robot, seed=seed, kernel_names=()) for seed in (1, 1, 2))
     assert first == again != other
 
 
 def test_the_report_prints_a_line_a_law_and_a_summary():
-    robot = Robot(arm().build())
+    robot = arm().build()
     text = str(check_robot(robot, states=1, kernel_names=("mass_matrix",))).splitlines()
     assert text[0] == "arm: 2 degrees of freedom, 1 random state, seed 0"
     assert text[-1] == "20 passed, 0 failed, 0 skipped"
@@ -219,7 +219,7 @@ def test_the_report_prints_a_line_a_law_and_a_summary():
 
 
 def test_failures_are_raised_on_request_with_the_report():
-    robot = Robot(arm().build())
+    robot = arm().build()
     check_robot(robot, kernel_names=()).raise_if_failed()
     kernel = robot.mass_matrix
     robot.__dict__["mass_matrix"] = lambda q: kernel(q) + 1
@@ -234,7 +234,7 @@ def test_failures_are_raised_on_request_with_the_report():
 
 
 def test_factors_loosen_and_tighten_the_limits_of_a_group():
-    robot = Robot(arm().build())
+    robot = arm().build()
     tight = check_robot(robot, tolerance={"laws": 1e-6}, kernel_names=())
     assert {line.group for line in tight.failures} == {"laws"}
     plain, loose = (check_robot(robot, tolerance=x, kernel_names=()).lines for x in (1, 10))
@@ -242,7 +242,7 @@ def test_factors_loosen_and_tighten_the_limits_of_a_group():
 
 
 def test_wrong_arguments_are_refused_with_the_way_out():
-    robot = Robot(arm().build())
+    robot = arm().build()
     with pytest.raises(InputError, match=r"given a Model; expected a Robot.*Robot\(model\)"):
         check_robot(robot.model)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="states is 0; expected a whole number"):

@@ -1,13 +1,11 @@
 """Description -> Model, the one input of every algorithm."""
 
 from kinetree.model.build import build_model
-from kinetree.model.builder import Builder
 from kinetree.model.joint import Joint, JointFriction, joint_pose
 from kinetree.model.model import WORLD, Frame, HasModel, JointRotor, Model, model_of
 
 __all__ = [
     "WORLD",
-    "Builder",
     "Frame",
     "HasModel",
     "Joint",

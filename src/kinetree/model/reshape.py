@@ -15,12 +15,11 @@ from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note, RobotDescription
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.build import build_model
-from kinetree.model.builder import Builder
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import inverse
+from kinetree.spatial.se3 import inverse, placement
 
 
 def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
@@ -204,7 +203,7 @@ def with_tool(
             f"than {', '.join(model.frames)}."
         )
     place = model.frame(frame)
-    T = Builder().frame(name, "", at).describe().frames[0].T
+    T = placement(at, f"'at' of frame {name!r}")
     frames = {**model.frames, name: Frame(place.link, place.T_if @ T)}
     changed = model.replace(frames=frames, tool=name)
     if m is None and I_com is None:

@@ -6,8 +6,19 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.records import Friction, Limits, Mimic, Rotor
-from kinetree.model.builder import Builder
+from kinetree.description.joints import joint_screw
+from kinetree.description.records import (
+    Body,
+    FrameDescription,
+    Friction,
+    JointDescription,
+    Limits,
+    LinkDescription,
+    Mimic,
+    RobotDescription,
+    Rotor,
+)
+from kinetree.model.build import build_model
 from kinetree.model.model import Model
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import exp_so3
@@ -38,36 +49,57 @@ def random_model(
         mimic: with some joints that follow others.
     """
     rng = np.random.default_rng(seed)
-    builder = Builder(f"random {seed}", gravity=rng.normal(size=3) * 5)
-    builder.link("base", *random_body(rng))
-    names, movers = ["base"], []
+    gravity = rng.normal(size=3) * 5
+    links, joints = [_link("base", rng)], list[JointDescription]()
+    names, movers = ["base"], list[str]()
     for i in range(n):
         parent = names[-1] if chain else names[int(rng.integers(len(names)))]
         name, type = f"link{i + 1}", types[int(rng.integers(len(types)))]
         screw = type in SCREWS
         follows = mimic and screw and movers and rng.random() < 0.3
-        builder.link(name, *random_body(rng))
-        builder.joint(
-            f"joint{i + 1}",
-            type,
-            parent,
-            name,
-            at=random_pose(rng),
-            axis=random_direction(rng),
-            point=rng.normal(size=3) * 0.2,
-            pitch=float(rng.normal() * 0.1),
-            limits=Limits(-2.0, 2.0, 5.0, 100.0),
-            mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
-            **(_random_drive(rng, names, screw) if drives else {}),
+        links.append(_link(name, rng))
+        at, axis = random_pose(rng), random_direction(rng)
+        point, pitch = rng.normal(size=3) * 0.2, float(rng.normal() * 0.1)
+        joints.append(
+            JointDescription(
+                name=f"joint{i + 1}",
+                type=type,
+                parent=parent,
+                child=name,
+                M_pc=at,
+                A=joint_screw(type, axis, pitch, point, f"joint{i + 1}"),
+                limits=Limits(-2.0, 2.0, 5.0, 100.0),
+                mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
+                **(_random_drive(rng, names, screw) if drives else {}),
+            )
         )
         names.append(name)
         movers += [f"joint{i + 1}"] if screw else []
         if fixed and rng.random() < 0.2:
-            builder.link(f"{name}_tip", *random_body(rng))
-            builder.joint(f"{name}_weld", "fixed", name, f"{name}_tip", at=random_pose(rng))
+            links.append(_link(f"{name}_tip", rng))
+            weld = JointDescription(
+                name=f"{name}_weld",
+                type="fixed",
+                parent=name,
+                child=f"{name}_tip",
+                M_pc=random_pose(rng),
+            )
+            joints.append(weld)
             names.append(f"{name}_tip")
-    builder.frame("tool", names[-1], random_pose(rng), tool=True)
-    return builder.build()
+    tool = FrameDescription("tool", names[-1], random_pose(rng))
+    found = RobotDescription(
+        name=f"random {seed}",
+        links=tuple(links),
+        joints=tuple(joints),
+        frames=(tool,),
+        tool=tool.name,
+        gravity=gravity,
+    )
+    return build_model(found)
+
+
+def _link(name: str, rng: np.random.Generator) -> LinkDescription:
+    return LinkDescription(name, (Body(*random_body(rng)),))
 
 
 def random_body(rng: np.random.Generator) -> tuple[float, Array, Array]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description import Limits
-from kinetree.model import Builder
 from kinetree.robot import Robot
+from kinetree.robot.builder import Builder
 from kinetree.spatial import box, translation
 
 HALF = pi / 2
@@ -165,7 +165,7 @@ def iiwa_14() -> Robot:
         )
         below = height
     builder.frame("flange", "link_7", (0, 0, round(IIWA_FLANGE - below, 6)), tool=True)
-    return Robot(builder.build())
+    return builder.build()
 
 
 def _symmetric(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> Array:

@@ -5,8 +5,8 @@ from math import inf, pi
 import numpy as np
 
 from kinetree.description import Friction, Limits
-from kinetree.model import Builder
 from kinetree.robot import Robot
+from kinetree.robot.builder import Builder
 from kinetree.spatial import box, rod
 
 DOWN_Y = (0, -9.81, 0)  # gravity of the planar exercises
@@ -70,7 +70,7 @@ def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) 
     builder.joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
     builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, -l1), axis=(0, 1, 0))
     builder.frame("tip", "lower", (0, 0, -l2), tool=True)
-    return Robot(builder.build())
+    return builder.build()
 
 
 def cart_pole(
@@ -84,7 +84,7 @@ def cart_pole(
     )
     builder.joint("hinge", "revolute", "cart", "pole", axis=(0, 1, 0))
     builder.frame("tip", "pole", (0, 0, length), tool=True)
-    return Robot(builder.build())
+    return builder.build()
 
 
 def scara() -> Robot:
@@ -103,7 +103,7 @@ def scara() -> Robot:
     )
     builder.joint("j4", "revolute", "quill", "wrist", at=(0, 0, -0.1), limits=Limits(-6, 6, 30, 5))
     builder.frame("flange", "wrist", (0, 0, -0.04), tool=True)
-    return Robot(builder.build())
+    return builder.build()
 
 
 # a, alpha, d, theta of the standard Denavit-Hartenberg table; m and rad

@@ -6,8 +6,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description import Friction, Limits, Mimic
-from kinetree.model import Builder
 from kinetree.robot import Robot
+from kinetree.robot.builder import Builder
 from kinetree.spatial import box, pose, rotation
 
 # place of the first joint on the palm, spread about x in deg, lengths of the three bones, m
@@ -40,7 +40,7 @@ def hand() -> Robot:
     turn = rotation(np.array([0, 0, 1]), radians(THUMB_TURN))
     tilt = rotation(np.array([1, 0, 0]), radians(THUMB_TILT))
     _finger(builder, "thumb", pose(turn @ tilt, np.array(THUMB_AT)), THUMB, (-30, 40), 1)
-    return Robot(builder.build())
+    return builder.build()
 
 
 def _finger(

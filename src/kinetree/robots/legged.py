@@ -7,8 +7,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description import Limits
-from kinetree.model import Builder
 from kinetree.robot import Robot
+from kinetree.robot.builder import Builder
 from kinetree.spatial import box
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
@@ -30,7 +30,7 @@ def quadruped() -> Robot:
         for side, y in SIDES.items():
             _quadruped_leg(builder, f"{end}_{side}", x, y)
     builder.frame("imu", "trunk", (0, 0, 0.03))
-    return Robot(builder.build())
+    return builder.build()
 
 
 def _quadruped_leg(builder: Builder, leg: str, x: float, y: int) -> None:
@@ -113,7 +113,7 @@ def humanoid() -> Robot:
     for side, y in SIDES.items():
         _arm(builder, side, y)
         _leg(builder, side, y)
-    return Robot(builder.build())
+    return builder.build()
 
 
 def _arm(builder: Builder, side: str, y: int) -> None:

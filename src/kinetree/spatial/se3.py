@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, known, length
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.so3 import check_rotation, cross, is_tiny, log_so3, rotation, skew
 from kinetree.spatial.twist import block
@@ -83,3 +83,16 @@ def check_pose(T: ArrayLike, name: str) -> Array:
     if row is not None and not np.array_equal(row, [0, 0, 0, 1]):
         raise InputError(f"{name} has last row {row.tolist()}; expected [0, 0, 0, 1].")
     return pose(check_rotation(x[:3, :3], f"rotation of {name}"), x[:3, 3])
+
+
+def placement(at: ArrayLike, name: str) -> Array:
+    """T, (4, 4), of a position (3,), m, or of a pose (4, 4), which is checked."""
+    try:
+        shape = np.asarray(at).shape
+    except ValueError:
+        shape = "a ragged list"
+    if shape == (3,):
+        return translation(array(at, (3,), name))
+    if shape == (4, 4):
+        return check_pose(at, name)
+    raise ShapeError(f"{name} must be a position (3,) or a pose (4, 4), found {shape}.")

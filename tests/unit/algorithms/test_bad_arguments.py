@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree import algorithms
+from kinetree import Builder, algorithms
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
-from kinetree.model import Builder
 from kinetree.model.samples import random_model
 
 MODEL = random_model(11, 4, chain=True)
@@ -136,7 +135,7 @@ def test_bad_options_of_task_space_are_refused(change, words):
 
 
 def test_a_robot_without_joints_has_empty_quantities():
-    model = Builder("stone").link("base", 2.0, (0, 0, 1), np.eye(3)).build()
+    model = Builder("stone").link("base", 2.0, (0, 0, 1), np.eye(3)).build_model()
     empty = {name: np.zeros(0) for name in VECTORS | PARAMETERS}
     for name, f in FUNCTIONS.items():
         arguments = {p: empty.get(p, model if p == "model" else GOOD[p]) for p in required(f)}

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.errors import InputError
-from kinetree.model import Builder
 from kinetree.model.samples import ALL_TYPES, random_model
 
 
 def single(type, **options):
     builder = Builder().link("base").link("body", 1, (0, 0, 0), np.eye(3))
-    return builder.joint("j", type, "base", "body", **options).build()
+    return builder.joint("j", type, "base", "body", **options).build_model()
 
 
 def test_neutral_is_where_every_joint_stands_at_zero():

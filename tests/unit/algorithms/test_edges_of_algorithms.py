@@ -14,7 +14,7 @@ from kinetree.spatial import box
 
 def one(kind, mass=1.0):
     builder = kt.Builder("one").link("base").link("body", mass, (0, 0, 0), box(mass, 1, 1, 1))
-    return builder.joint("joint", kind, "base", "body").build()
+    return builder.joint("joint", kind, "base", "body").build_model()
 
 
 @pytest.mark.parametrize("kind", ["spherical", "free"])
@@ -32,7 +32,7 @@ def test_quaternions_may_be_off_by_1e_9_and_no_more(kind):
 
 def test_a_robot_without_mass_has_no_centre_of_mass():
     builder = kt.Builder("ghost").link("base").link("body")
-    model = builder.joint("joint", "revolute", "base", "body").build()
+    model = builder.joint("joint", "revolute", "base", "body").build_model()
     with pytest.raises(ModelError, match="'ghost' has no mass, so it has no centre of mass"):
         algorithms.center_of_mass(model, [0.0])
 
@@ -80,7 +80,7 @@ def test_random_positions_stay_within_limits_of_which_one_may_be_missing(kind, l
     """Without an end they reach half a turn or half a metre from zero, or from the other end."""
     builder = kt.Builder("one").link("base").link("body", 1.0, (0, 0, 0), box(1, 1, 1, 1))
     limits = kt.Limits(lower, upper)
-    model = builder.joint("joint", kind, "base", "body", limits=limits).build()
+    model = builder.joint("joint", kind, "base", "body", limits=limits).build_model()
     reach = 0.5 if kind == "prismatic" else np.pi
     low = lower if np.isfinite(lower) else min(-reach, upper - reach)
     high = upper if np.isfinite(upper) else max(reach, lower + reach)

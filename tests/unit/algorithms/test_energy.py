@@ -5,10 +5,9 @@ from math import cos, pi, sin
 import numpy as np
 import pytest
 
+from kinetree import Builder, robots
 from kinetree import algorithms as kt
-from kinetree import robots
 from kinetree.description import Rotor
-from kinetree.model import Builder
 
 HAND = 1e-14  # formulas of a few operations on numbers near one
 
@@ -36,7 +35,7 @@ def test_a_rotor_carries_energy_and_spin():
     """Rotor speed relative to its carrier; what is at rest has what the rotor has."""
     builder = Builder().link("base").link("arm", 1, (0, 0, 0), np.eye(3))
     rotor = Rotor(inertia=0.01, ratio=10, axis=(1, 0, 0), link="base")
-    model = builder.joint("j", "revolute", "base", "arm", rotor=rotor).build()
+    model = builder.joint("j", "revolute", "base", "arm", rotor=rotor).build_model()
     assert kt.kinetic_energy(model, [0], [2]) == pytest.approx(0.5 * 4 + 0.5 * 0.01 * 20**2)
     assert kt.momentum(model, [0], [2]) == pytest.approx([0.2, 0, 2, 0, 0, 0])
 
@@ -46,7 +45,7 @@ def test_a_rotor_on_the_turning_link_spins_faster_than_it():
     builder = Builder().link("base").link("arm", 1, (0, 0, 0), np.eye(3))
     model = builder.joint(
         "j", "revolute", "base", "arm", rotor=Rotor(0.01, 10, None, "arm")
-    ).build()
+    ).build_model()
     assert kt.kinetic_energy(model, [0], [2]) == pytest.approx(
         0.5 * 4 * (1 - 0.01) + 0.5 * 0.01 * (11 * 2) ** 2
     )
@@ -55,7 +54,7 @@ def test_a_rotor_on_the_turning_link_spins_faster_than_it():
 
 def test_the_base_counts_for_mass_and_centre_but_not_for_motion():
     builder = Builder().link("base", 3, (1, 0, 0)).link("arm", 1, (0, 0, 2))
-    model = builder.joint("j", "revolute", "base", "arm", axis=(0, 1, 0)).build()
+    model = builder.joint("j", "revolute", "base", "arm", axis=(0, 1, 0)).build_model()
     assert kt.total_mass(model) == 4
     assert kt.center_of_mass(model, [pi / 2]) == pytest.approx([5 / 4, 0, 0], abs=HAND)
     assert kt.potential_energy(model, [0]) == pytest.approx(9.81 * 2)

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from kinetree import Builder, robots
 from kinetree import algorithms as kt
-from kinetree import robots
 from kinetree.description import Mimic, Rotor
 from kinetree.errors import ModelError, ShapeError
-from kinetree.model import Builder
 from kinetree.model.samples import random_body, random_direction
 from robot_states import EPS, random_state, relative
 
@@ -49,7 +48,7 @@ def test_rotors_on_any_link_are_honoured(seed, carrier):
         rotor = Rotor(1e-3, float(rng.uniform(-20, 20)), random_direction(rng), carrier[name])
         builder.link(name, *random_body(rng))
         builder.joint(f"j{name}", "revolute", parent, name, at=rng.normal(size=3), rotor=rotor)
-    model = builder.build()
+    model = builder.build_model()
     x = random_state(model, seed)
     slack = 100 * EPS * np.linalg.cond(kt.mass_matrix(model, x.q))
     tau = kt.inverse_dynamics(model, *x.motion, **x.wrenches)
@@ -65,7 +64,7 @@ def test_articulated_bodies_refuse_mimic_joints_and_say_what_to_use():
     builder.joint("ja", "revolute", "base", "a")
     builder.joint("jb", "revolute", "base", "b", mimic=Mimic("ja"))
     with pytest.raises(ModelError, match=r"'jb' mimics another joint.*Use forward_dynamics"):
-        kt.forward_dynamics_by_articulated_bodies(builder.build(), [0], [0], [0])
+        kt.forward_dynamics_by_articulated_bodies(builder.build_model(), [0], [0], [0])
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -47,7 +47,7 @@ def two_joints(axis, at, types, point=(0, 0, 0), **drive):
     builder.joint("first", types[0], "base", "one", axis=(0, 0, 1))
     unit = np.array(axis, float) / np.linalg.norm(axis)
     builder.joint("second", types[1], "one", "two", at=at, axis=unit, point=point, **drive)
-    return builder.build()
+    return builder.build_model()
 
 
 AXES = {
@@ -141,7 +141,7 @@ def test_offsets_and_mimic_joints_are_where_they_stand():
     follow = kt.Mimic("leader", -2.0, 0.7)
     builder.joint("turner", "revolute", "link0", "link1", at=(0.4, 0, 0.1), mimic=follow)
     builder.joint("slider", "prismatic", "link1", "link2", at=(0, 0.3, 0), mimic=follow)
-    model = builder.build()
+    model = builder.build_model()
     assert model.n == 1 and len(model.links) == 3
     for q in np.linspace(-3, 3, 7):
         T = algorithms.forward_kinematics(model, [q])

@@ -81,7 +81,7 @@ def test_reference_forces_are_the_terms_of_the_book(seed):
         more = {} if kind in ("spherical", "free", "planar") else {"axis": axis / size(axis)}
         more |= {"pitch": 0.3} if kind == "helical" else {}
         builder.joint(f"j{k}", kind, parent, f"l{k}", at=rng.normal(size=3), **more)
-    model = builder.build()
+    model = builder.build_model()
     x, y = random_state(model, seed), random_state(model, seed + 100)
     lean = lean_model(model, regrouped=False)
     tree = lean_tree(lean, x.q)
@@ -108,7 +108,7 @@ def test_reference_forces_are_the_terms_of_the_book(seed):
 
 def robot_of(kind):
     builder = kt.Builder("one").link("base").link("body", 1, (0, 0, 0), box(1, 1, 1, 1))
-    return builder.joint("joint", kind, "base", "body").build()
+    return builder.joint("joint", kind, "base", "body").build_model()
 
 
 def hat(w):

@@ -24,7 +24,7 @@ def test_nouns_follow_their_numbers(count, words, expected):
 def test_a_robot_with_one_joint_is_spoken_of_in_the_singular(tmp_path):
     arm = kt.Builder("arm").link("base").link("rod", 1, (0, 0, -0.1))
     arm.joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0))
-    robot = kt.Robot(arm.build())
+    robot = arm.build()
     path = tmp_path / "arm.urdf"
     path.write_text(robot.to_urdf(), encoding="utf-8")
     said = [

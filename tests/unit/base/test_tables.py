@@ -39,7 +39,7 @@ def nasty_robot():
     builder.link(f"{NASTY}2", 1, (0.2, 0.1, 0))
     builder.joint(f"{NASTY}3", "revolute", "base", f"{NASTY}1", limits=kt.Limits(-1, 1, 2, 30))
     builder.joint(f"{NASTY}4", "revolute", f"{NASTY}1", f"{NASTY}2", at=(0.5, 0, 0))
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def motion(robot):
@@ -83,7 +83,7 @@ def test_mimics_and_symbols_have_a_face():
     m = sympy.Symbol("m_1", positive=True)
     builder = kt.Builder("symbolic").link("base").link("bob", m, (0, 0, -1))
     builder.joint("hinge", "revolute", "base", "bob")
-    assert "m_1" in builder.build()._repr_html_()
+    assert "m_1" in builder.build_model()._repr_html_()
 
 
 def test_the_report_of_a_file_tells_its_warnings(tmp_path):

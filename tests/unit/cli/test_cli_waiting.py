@@ -99,7 +99,7 @@ def chain(program):
         built.link(f"l{i + 1}", 1, (0, 0, -0.1), np.eye(3) * 0.01)
         axis = (0, 1, 0) if i % 2 else (1, 0, 0)
         built.joint(f"j{i}", "revolute", f"l{i}", f"l{i + 1}", at=(0, 0, -0.2), axis=axis)
-    robot = kt.Robot(built.build())
+    robot = built.build()
     (program.folder / "chain.urdf").write_text(robot.to_urdf(), encoding="utf-8")
     return robot
 

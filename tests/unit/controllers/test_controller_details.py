@@ -30,7 +30,7 @@ def driven(armature, rotor=None):
     drive = {"friction": kt.Friction(viscous=0.4), "armature": armature, "rotor": rotor}
     builder.joint("a", "revolute", "base", "upper", axis=(0, 1, 0), **drive)
     builder.joint("b", "revolute", "upper", "lower", at=(0.5, 0, 0), axis=(0, 0.6, 0.8), **drive)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def test_moments_are_those_of_every_link_in_its_own_frame():
@@ -309,6 +309,6 @@ def test_a_robot_follows_the_pieces_of_a_plan():
 
 
 def test_robots_that_cannot_be_compiled_are_refused():
-    still = kt.Builder("rock").link("base", 1.0).build()
+    still = kt.Builder("rock").link("base", 1.0).build_model()
     with pytest.raises(kt.errors.ModelError, match="'rock' has no joint that moves"):
         controllers.step_by_step(controllers.GravityCompensation(), still)

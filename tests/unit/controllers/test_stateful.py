@@ -18,7 +18,7 @@ def pendulum():
     """A point mass on a massless rod, hanging at q = 0: m l^2 ddq = tau - m g l sin q."""
     rod = kt.Builder("pendulum").link("base").link("rod", MASS, (0, 0, -LENGTH))
     rod.joint("hinge", "revolute", "base", "rod", axis=(0, 1, 0))
-    return kt.Robot(rod.build())
+    return rod.build()
 
 
 def rk4(rate, x, dt, steps):

@@ -42,4 +42,4 @@ def test_a_rotor_without_a_ratio_turns_with_its_joint():
     """A rotor of inertia I on the base beside the axis adds I to the mass matrix."""
     builder = kt.Builder("one").link("base").link("body", 1.0, (0, 0, 0), np.eye(3))
     builder.joint("j", "revolute", "base", "body", rotor=Rotor(0.25))
-    assert np.allclose(kt.Robot(builder.build()).mass_matrix([0.3]), 1.25, 0, 1e-15)
+    assert np.allclose(builder.build().mass_matrix([0.3]), 1.25, 0, 1e-15)

@@ -32,7 +32,7 @@ def hostile():
     builder.link(f"{HOSTILE} 2", 1, (1, 0, 0))
     builder.joint(f"{HOSTILE} j1", "revolute", "base", f"{HOSTILE} 1")
     builder.joint(f"{HOSTILE} j2", "revolute", f"{HOSTILE} 1", f"{HOSTILE} 2", at=(1, 0, 0))
-    return explain(builder.build(), [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    return explain(builder.build_model(), [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
 
 
 def numbers_of(explanation) -> set[str]:

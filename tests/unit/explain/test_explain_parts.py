@@ -84,7 +84,7 @@ def test_the_parts_are_what_they_are_called():
     """A hanging pendulum at rest, then turning: gravity, rate and velocity product by hand."""
     builder = kt.Builder("p", gravity=(0, -10, 0)).link("base").link("arm", 2, (0.5, 0, 0))
     builder.joint("j", "revolute", "base", "arm", friction=kt.Friction(0.25), armature=3)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     arm = robot.explain([0.0], [4.0], [5.0], [[0, 0, 7, 0, 0, 0]])["arm"]
     assert arm["V"]["joint rate"].tolist() == [0, 0, 4, 0, 0, 0]
     assert arm["V"]["parent"].tolist() == [0] * 6
@@ -133,7 +133,7 @@ def test_every_part_has_an_equation():
 
 def test_armature_of_a_free_joint_resists_the_turning_of_its_axes_as_well():
     builder = kt.Builder("ship").link("world").link("hull", 2, (0, 0, 0), np.eye(3))
-    model = builder.joint("float", "free", "world", "hull", armature=0.5).build()
+    model = builder.joint("float", "free", "world", "hull", armature=0.5).build_model()
     dq, ddq = np.arange(1.0, 7), np.arange(6.0)
     explanation = explain(model, [1, 0, 0, 0, 0, 0, 0], dq, ddq)
     part = next(p for p in explanation.links[0]["tau"].parts if p.name == "rotor and armature")
@@ -159,6 +159,6 @@ def test_unknown_names_are_answered_with_the_known_ones():
 
 
 def test_a_robot_without_joints_is_explained_in_few_words():
-    explanation = explain(kt.Builder("post").link("base").build(), [], [], [])
+    explanation = explain(kt.Builder("post").link("base").build_model(), [], [], [])
     assert explanation.links == () and explanation.tau.shape == (0,)
     assert "post" in explanation.text() and "post" in explanation.html()

@@ -22,7 +22,7 @@ def two_link():
     builder.link("upper", m1, (L1, 0, 0)).link("lower", m2, (L2, 0, 0))
     builder.joint("j1", "revolute", "base", "upper")
     builder.joint("j2", "revolute", "upper", "lower", at=(L1, 0, 0))
-    return builder.build(), (L1, L2, m1, m2, g)
+    return builder.build_model(), (L1, L2, m1, m2, g)
 
 
 def test_the_two_link_arm_of_the_book():

@@ -97,7 +97,7 @@ def test_shares_by_hand():
     builder = kt.Builder("rp", gravity=(0, 0, 0)).link("base").link("arm").link("slider", m)
     builder.joint("turn", "revolute", "base", "arm")
     builder.joint("slide", "prismatic", "arm", "slider", axis=(1, 0, 0))
-    torque = explain(builder.build(), [0.4, r], [5.0, 7.0], [11.0, 13.0]).torque
+    torque = explain(builder.build_model(), [0.4, r], [5.0, 7.0], [11.0, 13.0]).torque
     assert torque["Coriolis"] == pytest.approx([2 * m * r * 5 * 7, 0], rel=1e-14, abs=1e-13)
     assert torque["centrifugal"] == pytest.approx([0, -m * r * 25], rel=1e-14, abs=1e-13)
     assert torque["inertial"] == pytest.approx([m * r * r * 11, m * 13], rel=1e-14)

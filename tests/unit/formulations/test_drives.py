@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.description import Friction, Mimic, Rotor
-from kinetree.model import Builder
 from kinetree.scalars import sin
 
 
 def disc(**drive):
     """A disc of inertia 2 on a vertical axis."""
     builder = Builder().link("base").link("disc", 1, (0, 0, 0), np.diag([1.0, 1, 2]))
-    return builder.joint("j", "revolute", "base", "disc", **drive).build()
+    return builder.joint("j", "revolute", "base", "disc", **drive).build_model()
 
 
 def test_coefficients_depend_on_the_direction():
@@ -55,7 +55,7 @@ def test_a_spinning_rotor_resists_being_turned():
     builder.joint("turn", "revolute", "base", "table", axis=(0, 0, 1))
     rotor = Rotor(inertia=0.1, ratio=5, axis=(1, 0, 0), link="table")
     builder.joint("spin", "prismatic", "table", "wheel", axis=(0, 0, 1), rotor=rotor)
-    record = kt.newton_euler(builder.build(), [0, 0], [2.0, 3.0], [0, 0])
+    record = kt.newton_euler(builder.build_model(), [0, 0], [2.0, 3.0], [0, 0])
     assert record.n[0] == pytest.approx([0, 0.1 * 5 * 3 * 2, 0], abs=1e-15)
 
 
@@ -66,7 +66,7 @@ def test_a_mimic_joint_rubs_and_turns_at_its_own_rate():
         builder.link(name, 1, (0, 0, 0), np.diag([1.0, 1, 2]))
         mimic = Mimic("ja", -3, 0.5) if name == "b" else None
         builder.joint(f"j{name}", "revolute", "base", name, friction=friction, mimic=mimic)
-    model = builder.build()
+    model = builder.build_model()
     assert model.n == 1
     assert kt.friction_forces(model, [1.0])[0] == 2 + 2 * 9
     assert kt.mass_matrix(model, [0.0])[0, 0] == 2 + 2 * 9

@@ -39,7 +39,7 @@ def spatial_arm():
     arm.joint("turn", "revolute", "base", "turret", axis=(0, 0, 1), limits=limits)
     arm.joint("lift", "revolute", "turret", "upper", at=(0, 0, 0.3), axis=(0, 1, 0), limits=limits)
     arm.joint("bend", "revolute", "upper", "lower", at=(0.4, 0, 0), axis=(0, 1, 0), limits=limits)
-    return kt.Robot(arm.build())
+    return arm.build()
 
 
 def arm_motion(robot, duration=10.0, dt=0.02, seed=1):

@@ -179,7 +179,7 @@ def lift():
     """One joint that lifts a carriage."""
     robot = kt.Builder("lift").link("base").link("carriage", 3.0, (0.1, 0, 0), np.eye(3) * 0.1)
     robot.joint("up", "prismatic", "base", "carriage", axis=(0, 0, 1))
-    return kt.Robot(robot.build())
+    return robot.build()
 
 
 def test_a_lift_tells_the_mass_of_its_load_and_nothing_else():
@@ -250,7 +250,7 @@ def test_what_is_odd_is_named_with_the_worst_of_it():
         robot.link(name, 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
         limits = kt.Limits(-3, 3, 10.0, most)
         robot.joint(f"j{name}", "revolute", before, name, at=(0.2, 0, 0), limits=limits)
-    model = robot.build()
+    model = robot.build_model()
     t = np.concatenate([np.arange(50), np.arange(60, 110), np.arange(140, 150)]) * 0.01
     q = np.sin(t)[:, None] * [1, 1, 1]
     tau = np.cos(7 * t)[:, None] * [160, 2.5, 20]

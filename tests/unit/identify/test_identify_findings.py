@@ -122,7 +122,7 @@ def test_angles_within_one_turn_are_unwound():
     motion = arm_motion(spatial_arm())
     free = kt.Builder("wheel").link("base").link("wheel", 2.0, (0.1, 0, 0), np.eye(3) * 0.02)
     free.joint("spin", "revolute", "base", "wheel", axis=(0, 1, 0))
-    wheel = kt.Robot(free.build())
+    wheel = free.build()
     t = motion.t
     q = (4 * np.sin(t) + 0.1 * t * t)[:, None]
     wrapped = (q + np.pi) % (2 * np.pi) - np.pi

@@ -23,7 +23,7 @@ def satellite():
     drive = {"armature": 0.02, "friction": kt.Friction(0.3)}
     builder.joint("a", "revolute", "hull", "upper", at=(0.3, 0, 0), axis=(0, 1, 0), **drive)
     builder.joint("b", "revolute", "upper", "lower", at=(0.4, 0, 0), axis=(0, 0, 1), **drive)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def push(t, q, dq):

@@ -107,7 +107,7 @@ def test_no_payload_and_a_mass_that_nothing_lifts_are_told(panda, motion):
         identify_payload(panda, data)
     upright = kt.Builder("turntable").link("base").link("table", 1.0)
     upright.joint("turn", "revolute", "base", "table", axis=(0, 0, 1))
-    table = kt.Robot(upright.build())
+    table = upright.build()
     data = simulated_recording(table.with_payload(1.0, (0.1, 0, 0)), excitation(table, 5, 0.01))
     with pytest.raises(SingularityError, match="does not separate the mass of the payload"):
         identify_payload(table, data)

@@ -143,6 +143,6 @@ def test_rest_is_a_share_of_the_robots_own_length():
         data = Recording(t, q, zero, zero, tau)
         if rests:
             with pytest.raises(SingularityError, match=r"0.001 rad or 0.03 m"):
-                check_motion(robot.build(), data)
+                check_motion(robot.build_model(), data)
         else:
-            check_motion(robot.build(), data)
+            check_motion(robot.build_model(), data)

@@ -21,7 +21,7 @@ def ghost(armature=0.0):
     builder = kt.Builder("ghost").link("base").link("arm", 1, (0, 0, 1)).link("hand")
     builder.joint("shoulder", "revolute", "base", "arm", axis=(1, 0, 0))
     builder.joint("wrist", "revolute", "arm", "hand", axis=(0, 1, 0), armature=armature)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
@@ -86,7 +86,7 @@ def test_a_mass_matrix_that_is_singular_at_every_angle_names_a_joint():
     builder.joint("yaw", "revolute", "base", "a", axis=(0, 0, 1))
     builder.joint("pitch", "revolute", "a", "b", axis=(0, 1, 0))
     builder.joint("roll", "revolute", "b", "c", axis=(1, 0, 0))
-    model = builder.build()
+    model = builder.build_model()
     with pytest.raises(SingularityError, match="joint 'yaw'"):
         compile_kernel(model, "forward_dynamics")
     assert np.linalg.matrix_rank(compile_kernel(model, "mass_matrix")([0.4, 0.5, 0.6])) == 2
@@ -127,11 +127,11 @@ def test_a_symbol_anywhere_in_a_robot_is_named(place, text):
     builder.joint("j", "revolute", "base", "arm", **drive)
     builder.frame("tip", "arm", (x if place == "frame" else 1, 0, 0))
     with pytest.raises(ModelError, match=rf"{text} of 'odd' has x \(Symbol\)"):
-        compile_kernel(builder.build(), "potential_energy")
+        compile_kernel(builder.build_model(), "potential_energy")
 
 
 def test_a_robot_without_joints_has_no_kernels():
-    model = kt.Builder("block").link("base", 1, (0, 0, 1)).build()
+    model = kt.Builder("block").link("base", 1, (0, 0, 1)).build_model()
     for name in QUANTITIES:
         with pytest.raises(ModelError, match=r"'block' has no joint that moves.*floating=True"):
             compile_kernel(model, name)
@@ -156,5 +156,5 @@ def test_robots_of_any_name_compile():
     """Names reach NumPy as bytes, also those that are no text in UTF-8."""
     builder = kt.Builder("lone \ud800 surrogate").link("base").link("arm", 1, (0, 0, 1))
     builder.joint("\udfff", "revolute", "base", "arm", axis=(0, 1, 0))
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     np.testing.assert_allclose(robot.gravity_forces([np.pi / 2]), [-9.81])

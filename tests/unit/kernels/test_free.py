@@ -107,7 +107,7 @@ def test_free_friction_keeps_a_friction_function():
     builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
     friction = kt.Friction(viscous=2, function=lambda dq: 3 * dq * dq * dq)
     builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     kernel = robot.compile("friction_forces", free=["friction"])
     assert kernel([2.0], [[2.0, 2.0, 0.0, 0.0]]) == robot.friction_forces([2.0]) == [28.0]
     assert kernel([2.0], [[5.0, 5.0, 1.0, 1.0]]) == [35.0]

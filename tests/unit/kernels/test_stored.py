@@ -209,7 +209,7 @@ def test_friction_functions_are_not_kept(folder, traces):
     builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
     friction = Friction(function=lambda dq: 3 * dq * dq * dq)
     builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
-    model = builder.build()
+    model = builder.build_model()
     assert not traced.comparable(model)
     one, two = (trace_quantity(model, "bias_forces") for _ in range(2))
     assert len(traces) == 2 and entries(folder) == [] and one.nodes == two.nodes

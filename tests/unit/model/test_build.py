@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import algorithms
+from kinetree import Builder, algorithms
 from kinetree.description import Friction, Rotor
-from kinetree.model import WORLD, Builder
+from kinetree.model import WORLD
 from kinetree.model.samples import random_body, random_pose
 from kinetree.spatial import compose, move_body, pose, rotation, translation
 
@@ -29,11 +29,11 @@ def arm_with_flange(rng, *, welded):
         builder.link("arm", *arm).link("flange", *flange).link("camera", *camera)
         builder.joint("weld", "fixed", "arm", "flange", at=T_af)
         builder.joint("screw", "fixed", "flange", "camera", at=T_fc)
-        return builder.build()
+        return builder.build_model()
     parts = arm, move_body(*flange, T_af), move_body(*camera, T_af @ T_fc)
     builder.link("arm", *compose(*parts))
     builder.frame("flange", "arm", T_af).frame("camera", "arm", T_af @ T_fc, tool=True)
-    return builder.build()
+    return builder.build_model()
 
 
 @settings(max_examples=25)
@@ -59,7 +59,7 @@ def test_drives_of_fixed_joints_are_noted():
     builder = Builder().link("base").link("a", 1.0).link("b", 1.0)
     builder.joint("j", "revolute", "base", "a", friction=Friction(0.1), armature=0.2)
     builder.joint("w", "fixed", "a", "b", friction=Friction(0.1), armature=0.2, rotor=Rotor(1e-4))
-    idle = [note.text for note in builder.build().notes if "no effect" in note.text]
+    idle = [note.text for note in builder.build_model().notes if "no effect" in note.text]
     assert idle == ["joint 'w' is fixed, so these have no effect: friction, armature, rotor"]
 
 
@@ -70,7 +70,7 @@ def test_what_is_welded_to_the_base_belongs_to_the_world(seed):
     builder = Builder().link("floor", 2.0, (1, 0, 0)).link("table", 3.0, (0, 0, 1))
     builder.joint("bolt", "fixed", "floor", "table", at=T)
     builder.link("arm", 1.0).joint("j", "revolute", "table", "arm", at=(0, 0, 1))
-    model = builder.build()
+    model = builder.build_model()
     assert model.parent == (WORLD,) and model.frames["table"].link == WORLD
     assert np.allclose(model.M_pi[0], T @ translation((0, 0, 1)), rtol=0, atol=1e-15)
     assert model.base[0] == 5
@@ -104,7 +104,7 @@ def test_joints_keep_the_order_of_the_source_where_parents_allow_it():
         builder.link(name, 1.0)
     builder.joint("f", "revolute", "arm", "finger").joint("t", "revolute", "base", "thumb")
     builder.joint("n", "revolute", "arm", "nail").joint("a", "revolute", "base", "arm")
-    model = builder.build()
+    model = builder.build_model()
     assert model.joint_names == ("t", "a", "f", "n")  # f and n wait for their parent, t does not
     assert model.link_names == ("thumb", "arm", "finger", "nail") and model.base_name == "base"
 
@@ -112,7 +112,13 @@ def test_joints_keep_the_order_of_the_source_where_parents_allow_it():
 def test_right_angles_are_cleared_of_dust_and_the_note_says_so():
     c, s = np.cos(np.pi / 2), np.sin(np.pi / 2)
     T = np.array([[c, -s, 0, 1e-17], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    model = Builder().link("base").link("a", 1.0).joint("j", "revolute", "base", "a", at=T).build()
+    model = (
+        Builder()
+        .link("base")
+        .link("a", 1.0)
+        .joint("j", "revolute", "base", "a", at=T)
+        .build_model()
+    )
     assert model.M_pi[0, :3, :3].tolist() == [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
     assert model.M_pi[0, 0, 3] == 1e-17  # positions are not rotations: they stay
     assert [note.text for note in model.notes] == [
@@ -126,11 +132,11 @@ def test_a_rotor_spins_about_the_axis_of_its_joint_as_its_carrier_sees_it():
     builder = Builder().link("base").link("a", 1.0).link("b", 1.0).link("motor", 1.0)
     builder.joint("j1", "revolute", "base", "a", at=T).joint("w", "fixed", "a", "motor", at=T)
     builder.joint("j2", "prismatic", "a", "b", at=T, axis=(1, 0, 0), rotor=Rotor(0.1, 5))
-    on_parent = builder.build().rotors[0]
+    on_parent = builder.build_model().rotors[0]
     assert on_parent.link == 0 and np.allclose(on_parent.s, T[:3, 0], rtol=0, atol=1e-15)
     builder.link("c", 1.0).joint("j3", "revolute", "b", "c", rotor=Rotor(0.1, 5, None, "base"))
     builder.link("d", 1.0).joint("j4", "revolute", "c", "d", rotor=Rotor(1, 1, (1, 0, 0), "motor"))
-    _, on_base, on_motor = builder.build().rotors
+    _, on_base, on_motor = builder.build_model().rotors
     assert on_base.link == WORLD and np.allclose(on_base.s, [0, 0, 1], rtol=0, atol=1e-15)
     # an axis is given in the frame of its link: the motor is merged into "a", turned by T
     assert on_motor.link == 0 and np.allclose(on_motor.s, T[:3, 0], rtol=0, atol=1e-15)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import Friction, Mimic, algorithms
+from kinetree import Builder, Friction, Mimic, algorithms
 from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
-from kinetree.model import WORLD, Builder
+from kinetree.model import WORLD
 from kinetree.model.samples import random_body, random_model
 from kinetree.spatial import compose, move_body
 
@@ -106,7 +106,9 @@ def test_floats_stay_an_array_of_floats():
     assert chain_data.difference(model, model.astype(float)) == 0
 
 
-MODEL = Builder().link("base").link("arm", 1.0).joint("elbow", "revolute", "base", "arm").build()
+MODEL = (
+    Builder().link("base").link("arm", 1.0).joint("elbow", "revolute", "base", "arm").build_model()
+)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_a_joint_that_follows_another_can_have_friction():
     builder = Builder("fingers").link("base").link("a", 1).link("b", 1)
     builder.joint("lead", "revolute", "base", "a")
     builder.joint("follow", "revolute", "a", "b", mimic=Mimic("lead", 2.0))
-    model = builder.build().with_friction({"follow": Friction(3.0)})
+    model = builder.build_model().with_friction({"follow": Friction(3.0)})
     # it turns at 2 dq and its force does twice the work on the one it follows
     np.testing.assert_array_equal(algorithms.friction_forces(model, np.array([1.0])), [12.0])
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from kinetree import Builder
 from kinetree.description import JointDescription, LinkDescription, RobotDescription
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model import Builder, build_model
+from kinetree.model import build_model
 
 
 def robot(joints, links="abcd"):
@@ -19,7 +20,7 @@ def robot(joints, links="abcd"):
 
 
 def test_a_tree_is_accepted():
-    model = robot(["ab", "ac", "cd"]).build()
+    model = robot(["ab", "ac", "cd"]).build_model()
     assert model.base_name == "a" and model.parent == (-1, -1, 1)
 
 
@@ -71,7 +72,7 @@ def test_a_tree_is_accepted():
 )
 def test_what_is_no_tree_is_refused_by_name(builder, error, words):
     with pytest.raises(error, match=words):
-        builder.build()
+        builder.build_model()
 
 
 def described(**change):
@@ -122,4 +123,4 @@ def test_a_long_chain_is_no_recursion():
     builder = Builder().link("0")
     for k in range(1000):
         builder.link(str(k + 1)).joint(f"j{k}", "fixed", str(k), str(k + 1), at=(0, 0, 1))
-    assert builder.build().frames["1000"].T_if[2, 3] == 1000
+    assert builder.build_model().frames["1000"].T_if[2, 3] == 1000

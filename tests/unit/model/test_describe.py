@@ -72,7 +72,7 @@ def test_a_chain_of_mimic_joints_comes_back_with_its_rotor():
         .joint("ja", "revolute", "base", "a", offset=0.3, limits=Limits(-1, 1, 2, 3))
         .joint("jb", "prismatic", "a", "b", mimic=Mimic("ja", 0.7, 0.2), offset=0.1)
         .joint("jc", "revolute", "b", "c", mimic=Mimic("jb", 1.7, 0.2), rotor=Rotor(1e-3, 13.7))
-        .build()
+        .build_model()
     )
     assert_same(rebuilt(model), model)
     assert rebuilt(model).rotors[0].ratio == 13.7 * (1.7 * 0.7)
@@ -82,7 +82,7 @@ def test_a_follower_that_does_not_move_keeps_a_rotor_that_does_not_spin():
     builder = Builder("still").link("base").link("a", 1).link("b", 1)
     builder.joint("ja", "revolute", "base", "a")
     builder.joint("jb", "revolute", "a", "b", mimic=Mimic("ja", 0.0), rotor=Rotor(1e-3, 10))
-    assert_same(rebuilt(builder.build()), builder.build())
+    assert_same(rebuilt(builder.build_model()), builder.build_model())
 
 
 def test_symbols_and_many_digits_stay_as_they_are(fifty_digits):
@@ -91,7 +91,7 @@ def test_symbols_and_many_digits_stay_as_they_are(fifty_digits):
 
     m, l = sympy.symbols("m l")
     builder = Builder("symbolic").link("base").link("rod", m, (l, 0, 0))
-    model = builder.joint("pivot", "revolute", "base", "rod", at=(l, 0, 0)).build()
+    model = builder.joint("pivot", "revolute", "base", "rod", at=(l, 0, 0)).build_model()
     assert rebuilt(model).m[0] is m
     assert rebuilt(model).M_pi[0, 0, 3] == l
     precise = random_model(3, 5, types=ALL_TYPES).astype(mpmath.mpf)
@@ -99,14 +99,14 @@ def test_symbols_and_many_digits_stay_as_they_are(fifty_digits):
 
 
 def test_a_robot_without_joints_is_its_base():
-    model = Builder("stone").link("rock", 2, (0, 0, 1)).build()
+    model = Builder("stone").link("rock", 2, (0, 0, 1)).build_model()
     assert_same(rebuilt(model), model)
 
 
 def test_warnings_are_given_once():
     builder = Builder("odd").link("base").link("a", 1, (0, 0, 0), np.diag([1, 1, 3])).link("b")
     builder.joint("ja", "revolute", "base", "a").joint("jb", "revolute", "a", "b")
-    model = builder.build(unphysical="allow")
+    model = builder.build_model(unphysical="allow")
     model = model.replace(warnings=(*model.warnings, Note("something else", "odd.urdf:3")))
     assert len(model.warnings) == 3
     assert sorted(x.text for x in rebuilt(model).warnings) == sorted(x.text for x in model.warnings)
@@ -114,7 +114,7 @@ def test_warnings_are_given_once():
 
 def test_two_rotors_on_one_joint_are_refused():
     builder = Builder("two").link("base").link("a", 1)
-    model = builder.joint("j", "revolute", "base", "a", rotor=Rotor(1e-3)).build()
+    model = builder.joint("j", "revolute", "base", "a", rotor=Rotor(1e-3)).build_model()
     with pytest.raises(ModelError, match="'j' of 'two' has two rotors"):
         describe_model(model.replace(rotors=model.rotors * 2))
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import algorithms
-from kinetree.model import Builder, joint_pose
+from kinetree import Builder, algorithms
+from kinetree.model import joint_pose
 from kinetree.spatial import inverse, unskew
 
 EPS = float(np.finfo(float).eps)
@@ -26,7 +26,7 @@ def one_joint(type, rng, **data):
     return builder.joint(
         "j", type, "base", "arm",
         axis=axis / np.linalg.norm(axis), point=rng.normal(size=3), pitch=0.3, **data,
-    ).build()  # fmt: skip
+    ).build_model()  # fmt: skip
 
 
 @pytest.mark.parametrize("type", TYPES)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import algorithms
+from kinetree import Builder, algorithms
 from kinetree.description import Friction, Mimic, Rotor
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model import Builder
 from kinetree.model.samples import random_body, random_direction, random_pose
 
 SAME = 1e-12
@@ -40,7 +39,7 @@ def arm(seed, *, mimic):
         builder.link(f"link{k}", *random_body(rng)).joint(
             f"joint{k}", "helical", f"link{k - 1}", f"link{k}", mimic=follows, **data
         )
-    return builder.build()
+    return builder.build_model()
 
 
 @settings(max_examples=25)
@@ -105,4 +104,4 @@ def pair(first=None, second=None, types=("revolute", "revolute")):
 )
 def test_a_bad_mimic_joint_is_refused_by_name(builder, error, words):
     with pytest.raises(error, match=words):
-        builder.build()
+        builder.build_model()

@@ -23,7 +23,7 @@ def arm(**rotor):
     builder = Builder("arm").link("base", 1).link("upper", 2, (0, 0, 0.2)).link("lower", 1)
     builder.link("hand", 0.5).joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
     builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, 0.4), axis=(0, 1, 0), **rotor)
-    return builder.joint("wrist", "fixed", "lower", "hand", at=(0, 0, 0.3)).build()
+    return builder.joint("wrist", "fixed", "lower", "hand", at=(0, 0, 0.3)).build_model()
 
 
 def entries(part, whole, names):
@@ -89,7 +89,7 @@ def test_followers_are_locked_with_their_source():
     builder = Builder("hand").link("palm").link("thumb", 1).link("finger", 1)
     builder.joint("a", "revolute", "palm", "thumb", axis=(1, 0, 0))
     builder.joint("b", "revolute", "thumb", "finger", mimic=Mimic("a", 2, 0.1))
-    model = builder.build()
+    model = builder.build_model()
     locked = lock(model, {"a": 0.3})
     assert locked.n == 0
     T = algorithms.pose(model, [0.3], "finger")
@@ -170,7 +170,7 @@ def test_a_subtree_keeps_the_components_of_gravity_and_its_tool():
 def test_a_subtree_without_the_tool_takes_its_last_link_for_one():
     builder = Builder("fork").link("base").link("a", 1).link("b", 1).link("c", 1)
     builder.joint("ja", "revolute", "base", "a").joint("jb", "revolute", "a", "b")
-    model = builder.joint("jc", "revolute", "base", "c").build()
+    model = builder.joint("jc", "revolute", "base", "c").build_model()
     assert model.tool == "c" and subtree(model, "a").tool == "b"
 
 
@@ -185,7 +185,7 @@ def test_a_rotor_carried_by_a_link_that_is_left_out_is_put_on_the_base():
 def test_a_rotor_in_the_part_whose_joint_is_left_out_is_noted():
     builder = Builder("odd").link("base").link("a", 1).link("b", 1)
     builder.joint("ja", "revolute", "base", "a", rotor=Rotor(1e-3, 9, link="b"))
-    part = subtree(builder.joint("jb", "revolute", "a", "b").build(), "a")
+    part = subtree(builder.joint("jb", "revolute", "a", "b").build_model(), "a")
     assert not part.rotors and "rotor of joint 'ja'" in part.notes[-1].text
 
 
@@ -199,7 +199,7 @@ def test_a_subtree_of_what_is_no_link_names_the_links():
 def test_a_subtree_with_followers_of_a_joint_outside_is_refused():
     builder = Builder("pair").link("base").link("a", 1).link("b", 1)
     builder.joint("ja", "revolute", "base", "a")
-    model = builder.joint("jb", "revolute", "a", "b", mimic=Mimic("ja")).build()
+    model = builder.joint("jb", "revolute", "a", "b", mimic=Mimic("ja")).build_model()
     with pytest.raises(ModelError, match=r"'jb' follows 'ja'.*Lock 'ja' first"):
         subtree(model, "a")
 
@@ -279,7 +279,7 @@ def test_names_that_clash_are_listed_with_the_way_out():
         attach(model, model, "hand")
     other = Builder("tip").link("plate").link("pin", 1).joint("elbow", "revolute", "plate", "pin")
     with pytest.raises(ModelError, match="both have a joint called 'elbow'"):
-        attach(model, other.build(), "hand")
+        attach(model, other.build_model(), "hand")
     with pytest.raises(NameLookupError, match="no frame 'foot'"):
         attach(model, model, "foot", prefix="b/")
     two = attach(attach(model, model, prefix="b/"), model, "hand", prefix="c/")

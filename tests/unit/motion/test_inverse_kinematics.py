@@ -59,7 +59,7 @@ def test_limits_hold_joints_back_and_are_named():
         "elbow", "revolute", "upper", "lower", at=(1, 0, 0), axis=(0, 0, 1), limits=limits
     )
     builder.frame("tip", "lower", (1, 0, 0), tool=True)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     T = kt.spatial.translation((0, 1.9, 0))  # needs the shoulder at a right angle
     with pytest.raises(InputError, match=r"'shoulder' at 0\.5.*at a limit"):
         robot.inverse_kinematics(T, part="position", restarts=3)

@@ -253,7 +253,7 @@ def test_steps_of_inverse_kinematics_stop_at_limits_and_use_the_others():
     builder.joint("x", "prismatic", "base", "one", axis=(1, 0, 0), limits=limits)
     builder.joint("y", "prismatic", "one", "two", axis=(1, 0, 0), limits=kt.Limits(-2, 2))
     builder.frame("tip", "two", (0, 0, 0), tool=True)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     J = np.array([[1.0, 1.0], [0, 0], [0, 0]])
     found = _step(robot.model, np.zeros(2), J, np.array([1.0, 0, 0]), 1e-12)
     assert np.allclose(found, [0.1, 0.9], atol=1e-6)

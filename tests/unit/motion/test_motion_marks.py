@@ -17,7 +17,7 @@ def cart(effort=5.0, velocity=1.0):
     builder = kt.Builder("cart").link("base").link("cart", m=2.0, I_com=np.eye(3))
     limits = kt.Limits(lower=-10, upper=10, velocity=velocity, effort=effort)
     builder.joint("rail", "prismatic", "base", "cart", axis=(1, 0, 0), limits=limits)
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def test_only_what_has_a_limit_is_marked():
@@ -44,7 +44,7 @@ def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():
     builder.joint(
         "follower", "revolute", "a", "b", axis=(0, 0, 1), limits=narrow, mimic=kt.Mimic("leader")
     )
-    bounds = bounds_of(kt.Robot(builder.build()).model)
+    bounds = bounds_of(builder.build().model)
     found = [bounds.lower, bounds.upper, bounds.velocity, bounds.effort]
     assert [x.tolist() for x in found] == [[-2.0], [2.0], [3.0], [4.0]]
 

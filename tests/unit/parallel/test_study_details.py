@@ -91,7 +91,7 @@ def test_masses_below_zero_are_refused(mass, said):
 
 
 def test_quaternions_that_are_none_are_refused():
-    robot = kt.Robot(
+    robot = (
         kt.Builder("ball").link("base").link("arm", 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
         .joint("socket", "spherical", "base", "arm").build()
     )  # fmt: skip

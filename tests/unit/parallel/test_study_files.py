@@ -113,7 +113,7 @@ def test_names_of_any_kind_and_number(ending, tmp_path):
         name = f'l{k}, "ö" 腕:[x].y'
         builder.link(name, 1.0, (0.1, 0, 0)).joint(f"j {name}", "revolute", before, name)
         before = name
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     study = {"q0": Normal(0, 0.1), "duration": 0.002, "parameters": {"inertia": Spread(0.1)}}
     found = rollouts(robot, 3, output=tmp_path / f"odd{ending}", **study)
     memory = rollouts(robot, 3, **study)

@@ -85,7 +85,7 @@ def test_the_hash_covers_dynamics_names_and_limits():
 def test_code_and_symbols_in_models_are_refused():
     joint = kt.Friction(function=lambda dq: dq)
     builder = kt.Builder("rubs").link("base").link("arm", 1.0, (1, 0, 0))
-    robot = builder.joint("hinge", "revolute", "base", "arm", friction=joint).build()
+    robot = builder.joint("hinge", "revolute", "base", "arm", friction=joint).build_model()
     for refused in (lambda: sent(robot), lambda: plain(robot, "x")):
         with pytest.raises(ModelError, match=r"'hinge'.*friction function, which is code"):
             refused()

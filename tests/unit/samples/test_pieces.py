@@ -232,7 +232,7 @@ def test_columns_in_another_order_take_their_pieces_along(tmp_path):
     builder = kt.Builder("two").link("base").link("one", 1.0).link("two", 1.0)
     builder.joint("a", "revolute", "base", "one", axis=(0, 0, 1))
     builder.joint("b", "revolute", "one", "two", axis=(0, 0, 1))
-    found = read_npz(tmp_path / "a.npz", kt.Robot(builder.build()))
+    found = read_npz(tmp_path / "a.npz", builder.build())
     fine, wanted = found.resample(0.01), plan.resample(0.01)
     for name in NAMES:
         assert np.array_equal(getattr(fine, name), getattr(wanted, name)[:, ::-1])

@@ -9,7 +9,7 @@ from kinetree.simulate import SimulationError, signal
 
 def cart(**limits):
     """One kilogram on a rail: everything about it is known."""
-    return kt.Robot(
+    return (
         kt.Builder("cart")
         .link("base")
         .link("cart", m=1.0, I_com=np.eye(3))

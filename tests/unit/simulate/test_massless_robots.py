@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import Builder
 from kinetree.description.records import Friction
 from kinetree.errors import SingularityError
-from kinetree.model.builder import Builder
 
 METHODS = ("dop853", "rk4", "semi_implicit_euler", "euler")
 UP, SIDE, BALL = (0, 0, 1), (0, 1, 0), np.eye(3) * 0.01
@@ -23,7 +23,7 @@ def arm(first, second, friction=0.0, axes=(UP, SIDE)):
             at=(0.3 * (k > 1 and axes[0] != axes[1]), 0, 0), axis=axis,
             friction=Friction(coulomb=friction),
         )  # fmt: skip
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 ROBOTS = {

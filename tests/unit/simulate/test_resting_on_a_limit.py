@@ -8,7 +8,7 @@ import kinetree as kt
 def slider() -> kt.Robot:
     builder = kt.Builder("slider", gravity=(0, 0, 0)).link("rail").link("cart", 1.0)
     limits = kt.Limits(lower=-1.0, upper=0.0)
-    return kt.Robot(builder.joint("slide", "prismatic", "rail", "cart", limits=limits).build())
+    return builder.joint("slide", "prismatic", "rail", "cart", limits=limits).build()
 
 
 def test_rounding_on_a_limit_stops_no_simulation():

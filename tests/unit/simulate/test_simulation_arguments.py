@@ -78,7 +78,7 @@ def test_signals_over_time():
 
 
 def test_quaternions_have_length_one():
-    free = kt.Robot(kt.Builder().link("base").link("b", m=1.0, I_com=np.eye(3)).joint(
+    free = (kt.Builder().link("base").link("b", m=1.0, I_com=np.eye(3)).joint(
         "float", "free", "base", "b").build())  # fmt: skip
     with pytest.raises(InputError, match=r"quaternion of joint 'float' in q0 has length 2"):
         free.simulate([2, 0, 0, 0, 0, 0, 0], duration=1.0)
@@ -114,6 +114,6 @@ def test_parameters_and_events():
 
 
 def test_a_robot_without_joints_has_nothing_to_simulate():
-    rigid = kt.Robot(kt.Builder().link("base").build())
+    rigid = kt.Builder().link("base").build()
     with pytest.raises(kt.KinetreeError, match="no joint that moves"):
         rigid.simulate([], duration=1.0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.errors import SingularityError
 from kinetree.formulations.newton_euler import factor_mass_matrix
-from kinetree.model import Builder
 from kinetree.model.samples import random_model
 from kinetree.spatial.matrices import factor, solve
 from robot_states import EPS, any_robot, random_state, relative
@@ -44,7 +44,7 @@ def test_a_joint_that_moves_no_inertia_is_named():
     builder = Builder("stick").link("base").link("rod", 1, (1, 0, 0)).link("tip")
     builder.joint("hinge", "revolute", "base", "rod")
     builder.joint("twirl", "revolute", "rod", "tip", at=(1, 0, 0), axis=(1, 0, 0))
-    model = builder.build()
+    model = builder.build_model()
     ways = (
         kt.forward_dynamics,
         kt.forward_dynamics_by_articulated_bodies,

@@ -6,8 +6,8 @@ import pytest
 sympy = pytest.importorskip("sympy")
 
 import kinetree as kt  # noqa: E402
+from kinetree import Builder  # noqa: E402
 from kinetree.errors import InputError, NameLookupError, SingularityError  # noqa: E402
-from kinetree.model import Builder  # noqa: E402
 from symbolic_robots import L1, L2, branched, g, is_zero, m1, m2, point_masses  # noqa: E402
 
 cos, sin = sympy.cos, sympy.sin
@@ -51,7 +51,7 @@ def test_general_inertias_of_the_2r():
     builder.link("lower", m2, (a2, 0, 0), np.diag([0, 0, I2]))
     builder.joint("j1", "revolute", "base", "upper")
     builder.joint("j2", "revolute", "upper", "lower", at=(L1, 0, 0))
-    M = kt.symbolic(builder.build()).M
+    M = kt.symbolic(builder.build_model()).M
     t2 = sympy.Symbol("theta2", real=True)
     coupling = I2 + m2 * (L1 * a2 * cos(t2) + a2**2)
     assert M[0, 1] == coupling and M[1, 1] == I2 + m2 * a2**2
@@ -70,7 +70,7 @@ def test_turns_about_parallel_axes_add_up_through_slides_and_in_trees():
     assert T[0, 0] == cos(t1 + t2 + t4)
     opposite = Builder("opposite").link("base").link("a", 1.0).link("b", 1.0)
     opposite.joint("j1", "revolute", "base", "a").joint("j2", "revolute", "a", "b", axis=(0, 0, -1))
-    assert kt.symbolic(opposite.build()).T[0, 0] == cos(t1 - t2)
+    assert kt.symbolic(opposite.build_model()).T[0, 0] == cos(t1 - t2)
 
 
 def test_axes_that_are_not_parallel_keep_products():
@@ -92,7 +92,7 @@ def test_a_mimic_joint_that_turns_back_leaves_the_tool_level():
     builder.joint("lift", "revolute", "base", "arm", axis=(0, -1, 0))
     builder.joint("back", "revolute", "arm", "hand", at=(L1, 0, 0), axis=(0, -1, 0),
                   mimic=kt.Mimic("lift", -1))  # fmt: skip
-    s = kt.symbolic(builder.build())
+    s = kt.symbolic(builder.build_model())
     assert s.T[:3, :3] == sympy.eye(3)
     assert s.M == sympy.Matrix([[L1**2 * (m1 + m2)]])
 
@@ -102,7 +102,7 @@ def test_friction_armature_and_rotors_are_in_the_equations():
     builder = Builder("drive", gravity=(0, 0, 0)).link("base").link("arm", m1, (L1, 0, 0))
     builder.joint("j1", "revolute", "base", "arm", friction=kt.Friction(b, f), armature=Ia,
                   rotor=kt.Rotor(Im, r))  # fmt: skip
-    s = kt.symbolic(builder.build())
+    s = kt.symbolic(builder.build_model())
     (w,), (a,) = s.dq, s.ddq
     assert s.M[0] == Ia + Im * r**2 + m1 * L1**2
     assert s.friction[0] == b * w + f * sympy.sign(w)
@@ -120,7 +120,7 @@ def test_merged_bodies_of_symbolic_mass_leave_no_quotients():
 
 def test_home_rotations_by_parts_of_pi_are_exact():
     T = kt.symbolic(Builder("tilt").link("base").link("arm", 1.0).joint(
-        "j1", "revolute", "base", "arm", at=_turned(np.pi / 6)).build()).T  # fmt: skip
+        "j1", "revolute", "base", "arm", at=_turned(np.pi / 6)).build_model()).T  # fmt: skip
     t1 = sympy.Symbol("theta1", real=True)
     assert T[1, 1] == sympy.sqrt(3) * cos(t1) / 2 and T[2, 2] == sympy.sqrt(3) / 2
 

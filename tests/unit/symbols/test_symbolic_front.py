@@ -9,8 +9,8 @@ import pytest
 sympy = pytest.importorskip("sympy")
 
 import kinetree as kt  # noqa: E402
+from kinetree import Builder  # noqa: E402
 from kinetree.errors import InputError, KinetreeError  # noqa: E402
-from kinetree.model import Builder  # noqa: E402
 from kinetree.symbols.parameters import KINDS  # noqa: E402
 
 
@@ -36,7 +36,7 @@ def test_several_places_on_one_link_have_lengths_of_their_own():
     builder = Builder("fork").link("base").link("a", 1.0).link("b", 1.0).link("c", 1.0)
     builder.joint("j1", "revolute", "base", "a").joint("j2", "revolute", "a", "b", at=(1.0, 0, 0.5))
     builder.joint("j3", "revolute", "a", "c", at=(-1.0, 0, 0))
-    s = kt.symbolic(builder.build(), "lengths")
+    s = kt.symbolic(builder.build_model(), "lengths")
     assert names(s) == {"L12x", "L12z", "L13x"}
     assert s.model.M_pi[2][0, 3] == -sympy.Symbol("L13x", positive=True)
 
@@ -44,7 +44,7 @@ def test_several_places_on_one_link_have_lengths_of_their_own():
 def test_drives_and_friction_become_symbols():
     model = kt.Builder("drive").link("base").link("arm", 1.0, (0.5, 0, 0)).joint(
         "j1", "revolute", "base", "arm", friction=kt.Friction((0.1, 0.2), 0.3), armature=0.01,
-        rotor=kt.Rotor(1e-4, 50)).build()  # fmt: skip
+        rotor=kt.Rotor(1e-4, 50)).build_model()  # fmt: skip
     s = kt.symbolic(model, ("friction", "drives"))
     assert names(s) == {"b1p", "b1n", "f1", "Ia1", "Im1", "r1"}
     q, dq, ddq = [0.2], [-0.7], [1.1]
@@ -67,7 +67,7 @@ def test_names_of_joints_follow_their_kind():
     assert [x.name for x in s.dq][2:] == ["ddot3", "thetadot4"]
     assert sympy.latex(s.dq[2]) == r"\dot{d}_{3}" and sympy.latex(s.ddq[2]) == r"\ddot{d}_{3}"
     free = kt.Builder("ball").link("base").link("ball", 1.0).joint("j", "free", "base", "ball")
-    found = kt.symbolic(free.build())
+    found = kt.symbolic(free.build_model())
     assert [x.name for x in found.q][:4] == ["qw1", "qx1", "qy1", "qz1"]
     assert [x.name for x in found.ddq][:1] == ["wxdot1"]
 
@@ -75,7 +75,7 @@ def test_names_of_joints_follow_their_kind():
 def test_a_parameter_with_the_name_of_a_joint_is_refused():
     mass = sympy.Symbol("theta1", positive=True)
     model = kt.Builder("clash").link("base").link("arm", mass).joint(
-        "j1", "revolute", "base", "arm").build()  # fmt: skip
+        "j1", "revolute", "base", "arm").build_model()  # fmt: skip
     with pytest.raises(InputError, match="Rename the parameter"):
         kt.symbolic(model)
 
@@ -109,7 +109,7 @@ def test_importing_kinetree_does_not_import_sympy():
 def test_rotations_taken_as_meant_are_noted():
     turn = kt.spatial.pose(kt.spatial.rpy(0, 1.57079632679, 0), np.zeros(3))
     model = kt.Builder("file").link("base").link("arm", 1.0).joint(
-        "j1", "revolute", "base", "arm", at=turn).build()  # fmt: skip
+        "j1", "revolute", "base", "arm", at=turn).build_model()  # fmt: skip
     s = kt.symbolic(model)
     assert any("joint 'j1'" in note.text for note in s.notes)
     assert s.T[0, 2] == 1 and kt.symbolic(model, snap=0).T[0, 2] != 1
@@ -117,6 +117,6 @@ def test_rotations_taken_as_meant_are_noted():
 
 
 def test_a_robot_that_cannot_move_has_a_pose():
-    model = kt.Builder("post").link("base", 1.0).build()
+    model = kt.Builder("post").link("base", 1.0).build_model()
     s = kt.symbolic(model)
     assert s.T == sympy.eye(4) and s.M.shape == (0, 0) and s.tau.shape[0] == 0

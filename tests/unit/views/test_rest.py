@@ -39,7 +39,7 @@ def test_joints_whose_zero_is_out_of_reach_rest_midway():
 def test_sliders_of_one_limit_reach_beyond_it(low, high, expected):
     builder = kt.Builder("one").link("base").link("arm", 1, (0, 0, 1))
     builder.joint("hinge", "revolute", "base", "arm", limits=kt.Limits(low, high))
-    (handle,) = handles(builder.build(), 1.0)
+    (handle,) = handles(builder.build_model(), 1.0)
     assert (handle.low, handle.high) == pytest.approx(expected)
 
 
@@ -50,7 +50,7 @@ def test_envelopes_of_a_pendulum_are_those_of_its_formula():
         "hinge", "revolute", "base", "bob", axis=(0, 1, 0),
         limits=kt.Limits(velocity=3.0, effort=20.0), friction=kt.Friction(viscous=0.5),
     )  # fmt: skip
-    found = envelopes(kt.Robot(builder.build()), 2000)
+    found = envelopes(builder.build(), 2000)
     top = 2 * 9.81 * 0.5
     # 2000 draws of sin: the largest misses 1 by more than 1e-4 with a probability of e^-9
     np.testing.assert_allclose(found.held[:, 0], (-top, top), rtol=1e-4)

@@ -78,7 +78,7 @@ def test_joint_points_are_on_the_axis_and_nearest():
 def test_a_link_without_an_end_reaches_to_its_mass():
     builder = kt.Builder("pendulum").link("base").link("bob", 2, (0, 0, -0.7))
     builder.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0))
-    start, ends = link_points(builder.build(), 0)
+    start, ends = link_points(builder.build_model(), 0)
     np.testing.assert_allclose(start, 0)
     np.testing.assert_allclose(ends, [(0, 0, -0.7)])
 
@@ -116,7 +116,7 @@ def test_the_rail_of_a_follower_ends_where_its_leader_does():
     b.joint("finger", "prismatic", "base", "left", axis=(1, 0, 0), limits=limits)
     mimic = kt.Mimic("finger", -0.5, 0.01)
     b.joint("other", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
-    rails = [s for s in scene(b.build()).of("joint") if s.kind == "cylinder"]
+    rails = [s for s in scene(b.build_model()).of("joint") if s.kind == "cylinder"]
     assert {s.label: round(s.size[1], 12) for s in rails} == {"finger": 0.04, "other": 0.02}
 
 
@@ -133,7 +133,7 @@ def test_symbols_are_refused_with_the_way_out():
     builder = kt.Builder("symbolic").link("base").link("bob", m, (0, 0, -1))
     builder.joint("hinge", "revolute", "base", "bob")
     with pytest.raises(InputError, match="holds symbols; only a robot of numbers can be drawn"):
-        scene(builder.build())
+        scene(builder.build_model())
     with pytest.raises(InputError, match="expected a Robot or a Model"):
         scene("panda")
 

@@ -175,7 +175,7 @@ def test_friction_by_direction_in_c(tmp_path):
     """Signs of both directions, of rest, and of NaN."""
     builder = kt.Builder().link("base").link("disc", 1, (0, 0, 0), np.eye(3))
     builder.joint("j", "revolute", "base", "disc", friction=kt.Friction((0.5, 2), (3, 7)))
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     f = compiled(export(robot, "friction_forces", name="f"), tmp_path)
     kernel = robot.friction_forces
     given = [np.array([[2.0], [-2.0], [0.0], [np.nan]])]

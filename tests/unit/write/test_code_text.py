@@ -270,7 +270,7 @@ def test_errors_say_the_choices(error, match, arguments, options):
 
 
 def test_a_robot_without_joints_has_nothing_to_export():
-    model = kt.Builder("post").link("base").build()
+    model = kt.Builder("post").link("base").build_model()
     with pytest.raises(KinetreeError, match="no joint that moves"):
         export(model, "inverse_dynamics")
 

@@ -36,7 +36,7 @@ def reread(tmp_path_factory):
 
 def pendulum(name="swing", **options):
     builder = Builder("pendulum").link("base").link("rod", 1, (0, 0, -0.5), np.eye(3) * 0.1)
-    return builder.joint(name, "revolute", "base", "rod", axis=(0, 1, 0), **options).build()
+    return builder.joint(name, "revolute", "base", "rod", axis=(0, 1, 0), **options).build_model()
 
 
 @settings(max_examples=50)
@@ -81,7 +81,7 @@ def test_numbers_without_rotation_come_back_bit_by_bit(reread):
             friction=friction,
             armature=float(rng.uniform(0, 1)),
         )
-    model = builder.build()
+    model = builder.build_model()
     found = reread(to_mjcf(model))
     for key in ("M_pi", "m", "com", "I_com", "gravity"):
         np.testing.assert_array_equal(getattr(found, key), getattr(model, key))
@@ -92,14 +92,14 @@ def test_numbers_without_rotation_come_back_bit_by_bit(reread):
 
 def test_armature_of_a_free_joint_is_written_and_comes_back(reread):
     builder = Builder("ship").link("world").link("hull", 2, (0, 0.1, 0), np.eye(3))
-    model = builder.joint("float", "free", "world", "hull", armature=0.25).build()
+    model = builder.joint("float", "free", "world", "hull", armature=0.25).build_model()
     assert reread(to_mjcf(model, losses="error")).joints[0].armature == 0.25
 
 
 def test_a_free_base_comes_back_under_the_world(reread):
     builder = Builder("drone").link("world").link("hull", 1, (0, 0, 0.1), np.eye(3))
     builder.link("arm", 1, (0.1, 0, 0), np.eye(3)).joint("base", "free", "world", "hull")
-    model = builder.joint("hinge", "revolute", "hull", "arm", point=(0, 1, 0)).build()
+    model = builder.joint("hinge", "revolute", "hull", "arm", point=(0, 1, 0)).build_model()
     found = reread(to_mjcf(model))
     assert found.base_name == "world" and found.coordinate_names == model.coordinate_names
     assert set(found.frames) == set(model.frames)
@@ -114,7 +114,7 @@ def test_massless_links_between_joints_become_joints_of_one_body(reread):
     builder.link("ball", 1, rng.normal(size=3), np.diag([2, 2, 3]))
     builder.joint("a", "revolute", "base", "outer", at=at[0], axis=(1, 0, 0), point=(0, 1, 2))
     builder.joint("b", "prismatic", "outer", "inner", at=at[1], axis=(0, 1, 0))
-    model = builder.joint("c", "spherical", "inner", "ball", at=at[2]).build()
+    model = builder.joint("c", "spherical", "inner", "ball", at=at[2]).build_model()
     text = to_mjcf(model)
     found = reread(text)
     assert text.count("<body") == 2  # the base and the ball
@@ -130,7 +130,7 @@ def test_flat_bodies_pass_though_rounding_breaks_their_triangle(reread):
         a, b = rng.uniform(0.1, 1, 2)
         I = R @ np.diag([a, b, a + b]) @ R.T
         builder = Builder("plate").link("base").link("plate", 1, (0, 0, 0), (I + I.T) / 2)
-        model = builder.joint("j", "revolute", "base", "plate").build()
+        model = builder.joint("j", "revolute", "base", "plate").build_model()
         found = reread(to_mjcf(model))
         np.testing.assert_allclose(found.I_com, model.I_com, rtol=0, atol=2e-15)
 
@@ -146,7 +146,7 @@ def test_mimic_joints_are_equality_constraints():
     builder = Builder("pair").link("base").link("a", 1, I_com=np.eye(3))
     builder.link("b", 1, I_com=np.eye(3)).joint("ja", "revolute", "base", "a", offset=0.3)
     mimic = Mimic("ja", 2.0, 0.5)
-    model = builder.joint("jb", "revolute", "a", "b", axis=(1, 0, 0), mimic=mimic).build()
+    model = builder.joint("jb", "revolute", "a", "b", axis=(1, 0, 0), mimic=mimic).build_model()
     with pytest.warns(KinetreeWarning, match="joint 'jb' follows 'ja' exactly"):
         text = to_mjcf(model)
     compiled = mujoco.MjModel.from_xml_string(text)
@@ -188,7 +188,7 @@ def test_order_tool_and_limits_of_balls_are_told(reread):
         builder.link(name, 1, I_com=np.eye(3))
     builder.joint("ja", "spherical", "base", "a", limits=Limits(-1, 1))
     builder.joint("jb", "revolute", "base", "b").joint("jc", "revolute", "a", "c")
-    model = builder.joint("jd", "revolute", "b", "d").build().replace(tool="a")
+    model = builder.joint("jd", "revolute", "b", "d").build_model().replace(tool="a")
     with pytest.warns(KinetreeWarning) as told:
         text = to_mjcf(model)
     for words in ("order of the joints, which becomes ja, jc, jb, jd", "the tool is 'a'"):
@@ -205,7 +205,7 @@ def test_one_end_of_a_range_may_be_open(reread):
 def test_names_are_escaped(reread):
     name = "a <b> & \"c\" 'd' \u00e9 100%s"
     builder = Builder(name).link("base").link(name, 1, I_com=np.eye(3))
-    model = builder.joint(name, "revolute", "base", name).frame(f"{name}!", name).build()
+    model = builder.joint(name, "revolute", "base", name).frame(f"{name}!", name).build_model()
     found = reread(to_mjcf(model))
     assert found.name == name and found.joint_names == (name,) and f"{name}!" in found.frames
 
@@ -214,7 +214,7 @@ def refused(type, at=None, parent="base", I=None):
     builder = Builder("odd").link("base").link("a", 1, I_com=np.eye(3))
     builder.joint("ja", "revolute", "base", "a")
     builder.link("b", None if I == 0 else 1, I_com=np.eye(3) if I is None else np.diag([I] * 3))
-    return builder.joint("jb", type, parent, "b", at=(0, 0, 0) if at is None else at).build()
+    return builder.joint("jb", type, parent, "b", at=(0, 0, 0) if at is None else at).build_model()
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_what_mujoco_does_not_have_is_refused(model, text):
 def test_impossible_bodies_and_the_name_of_the_world_are_refused():
     builder = Builder("odd").link("base").link("a", 1, I_com=np.diag([1, 1, 3]))
     with pytest.raises(ModelError, match="larger than the sum of the others"):
-        to_mjcf(builder.joint("j", "revolute", "base", "a").build(unphysical="allow"))
+        to_mjcf(builder.joint("j", "revolute", "base", "a").build_model(unphysical="allow"))
     builder = Builder("odd").link("base").link("world", 1, I_com=np.eye(3))
     with pytest.raises(ModelError, match="link 'world' of 'odd' moves"):
-        to_mjcf(builder.joint("j", "revolute", "base", "world").build())
+        to_mjcf(builder.joint("j", "revolute", "base", "world").build_model())
     with pytest.raises(InputError, match="losses is 'no'"):
         to_mjcf(pendulum(), losses="no")

@@ -30,7 +30,7 @@ def reread(text):
 
 def pendulum(name="swing", **options):
     builder = Builder("pendulum").link("base").link("rod", 1, (0, 0, -0.5), np.eye(3) * 0.1)
-    return builder.joint(name, "revolute", "base", "rod", axis=(0, 1, 0), **options).build()
+    return builder.joint(name, "revolute", "base", "rod", axis=(0, 1, 0), **options).build_model()
 
 
 @settings(max_examples=60)
@@ -56,7 +56,7 @@ def test_numbers_without_rotation_come_back_bit_by_bit(seed):
         axis = np.eye(3)[rng.integers(3)]
         parent = "base" if i == 0 else f"l{i - 1}"
         builder.joint(f"j{i}", "revolute", parent, f"l{i}", at=rng.normal(size=3), axis=axis)
-    model = builder.build()
+    model = builder.build_model()
     found = reread(to_urdf(model))
     for key in ("M_pi", "m", "com", "I_com", "gravity"):
         np.testing.assert_array_equal(getattr(found, key), getattr(model, key))
@@ -69,7 +69,7 @@ def test_quarter_turns_come_back_exactly():
         T = np.block([[R, np.zeros((3, 1))], [np.zeros((1, 3)), 1]])
         builder = Builder("turned").link("base").link("a", 1).link("b", 1)
         builder.joint("j", "revolute", "base", "a", at=T).joint("w", "fixed", "a", "b", at=T)
-        found = reread(to_urdf(builder.build()))
+        found = reread(to_urdf(builder.build_model()))
         np.testing.assert_array_equal(found.M_pi[0][:3, :3], R)
         np.testing.assert_array_equal(found.frame("b").T_if[:3, :3], R)
 
@@ -102,7 +102,7 @@ def test_names_are_escaped_and_extra_names_are_new():
         "rod_axis_2_fixed", "revolute", name, "rod_axis"
     )
     builder.joint("x", "revolute", "rod_axis", "rod", point=(0, 1, 0))
-    model = builder.build()
+    model = builder.build_model()
     found = reread(to_urdf(model))
     assert found.name == model.name and found.joint_names == model.joint_names
     assert set(model.frames) < set(found.frames)
@@ -174,7 +174,7 @@ def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
     builder.joint("slide", "prismatic", "base", "a").joint("turn", "revolute", "a", "b")
     builder.joint("half", "revolute", "b", "c", limits=Limits(0, 1))
     builder.joint("up", "revolute", "c", "d", limits=Limits(lower=-1, effort=3))
-    model = builder.build()
+    model = builder.build_model()
     text = to_urdf(model, losses="error")
     assert text.count("<limit") == 3 and text.count('type="continuous"') == 1
     assert limits_by_name(reread(text)) == limits_by_name(model)
@@ -194,7 +194,7 @@ def test_joints_that_follow_keep_their_own_limits():
     own = Limits(-0.5, 0.5, velocity=4)
     builder.joint("second", "prismatic", "a", "b", mimic=Mimic("first", 0.5, -0.1), limits=own)
     builder.joint("third", "revolute", "b", "c", mimic=Mimic("first"))
-    model = builder.build()
+    model = builder.build_model()
     found = reread(to_urdf(model, losses="error"))
     assert [x.limits for x in found.joints] == [x.limits for x in model.joints]
 
@@ -205,7 +205,7 @@ def test_symbols_and_negative_masses_are_refused():
     m = sympy.Symbol("m")
     builder = Builder("symbolic").link("base").link("a", m).joint("j", "revolute", "base", "a")
     with pytest.raises(InputError, match="m of 'symbolic' has symbols"):
-        to_urdf(builder.build())
+        to_urdf(builder.build_model())
     swing = pendulum()
     with pytest.raises(InputError, match=r"drive of joint .* has symbols, such as m;"):
         to_urdf(pendulum(armature=m))
@@ -223,7 +223,7 @@ def test_many_digits_are_rounded_to_floats(fifty_digits):
 
 
 def test_a_stone_and_a_built_in_robot():
-    stone = Builder("stone").link("rock", 2, (0, 0, 1)).build()
+    stone = Builder("stone").link("rock", 2, (0, 0, 1)).build_model()
     assert algorithms.total_mass(reread(to_urdf(stone))) == 2
     puma = robots.puma_560().model
     with warnings.catch_warnings():

@@ -104,7 +104,7 @@ def test_unrelated_joints_give_exact_zeros():
     builder.link("right", 1, (0.1, 0.2, 0))
     builder.joint("l", "revolute", "base", "left", axis=(0, 1, 0))
     builder.joint("r", "revolute", "base", "right", axis=(0, 1, 0))
-    by_q, by_dq, by_tau = kt.Robot(builder.build()).forward_dynamics_derivatives(*np.ones((3, 2)))
+    by_q, by_dq, by_tau = builder.build().forward_dynamics_derivatives(*np.ones((3, 2)))
     for found in (by_q, by_dq, by_tau):
         assert found[0, 1] == found[1, 0] == 0
     assert by_q[0, 0] != 0 and by_tau[1, 1] != 0
@@ -114,6 +114,6 @@ def test_what_has_no_inertia_has_no_accelerations_to_differentiate():
     builder = kt.Builder("ghost").link("base").link("arm")
     builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0))
     with pytest.raises(SingularityError, match="hinge"):
-        kt.Robot(builder.build()).forward_dynamics_derivatives([0.0], [0.0], [0.0])
+        builder.build().forward_dynamics_derivatives([0.0], [0.0], [0.0])
     with pytest.raises(NameLookupError, match="no input 'tau'"):
         kt.robots.planar_2r().derivative("mass_matrix", "tau")

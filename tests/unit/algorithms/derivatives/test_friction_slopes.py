@@ -49,7 +49,7 @@ def test_a_mimic_joint_adds_its_friction_through_its_scale():
     friction = kt.Friction(viscous=2.0)
     mimic = kt.Mimic("one", 3.0, 0.0)
     builder.joint("two", "revolute", "a", "b", axis=(0, 0, 1), mimic=mimic, friction=friction)
-    assert friction_slopes(builder.build(), np.array([0.7])).tolist() == [2.0 * 9.0]
+    assert friction_slopes(builder.build_model(), np.array([0.7])).tolist() == [2.0 * 9.0]
 
 
 def test_choices_take_the_slope_of_what_is_chosen():

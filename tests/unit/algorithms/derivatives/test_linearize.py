@@ -21,7 +21,7 @@ def test_a_pendulum_swings_as_its_formula_says():
     builder = kt.Builder("pendulum").link("base").link("bob", 2.0, (0, 0, -0.5))
     friction = kt.Friction(viscous=0.3)
     builder.joint("pivot", "revolute", "base", "bob", axis=(0, 1, 0), friction=friction)
-    robot = kt.Robot(builder.build())
+    robot = builder.build()
     for q, sign in ((0.0, -1), (np.pi, 1)):
         system = robot.linearize([q], [0.0], [0.0])
         np.testing.assert_allclose(

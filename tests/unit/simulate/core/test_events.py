@@ -11,7 +11,7 @@ from kinetree.simulate import event
 
 
 def cart():
-    return kt.Robot(
+    return (
         kt.Builder("cart")
         .link("base")
         .link("cart", m=1.0, I_com=np.eye(3))
@@ -67,7 +67,7 @@ def test_events_of_a_batch_name_their_rollouts():
 
 
 def sledge(coulomb):
-    return kt.Robot(
+    return (
         kt.Builder("sledge")
         .link("base")
         .link("sledge", m=2.0, I_com=np.eye(3))

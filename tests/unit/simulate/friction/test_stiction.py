@@ -22,7 +22,7 @@ def sliders(m, coulomb):
             f"rail {i}", "prismatic", last, f"body {i}", axis=(1, 0, 0), friction=friction
         )
         last = f"body {i}"
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def mass_matrix(m):

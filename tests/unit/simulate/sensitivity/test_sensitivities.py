@@ -236,7 +236,7 @@ def test_a_rollout_that_ran_away_is_named():
 
 
 def test_robots_that_do_not_move_are_refused():
-    still = kt.Robot(kt.Builder("still").link("base").build())
+    still = kt.Builder("still").link("base").build()
     with pytest.raises(ModelError, match="no joint that moves"):
         still.sensitivities([], duration=1.0)
 

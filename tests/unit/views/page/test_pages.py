@@ -58,7 +58,7 @@ def hostile_robot():
     builder.link(NAMES[2], 1, (0.2, 0, 0)).frame(NAMES[4], NAMES[2], (0.4, 0, 0), tool=True)
     builder.joint(NAMES[3], "revolute", "base", NAMES[1])
     builder.joint(NAMES[1], "revolute", NAMES[1], NAMES[2], at=(0.5, 0, 0))
-    return kt.Robot(builder.build())
+    return builder.build()
 
 
 def page_data(page):
@@ -241,7 +241,7 @@ def test_tiny_and_huge_robots_and_odd_characters_have_pages():
     for size in (1e-5, 1.0, 1e5):
         builder = kt.Builder("odd \ud800 \0 name").link("base").link("arm", 1, (0, 0, size))
         builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0))
-        page = report_page(builder.build(), samples=20)
+        page = report_page(builder.build_model(), samples=20)
         page.encode("utf-8")
         data = page_data(page)["scene"]
         capsule = next(part for part in data["parts"] if part["group"] == "body")
@@ -265,6 +265,6 @@ def test_degrees_turn_the_tables():
 
 def test_robots_that_cannot_move_have_a_page():
     builder = kt.Builder("stone").link("base", 3, (0, 0, 1))
-    page = report_page(kt.Robot(builder.build()))
+    page = report_page(builder.build())
     Outline(page)
     assert "stone" in page

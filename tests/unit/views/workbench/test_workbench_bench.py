@@ -24,7 +24,7 @@ def bench():
 def stone():
     """A robot without joints that move."""
     b = kt.Builder("stone").link("base", 2.0, (0, 0, 0.1), np.eye(3) * 0.01)
-    return kt.Robot(b.build())
+    return b.build()
 
 
 def feather():
@@ -32,7 +32,7 @@ def feather():
     b = kt.Builder("feather").link("base").link("arm", 1.0, (0.2, 0, 0)).link("tip")
     b.joint("j1", "revolute", "base", "arm")
     b.joint("j2", "revolute", "arm", "tip", at=(0.4, 0, 0))
-    return kt.Robot(b.build())
+    return b.build()
 
 
 def labels(bench):
@@ -63,7 +63,7 @@ def symbolic():
     m = sympy.Symbol("m", positive=True)
     b = kt.Builder("symbolic").link("base").link("arm", m, (1, 0, 0))
     b.joint("j", "revolute", "base", "arm")
-    return kt.Robot(b.build())
+    return b.build()
 
 
 @pytest.mark.parametrize(("make", "why"), [(stone, "no joint that moves"), (symbolic, "symbols")])

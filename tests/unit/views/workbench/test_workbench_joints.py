@@ -23,7 +23,7 @@ def mixed():
         b.link(kind, 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
         b.joint(f"j_{kind}", kind, parent, kind, at=(0.2, 0, 0))
         parent = kind
-    return kt.Robot(b.build())
+    return b.build()
 
 
 ROBOTS = {"mixed": mixed(), "panda": kt.robots.panda(), "humanoid": kt.robots.humanoid()}
