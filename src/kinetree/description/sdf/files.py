@@ -1,0 +1,240 @@
+"""Files of an SDF model: the document and the models that it includes, bounded in number and size.
+
+`model://NAME` is a folder NAME with a model.config or model.sdf. It is searched, in this order, in
+each of `folders=` at any depth, beside the folder of the file that includes it, and in the folders
+of the environment variables of Gazebo. `file://PATH` and plain paths open a file only in the folder
+of the file that names them, or in `folders=`. The network is never used.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kinetree.description.findings import Findings
+from kinetree.description.sdf.parts import part_of, text_of
+from kinetree.description.source import MAX_SIZE, decode, read_bytes
+from kinetree.description.urdf.parts import Part
+from kinetree.description.xml import Element, clip, parse_xml, show
+from kinetree.errors import InputError, ParseError
+
+OLDEST, NEWEST = (1, 7), (1, 12)
+VARIABLES = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+CONFIG, MODEL_FILE = "model.config", "model.sdf"
+MOST_FILES = 256
+MOST_NESTED = 16  # includes in includes
+MOST_FOLDERS = 20_000  # that are visited for one model
+SKIPPED = ("node_modules", "__pycache__")
+FOLDERS_HINT = "Give a folder that contains it in folders= (--folder on the command line)"
+UPGRADE = "Convert the file with 'gz sdf -p FILE > NEW.sdf', which writes the newest version"
+
+
+class NotFoundError(ParseError):
+    """A model that <include> names and that no place has."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """The root <sdf> of a file, its version, and the folder of the file; None for a text."""
+
+    root: Element
+    version: tuple[int, int]
+    folder: Path | None
+    chain: tuple[Path, ...] = ()  # real paths of this file and of those that include it
+
+
+@dataclass
+class Files:
+    """The files of one robot, and the bounds on them."""
+
+    folders: Sequence[str | os.PathLike[str]]
+    findings: Findings
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    count: int = 0
+    size: int = 0
+
+    def open(self, path: str | os.PathLike[str], chain: tuple[Path, ...] = ()) -> Document:
+        """The document of a file."""
+        data = read_bytes(path, MAX_SIZE - self.size)
+        self.count, self.size = self.count + 1, self.size + len(data)
+        place = Path(path)
+        root = parse_xml(decode(data, place.name), place.name)
+        return document(root, place.parent, (*chain, place.resolve()))
+
+    def included(self, part: Part, outer: Document) -> Document:
+        """The document that an <include> names."""
+        uri = text_of(part, "uri")
+        if not uri:
+            raise part.fault("<include> has no <uri>; expected model://NAME or file://PATH.")
+        if self.count >= MOST_FILES or len(outer.chain) > MOST_NESTED:
+            raise part.fault(
+                f"the file includes more than {MOST_FILES} files, or files in files more than "
+                f"{MOST_NESTED} deep."
+            )
+        path = self._locate(uri, part, outer.folder)
+        if path.resolve() in outer.chain:
+            raise part.fault(f"<uri> {show(uri)} includes the file that it stands in.")
+        try:
+            return self.open(path, outer.chain)
+        except (ParseError, InputError) as error:
+            raise part.fault(f"<uri> {show(uri)} cannot be read: {error}") from None
+
+    def _locate(self, uri: str, part: Part, folder: Path | None) -> Path:
+        """The file of a URI."""
+        if "\0" in uri:
+            raise part.fault("<uri> holds a zero character; no file has such a name.")
+        scheme, separator, rest = uri.partition("://")
+        if separator and scheme in ("model", "package"):
+            return self._model(rest.strip("/"), part, folder)
+        if separator and scheme != "file":
+            raise part.fault(
+                f"<uri> {show(uri)} begins with {show(scheme)}; expected model://, file:// or a "
+                "path. Nothing is downloaded: download the model, and include it by model://."
+            )
+        name = rest.removeprefix("localhost") if separator else uri
+        roots = [Path(x) for x in self.folders] + ([] if folder is None else [folder])
+        for root in roots[::-1]:
+            path = Path(os.path.normpath(root / name))
+            if not path.exists():
+                continue
+            real = path.resolve()
+            if any(real.is_relative_to(allowed.resolve()) for allowed in roots):
+                return self._file_of(path, part) if path.is_dir() else path
+            raise part.fault(
+                f"<uri> {show(uri)} is {path}, outside the folder of the file. If it is to be "
+                f"trusted, give the folder {str(path.parent)!r} in folders= (--folder on the "
+                "command line)."
+            )
+        where = "a text has no folder of its own" if folder is None else f"not in {folder}"
+        raise NotFoundError(
+            str(part.fault(f"<uri> {show(uri)} is not found: {where}. {FOLDERS_HINT}."))
+        )
+
+    def _model(self, name: str, part: Part, folder: Path | None) -> Path:
+        """The file of model://NAME, or of model://NAME/FILE."""
+        first, _, inside = name.partition("/")
+        if not first or ".." in name.split("/"):
+            raise part.fault(f"<uri> 'model://{clip(name)}' is not the name of a model.")
+        searched: list[str] = []
+        for title, places in self._places(folder):
+            found = [place for place in places if place.name == first and _is_model(place, inside)]
+            if len(found) > 1:
+                names = ", ".join(map(str, found[:4]))
+                raise part.fault(
+                    f"{len(found)} folders in {title} are called {show(first)}: {names}. "
+                    "Give the folder of the one that is meant in folders= (--folder)."
+                )
+            if found:
+                part.note(f"model {show(first)} is {found[0]} (in {title}).")
+                return found[0] / inside if inside else self._file_of(found[0], part)
+            searched.append(title)
+        variables = (
+            f"{', '.join(VARIABLES)} (not set)"
+            if not any(self.environment.get(x) for x in VARIABLES)
+            else "the folders of Gazebo"
+        )
+        raise NotFoundError(
+            str(
+                part.fault(
+                    f"model {show(first)} is not found. Searched: "
+                    f"{', '.join([*searched, variables])}. {FOLDERS_HINT}."
+                )
+            )
+        )
+
+    def _places(self, folder: Path | None) -> Iterator[tuple[str, list[Path]]]:
+        """Titles of places, and the folders in each that may be models."""
+        for given in self.folders:
+            yield f"folder {given}", list(_below(Path(given)))
+        if folder is not None:
+            here = Path(os.path.abspath(folder))
+            yield f"{here.parent}", [here, *_children(here.parent), *_children(here)]
+        for variable in VARIABLES:
+            for entry in filter(None, self.environment.get(variable, "").split(os.pathsep)):
+                yield f"{entry} of {variable}", _children(Path(entry))
+
+    def _file_of(self, folder: Path, part: Part) -> Path:
+        """The newest SDF file that the model.config of a folder lists, or its model.sdf."""
+        config = folder / CONFIG
+        if not config.is_file():
+            return folder / MODEL_FILE
+        root = parse_xml(decode(read_bytes(config), CONFIG), CONFIG)
+        listed = [(_version(x) or (1, 0), x.text.strip()) for x in root.all("sdf")]
+        listed = [(version, name) for version, name in listed if name]
+        if not listed:
+            raise part.fault(f"{config} lists no <sdf> file.")
+        known = [x for x in listed if x[0] <= NEWEST] or listed
+        name = max(known)[1]
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise part.fault(f"{config} names the file {show(name)}, outside its folder.")
+        return folder / name
+
+
+def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -> Document:
+    """Check the root and the version of an SDF document."""
+    if root.tag != "sdf":
+        hint = {
+            "robot": "this is URDF; let the name of the file end with .urdf",
+            "mujoco": "this is MJCF; let the name of the file end with .xml",
+            "gazebo": "this is SDF before 1.4; convert it with 'gz sdf -p FILE > NEW.sdf'",
+            "model": "put it into <sdf version='1.9'> ... </sdf>",
+            "world": "put it into <sdf version='1.9'> ... </sdf>",
+        }.get(root.tag, "is it an SDF file?")
+        raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <sdf>; {hint}.")
+    version = _version(root)
+    if version is None:
+        found = root.attributes.get("version")
+        what = "no version" if found is None else f"version {show(found)}"
+        raise ParseError(f"{root.place}: <sdf> has {what}; expected one such as version='1.9'.")
+    if version < OLDEST:
+        raise ParseError(
+            f"{root.place}: this is SDF {version[0]}.{version[1]}; expected 1.7 or later, since "
+            f"poses and joint axes had another meaning before. {UPGRADE}."
+        )
+    return Document(root, version, folder, chain)
+
+
+def check_newest(found: Document, findings: Findings) -> None:
+    """Warn about a version that is newer than the ones known here."""
+    if found.version > NEWEST:
+        text = f"SDF {found.version[0]}.{found.version[1]} is newer than the versions known here"
+        findings.warn(found.root, f"{text}; it is read as {NEWEST[0]}.{NEWEST[1]}.")
+    part_of(found.root, "<sdf>", findings)
+
+
+def _version(element: Element) -> tuple[int, int] | None:
+    words = element.attributes.get("version", "").strip().split(".")
+    if len(words) < 2 or not all(x.isascii() and x.isdigit() and len(x) < 6 for x in words[:2]):
+        return None
+    return int(words[0]), int(words[1])
+
+
+def _is_model(folder: Path, inside: str) -> bool:
+    if inside:
+        return (folder / inside).is_file()
+    return (folder / CONFIG).is_file() or (folder / MODEL_FILE).is_file()
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return sorted(x for x in folder.iterdir() if x.is_dir())
+    except OSError:
+        return []
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The folder and all folders below it, in breadth; links are not followed further down."""
+    level, count = [folder], 0
+    while level:
+        below: list[Path] = []
+        for place in level:
+            count += 1
+            if count > MOST_FOLDERS:
+                return
+            yield place
+            below += [
+                x
+                for x in _children(place)
+                if not x.name.startswith(".") and x.name not in SKIPPED and not x.is_symlink()
+            ]
+        level = below
