@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings, fault
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
@@ -35,12 +36,12 @@ from kinetree.description.sdf.joints import read_joint
 from kinetree.description.sdf.links import numbers_in, read_link, read_meshes
 from kinetree.description.sdf.models import Candidate, Reader, choose
 from kinetree.description.sdf.parts import SEPARATOR, WORLD, text_of
+from kinetree.description.sdf.structure import away_from, check_joints
 from kinetree.description.source import decode, path_text
-from kinetree.description.tree import check_tree
 from kinetree.description.urdf.parts import Part
 from kinetree.description.urdf.structure import follow
 from kinetree.description.xml import parse_xml, show
-from kinetree.errors import InputError, ModelError, NameLookupError, ParseError
+from kinetree.errors import InputError, ParseError
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
@@ -128,7 +129,7 @@ class _Robot:
         if robot.is_static:
             self._stop(chosen)
         self._stand(chosen, world, frames)
-        self._check_tree(chosen)
+        check_joints(self.links, self.joints, chosen.name)
         joints = [replace(j, mimic=None) for j in self.joints] if not self.mimic else self.joints
         return RobotDescription(
             name=chosen.name,
@@ -195,55 +196,65 @@ class _Robot:
                 f"joint {show(to_world[0].name)} connects it to the world, so it cannot float. "
                 "Delete the joint, or leave out --floating (in Python, floating).",
             )
-        children = {joint.child for joint in self.joints}
-        roots = [x for x in frames if x.kind == LINK and x.name not in children]
-        if not to_world and len(roots) == 1:
-            root = roots[0]
+        if to_world:
+            self.joints = away_from(WORLD, self.joints, self.findings)
+        else:
+            root = self._root(world.frames[chosen.name], frames)
+            self.joints = away_from(root.name, self.joints, self.findings)
             T = between(world.origin, root)
-            is_moved = bool(np.any(T != np.eye(4)))
             if self.floating:
-                if is_moved:
+                if bool(np.any(np.eye(4) != T)):
                     text = f"the pose of link {show(root.name)} in the world is left to q."
                     self.findings.note(root.element, text)
                 return
-            name = unique_name("world_joint", (joint.name for joint in self.joints))
-            weld = JointDescription(name=name, type=FIXED, parent=WORLD, child=root.name, M_pc=T,
-                                    where=root.element.where)  # fmt: skip
-            self.joints.insert(0, weld)
-            if not chosen.is_static:
-                self.findings.note(
-                    chosen.element,
-                    f"no joint connects the model to the world; link {show(root.name)} is fixed "
-                    "there. Load it with --floating (in Python, floating=True) if it moves freely.",
-                )
-        if self.joints and any(joint.parent == WORLD for joint in self.joints):
-            self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
+            self._weld(chosen, root, T)
+        self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
 
-    def _check_tree(self, chosen: Candidate) -> None:
-        """Raise ParseError unless links and joints form one tree."""
-        try:
-            _refuse_loops(self.joints)
-            check_tree(self.links, self.joints, chosen.name)
-        except (ModelError, NameLookupError) as error:
-            raise ParseError(str(error)) from None
+    def _root(self, model: Frame, frames: Sequence[Frame]) -> Frame:
+        """The link that no joint has as its child; the canonical link if there is not just one."""
+        children = {joint.child for joint in self.joints}
+        roots = [x for x in frames if x.kind == LINK and x.name not in children]
+        return roots[0] if len(roots) == 1 else body_of(model)
+
+    def _weld(self, chosen: Candidate, root: Frame, T: Array) -> None:
+        """Fix the root in the world, with a note unless the model is static."""
+        name = unique_name("world_joint", (joint.name for joint in self.joints))
+        where = root.element.where
+        self.joints.insert(
+            0,
+            JointDescription(
+                name=name, type=FIXED, parent=WORLD, child=root.name, M_pc=T, where=where
+            ),
+        )
+        if not chosen.is_static:
+            self.findings.note(
+                chosen.element,
+                f"no joint connects the model to the world; link {show(root.name)} is fixed there. "
+                "Load it with --floating (in Python, floating=True) if it moves freely.",
+            )
 
     def _frames(self, world: Scope, frames: Sequence[Frame]) -> list[FrameDescription]:
-        """The <frame> elements, each fixed to a link."""
-        taken = {link.name for link in self.links}
-        records: list[FrameDescription] = []
-        outer = [x for x in world.frames.values() if x.kind == FRAME]
-        for frame in (*frames, *outer):
-            if frame.kind != FRAME:
-                continue
+        """The <frame> elements of the robot, and those of the world that are fixed to it."""
+        links = {link.name for link in self.links}
+        records: dict[str, FrameDescription] = {}
+        for frame in (x for x in frames if x.kind == FRAME):
             body = body_of(frame)
-            if body.name not in taken:  # of another model, or the world of a floating robot
+            records[frame.name] = FrameDescription(frame.name, body.name, between(body, frame))
+        for frame in (x for x in world.frames.values() if x.kind == FRAME):
+            try:
+                body = body_of(frame)
+                T = between(body, frame)
+            except ParseError as error:  # it may refer to a model that was not found
+                self.findings.warn(frame.element, f"a frame of the world is left out: {error}")
+                continue
+            if body.name not in links:
                 self.findings.count(frame.element, "<frame> of another model is not read")
-                continue
-            if any(frame.name == other.name for other in records):
-                self.findings.warn(frame.element, f"{frame.label} is there twice; skipped.")
-                continue
-            records.append(FrameDescription(frame.name, body.name, between(body, frame)))
-        return records
+            elif frame.name in links or frame.name in records:
+                text = f"{frame.label} of the world has the name of another frame or link; skipped."
+                self.findings.warn(frame.element, text)
+            else:
+                records[frame.name] = FrameDescription(frame.name, body.name, T)
+        return list(records.values())
 
     def _meshes(self, frames: Sequence[Frame]) -> list[Mesh]:
         links = [frame for frame in frames if frame.kind == LINK]
@@ -257,56 +268,3 @@ class _Robot:
         if not worlds[0].all("gravity"):
             part.note("no <gravity>: 0 0 -9.8 by the rules of SDF.")
         return numbers_in(part, "gravity", 3, DEFAULT_GRAVITY)
-
-
-def _refuse_loops(joints: Sequence[JointDescription]) -> None:
-    """Raise ModelError with the names of the joints if some form a loop, in whatever direction."""
-    joined: dict[str, list[tuple[str, JointDescription]]] = {}
-    group: dict[str, str] = {}
-
-    def top(link: str) -> str:
-        while group.setdefault(link, link) != link:
-            group[link] = group[group[link]]
-            link = group[link]
-        return link
-
-    for joint in joints:
-        a, b = top(joint.parent), top(joint.child)
-        if a == b:
-            way = [*_way(joined, joint.parent, joint.child), joint]
-            names = ", ".join(show(x.name) for x in way[:8])
-            raise ModelError(
-                f"{joint.where}: the joints {names} form a loop; expected a tree. Cut the loop at "
-                "one of them."
-            )
-        group[a] = b
-        for end, other in ((joint.parent, joint.child), (joint.child, joint.parent)):
-            joined.setdefault(end, []).append((other, joint))
-    above: dict[str, JointDescription] = {}
-    for joint in joints:
-        first = above.setdefault(joint.child, joint)
-        if first is not joint:
-            raise ModelError(
-                f"{joint.where}: link {show(joint.child)} is the child of two joints, "
-                f"{show(first.name)} and {show(joint.name)}; expected one. Swap <parent> and "
-                "<child> of the one that leads away from the base."
-            )
-
-
-def _way(
-    joined: dict[str, list[tuple[str, JointDescription]]], start: str, end: str
-) -> list[JointDescription]:
-    """The joints on the way between two links."""
-    came: dict[str, tuple[str, JointDescription]] = {}
-    waiting = [start]
-    while waiting:
-        link = waiting.pop()
-        for other, joint in joined.get(link, []):
-            if other != start and other not in came:
-                came[other] = link, joint
-                waiting.append(other)
-    way: list[JointDescription] = []
-    while end != start:
-        end, joint = came[end]
-        way.append(joint)
-    return way

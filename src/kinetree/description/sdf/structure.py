@@ -1,0 +1,111 @@
+"""The tree of an SDF model: loops are refused, and joints that lead to the base are turned round.
+
+SDF lets a joint name the link nearer to the base as its child. Such a joint is read as one from
+that link to the other, with the opposite screw axis, so that its q means the same motion:
+with T_pc(q) = M exp(A q), T_cp(q) = M^-1 exp(-Ad(M) A q).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kinetree.description.findings import Findings
+from kinetree.description.joints import FIXED, SCREW_TYPES
+from kinetree.description.records import JointDescription, LinkDescription, Note
+from kinetree.description.tree import MOST_NAMES, check_tree
+from kinetree.description.xml import show
+from kinetree.errors import ModelError, NameLookupError, ParseError
+from kinetree.spatial.se3 import Ad, inverse
+
+Neighbours = dict[str, list[tuple[str, JointDescription]]]
+
+
+def check_joints(
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
+) -> None:
+    """Raise ParseError unless links and joints form one tree."""
+    try:
+        check_tree(links, joints, robot)
+    except (ModelError, NameLookupError) as error:
+        raise ParseError(str(error)) from None
+
+
+def away_from(
+    root: str, joints: Sequence[JointDescription], findings: Findings
+) -> list[JointDescription]:
+    """The joints, each from the link nearer to the root to the other one.
+
+    Raises:
+        ParseError: joints form a loop; the message has their names.
+    """
+    neighbours = _neighbours(joints)
+    near = {root}
+    waiting = [root]
+    turned: dict[str, JointDescription] = {}
+    while waiting:
+        link = waiting.pop()
+        for other, joint in neighbours.get(link, []):
+            if other in near:
+                continue
+            near.add(other)
+            waiting.append(other)
+            if joint.parent == other:
+                turned[joint.name] = _turned(joint, findings)
+    return [turned.get(joint.name, joint) for joint in joints]
+
+
+def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
+    """The same joint from its child to its parent."""
+    if joint.type not in (*SCREW_TYPES, FIXED):
+        raise ParseError(
+            f"{joint.where}: joint {show(joint.name)} has {show(joint.child)} as its child, which "
+            f"is nearer to the base than its parent {show(joint.parent)}; a ball joint cannot be "
+            "read that way. Swap <parent> and <child>."
+        )
+    text = f"joint {show(joint.name)} is read from its child {show(joint.child)}, which is nearer "
+    findings.notes.append(Note(f"{text}to the base, to its parent; q means the same.", joint.where))
+    A = None if joint.A is None else -Ad(joint.M_pc) @ joint.A
+    return replace(joint, parent=joint.child, child=joint.parent, M_pc=inverse(joint.M_pc), A=A)
+
+
+def _neighbours(joints: Sequence[JointDescription]) -> Neighbours:
+    """The joints at each link, with the link at their other end; raise ParseError for a loop."""
+    joined: Neighbours = {}
+    group: dict[str, str] = {}  # each link -> another of the same connected group
+
+    def top(link: str) -> str:
+        while group.setdefault(link, link) != link:
+            group[link] = group[group[link]]
+            link = group[link]
+        return link
+
+    for joint in joints:
+        a, b = top(joint.parent), top(joint.child)
+        if a == b:
+            loop = [joint, *_way(joined, joint.parent, joint.child)]
+            names = ", ".join(show(x.name) for x in loop[:MOST_NAMES])
+            more = f" and {len(loop) - MOST_NAMES} more" if len(loop) > MOST_NAMES else ""
+            raise ParseError(
+                f"{joint.where}: the joints {names}{more} form a loop; expected a tree. Cut the "
+                "loop at one of them."
+            )
+        group[a] = b
+        joined.setdefault(joint.parent, []).append((joint.child, joint))
+        joined.setdefault(joint.child, []).append((joint.parent, joint))
+    return joined
+
+
+def _way(joined: Neighbours, start: str, end: str) -> list[JointDescription]:
+    """The joints on the way between two connected links."""
+    came: dict[str, tuple[str, JointDescription]] = {}
+    waiting = [start]
+    while waiting:
+        link = waiting.pop()
+        for other, joint in joined.get(link, []):
+            if other != start and other not in came:
+                came[other] = link, joint
+                waiting.append(other)
+    way: list[JointDescription] = []
+    while end != start:
+        end, joint = came[end]
+        way.append(joint)
+    return way
