@@ -113,10 +113,14 @@ class Kernel:
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help` and editors show."""
-        kinds = inspect.Parameter
-        names = [kinds(p.name, kinds.POSITIONAL_OR_KEYWORD) for p in self.graph.inputs]
-        out = kinds("out", kinds.KEYWORD_ONLY, default=None)
-        return inspect.Signature([*names, out, kinds("options", kinds.VAR_KEYWORD)])
+        more = self._given[4]
+        names = [port.name for port in self.graph.inputs]
+        return signature_of(*names, extra=None if more is None else more[0])
+
+    @property
+    def axes(self) -> Axes | None:
+        """Names along the arguments and results, by which labelled arrays are aligned."""
+        return self._given[5]
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -158,6 +162,16 @@ class Kernel:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # nothing in a kernel ever changes
+
+
+def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
+    """Return the signature of a kernel with the inputs `names` and perhaps a further one."""
+    kinds = inspect.Parameter
+    given = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
+    if extra is not None:
+        given.append(kinds(extra, kinds.POSITIONAL_OR_KEYWORD, default=None))
+    out = kinds("out", kinds.KEYWORD_ONLY, default=None)
+    return inspect.Signature([*given, out, kinds("options", kinds.VAR_KEYWORD)])
 
 
 def check_ports(graph: Graph, name: str) -> None:

@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from kinetree.algorithms.derivatives import tangent_map
-from kinetree.algorithms.parameters import parameter_list
+from kinetree.algorithms.parameters import parameter_axis
 from kinetree.backends.call.dispatch import Axes
 from kinetree.backends.kernel import Kernel, More
 from kinetree.base.arrays import Array, is_numeric
-from kinetree.base.labels import Axis
+from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
 from kinetree.kernels.free import free_ports, with_free
+from kinetree.kernels.help import derivative_help, kernel_help
 from kinetree.kernels.quantities import find_quantity
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
+from kinetree.model.labelled import letter_axis
 from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
@@ -32,12 +34,6 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-# names of directions, by the letter of a dimension: moments and rotations come before translations
-DIRECTIONS = {
-    "3": ("x", "y", "z"),
-    "4": ("x", "y", "z", "w"),
-    "6": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
-}
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
 
@@ -157,11 +153,11 @@ def compile_kernel(
     quantity = find_quantity(name)
     kind = kernel_type(target)
     graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
-    doc = f"{name} of {model.name}: {quantity.doc}"
     more = None
     if quantity.wrenches and not wrenches and not free:
         more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
-    return _made(model, graph, kind, name, doc, more)
+    doc = kernel_help(name, model, graph, None if more is None else more[0])
+    return made_kernel(graph, kind, name, doc, port_axes(model, graph), more)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
@@ -175,17 +171,17 @@ def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
     return Kernel
 
 
-def _made(
-    model: Model,
+def made_kernel(
     graph: Graph,
     kind: "type[Kernel | CudaKernel]",
     name: str,
     doc: str,
+    axes: Axes,
     more: More | None = None,
 ) -> "Kernel | CudaKernel":
     """Return the kernel of a graph; the one of the CPU takes labelled arrays, too."""
     if issubclass(kind, Kernel):
-        return kind(graph, name, doc, more=more, axes=port_axes(model, graph))
+        return kind(graph, name, doc, more=more, axes=axes)
     return kind(graph, name, doc, more=more)
 
 
@@ -226,36 +222,57 @@ def compile_derivative(
         return optimise(jacobian(graph, names, along=_tangents(model)))
 
     options = ("derivative", name, names, frame, wrenches, tuple(free))
-    doc = f"d {name}/d {', '.join(map(str, names))} of {model.name}"
     graph = stored_graph(model, options, make)
-    return _made(model, graph, kind, f"derivative_of_{name}", doc)
+    doc = derivative_help(name, names, model, graph)
+    axes = _slope_axes(model, graph, find_quantity(name).outputs(name), ports, names)
+    return made_kernel(graph, kind, f"derivative_of_{name}", doc, axes)
 
 
 def port_axes(model: Model, graph: Graph) -> Axes:
     """Return the names along the axes of a kernel's arguments and results."""
     by_argument = {"q": coordinate_axis, "mass": link_axis}
-    by_letter = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis, "p": parameter_axis}
-
-    def names(letter: str, size: int) -> Axis | None:
-        if letter in DIRECTIONS:
-            return Axis(DIRECTIONS[letter], "axis")
-        axis = by_letter[letter](model) if letter in by_letter else None
-        return axis if axis is not None and len(axis.names) == size else None
-
     inputs: list[Axis | None] = []
     for port in graph.inputs:
         named = len(port.shape) == 1 and port.name != "gravity"
         inputs.append(by_argument.get(port.name, dof_axis)(model) if named else None)
     outputs: list[tuple[Axis | None, ...]] = []
     for port in graph.outputs:
-        letters = port.dims if len(port.dims) == len(port.shape) else ("",) * len(port.shape)
-        outputs.append(tuple(map(names, letters, port.shape)))
+        axes = tuple(_letter_axis(model, letter) for letter in port.dims)
+        outputs.append(axes if _fits(axes, port) else (None,) * len(port.shape))
     return tuple(inputs), tuple(outputs)
 
 
-def parameter_axis(model: Model) -> Axis:
-    """Return the names of the parameters that regressors are multiplied with."""
-    return Axis(tuple(map(str, parameter_list(model))), "parameter", model.name)
+def _slope_axes(
+    model: Model,
+    graph: Graph,
+    results: Sequence[tuple[str, tuple[str, ...]]],
+    ports: Sequence[Port],
+    wrt: Sequence[str],
+) -> Axes:
+    """Return the names along the axes of d results/d arguments; those of q are tangents."""
+    by_name = {port.name: port.dims for port in ports}
+
+    def names(letters: Sequence[str]) -> tuple[Axis | None, ...]:
+        return tuple(_letter_axis(model, letter) for letter in letters)
+
+    outputs = [
+        (*names(dims), *names(("n",) if x == "q" else by_name[x]))
+        for _, dims in results
+        for x in wrt
+    ]
+    pairs = zip(outputs, graph.outputs, strict=True)
+    fitting = tuple(own if _fits(own, port) else (None,) * len(port.shape) for own, port in pairs)
+    return port_axes(model, graph)[0], fitting
+
+
+def _letter_axis(model: Model, letter: str) -> Axis | None:
+    return parameter_axis(model) if letter == "p" else letter_axis(model, letter)
+
+
+def _fits(axes: Sequence[Axis | None], port: Port) -> bool:
+    sizes = [None if axis is None else len(axis.names) for axis in axes]
+    pairs = zip(sizes, port.shape, strict=False)
+    return len(sizes) == len(port.shape) and all(a in (None, b) for a, b in pairs)
 
 
 def _port(model: Model, name: str) -> Port:

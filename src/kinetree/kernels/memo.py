@@ -7,6 +7,7 @@ would keep its own key alive.
 The compiler is imported at the first request, not with this module: `import kinetree` stays light.
 """
 
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
@@ -118,26 +119,21 @@ def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
 
 
 class Compiled(Generic[Quantity]):
-    """An attribute of Robot that is a kernel of its model, compiled at the first access.
+    """A method of Robot that is a kernel of its model, compiled at the first access.
 
     The kernel is then stored in the instance under the same name, so that later accesses do not
     come here (this descriptor defines no `__set__`) and cost no more than any attribute.
+
+    Args:
+        declared: a method whose name is that of a quantity, whose docstring is its documentation,
+            and whose result is the type of its kernel. It is never called.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        """Arguments, results and meaning of the quantity, made when it is read."""
-        from kinetree.kernels.quantities import find_quantity
-
-        quantity = find_quantity(self.name)
-        given = ", ".join((*quantity.inputs, *(["F_ext"] if quantity.wrenches else [])))
-        shapes = ", ".join(
-            f"{name} ({', '.join(('...', *dims))})" for name, dims in quantity.outputs("result")
-        )
-        return f"`{self.name}({given})`: {quantity.doc}; {shapes}."
+    def __init__(self, declared: Callable[[Any], Quantity]) -> None:
+        self.__name__ = self.name = declared.__name__
+        self.__qualname__ = declared.__qualname__
+        self.__module__ = declared.__module__
+        self.__doc__ = declared.__doc__
 
     @overload
     def __get__(self, robot: None, kind: type) -> "Compiled[Quantity]": ...
@@ -149,3 +145,16 @@ class Compiled(Generic[Quantity]):
         found = kernel(robot.model, self.name)
         robot.__dict__[self.name] = found
         return cast("Quantity", found)
+
+    def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any:
+        """Evaluate the kernel of a robot: `Robot.mass_matrix(robot, q)`."""
+        return getattr(robot, self.name)(*arrays, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature that `help(Robot)` shows."""
+        from kinetree.backends.kernel import signature_of
+        from kinetree.kernels.quantities import find_quantity
+
+        quantity = find_quantity(self.name)
+        return signature_of("self", *quantity.inputs, extra="F_ext" if quantity.wrenches else None)

@@ -1,21 +1,22 @@
 """Robot: the front door. It holds a model and computes its quantities with compiled kernels.
 
 The class consists of parts that override nothing: core.py (model, names, positions), quantities.py
-(kernels), analysis.py (one state in detail), motion.py (over time), construction.py (from tables,
-changed, as text).
+(quantities of a state), kernels.py (those of frames, with options), analysis.py (one state in
+detail), motion.py (over time), construction.py (from tables, changed, as text).
 """
 
 from typing import Any
 
 from kinetree.robot.analysis import Analysis
 from kinetree.robot.construction import Construction
+from kinetree.robot.kernels import Kernels
 from kinetree.robot.motion import Motion
 from kinetree.robot.quantities import Quantities
 
 __all__ = ["Robot"]
 
 
-class Robot(Quantities, Analysis, Motion, Construction):
+class Robot(Quantities, Kernels, Analysis, Motion, Construction):
     """A robot: its frozen `model` and the quantities of its dynamics.
 
     `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
@@ -27,7 +28,8 @@ class Robot(Quantities, Analysis, Motion, Construction):
     shows the arguments of one. `kinetree.algorithms` has the textbook form.
 
     Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, mass_matrix_rate,
-        coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces.
+        coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces,
+        spring_forces.
     Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
         centroidal_momentum.
     Kinematics: link_poses, pose, body_jacobian, space_jacobian, body_jacobian_rate,
@@ -39,7 +41,8 @@ class Robot(Quantities, Analysis, Motion, Construction):
     One state in detail: newton_euler, explain, task_space, task_space_derivatives,
         mass_ellipsoid, force_ellipsoid.
     Positions: neutral, random, integrate, difference.
-    Changed robots: with_gravity, with_payload, with_friction, with_tool, lock, subtree, attach.
+    Changed robots: with_gravity, with_payload, with_friction, with_springs, with_tool, lock,
+        subtree, attach.
     Text: to_urdf, to_mjcf.
 
     Args:

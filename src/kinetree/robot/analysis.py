@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import ArrayLike
-from kinetree.model.inputs import TipWrench, Wrenches
+from kinetree.base.labels import by_name
+from kinetree.kernels.memo import kernel
+from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.algorithms.derivatives import TaskSpaceDerivatives
+    from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.explain import Explanation
 
 Axes = Literal["body", "space"]
@@ -113,3 +117,27 @@ class Analysis(RobotCore):
             self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
             formulation=formulation,
         )  # fmt: skip
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        dt: float | None = None,
+    ) -> Linearization:
+        """A (..., 2n, 2n) and B (..., 2n, n) of small deviations from a motion.
+
+        The system is dx/dt = A x + B u, or x' = A x + B u after dt seconds where dt is given.
+        """
+        from kinetree.algorithms.derivatives.forward_dynamics import assemble
+
+        axis = dof_axis(self.model)
+        state = by_name(q, coordinate_axis(self.model), "q"), by_name(dq, axis, "dq")
+        loads = () if F_ext is None else (F_ext,)
+        derivatives = kernel(self.model, "forward_dynamics_derivatives")
+        blocks = derivatives(*state, by_name(tau, axis, "tau"), *loads)
+        batch = blocks[0].shape[:-1]
+        system = assemble(self.model, np.broadcast_to(np.asarray(state[1], float), batch), *blocks)
+        return system if dt is None else system.discrete(dt)

@@ -1,0 +1,311 @@
+"""Documentation of kernels: arguments and results with their shapes, units and frames.
+
+`quantity_help` is the text of a quantity. The attributes of Robot have the same text as docstrings,
+so that editors show it without running anything; a test compares the two. `kernel_help` is the text
+of a kernel, which may have further arguments, and names the robot.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+
+from kinetree.compiler.graph import Graph
+from kinetree.kernels.quantities import find_quantity
+from kinetree.model import Model
+
+WIDTH = 92  # of a docstring that is indented by eight
+EXAMPLE = "kt.robots.planar_2r()"
+
+# name -> meaning, shape, unit and frame
+ARGUMENTS = {
+    "q": "joint positions, shape (..., nq), rad or m.",
+    "dq": "joint rates, shape (..., n), rad/s or m/s.",
+    "ddq": "joint accelerations, shape (..., n), rad/s^2 or m/s^2.",
+    "tau": "joint forces, shape (..., n), N m or N.",
+    "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame, "
+    "shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.",
+    "mass": "masses of the links, shape (..., l), kg.",
+    "com": "centres of mass in the link frames, shape (..., l, 3), m.",
+    "inertia": "inertias about the centres of mass, in the axes of the link frames, shape "
+    "(..., l, 3, 3), kg m^2.",
+    "gravity": "acceleration of free fall in {s}, shape (..., 3), m/s^2.",
+    "friction": "coefficients of each joint, shape (..., l, 4): viscous for dq > 0 and dq < 0, "
+    "N m s/rad or N s/m; Coulomb for dq > 0 and dq < 0, N m or N.",
+}
+OPTIONS = {
+    "out": "array for the result, a tuple of arrays for several; None: new arrays.",
+    "options": "dtype, casting, order and axes of a NumPy ufunc.",
+}
+FRAME = "name of a link, a tool or a fixed frame of the robot; None: the tool."
+KINDS = (
+    "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
+    "others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is "
+    "aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n "
+    "is `robot.n`, nq is `robot.nq`, {letters}... any leading axes."
+)
+LETTERS = {
+    "l": "l the number of moving links, ",
+    "p": "p the length of `robot.parameters`, ",
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """The meaning of a quantity and of each of its results, and a call with what it prints."""
+
+    title: str
+    results: tuple[str, ...]
+    call: str
+    printed: str
+
+
+FORCES = "joint forces, shape (..., n), N m or N."
+TEXTS = {
+    "inverse_dynamics": Text(
+        "Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.",
+        (f"tau: {FORCES}",),
+        "robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)",
+        "array([385.633,  79.416])",
+    ),
+    "forward_dynamics": Text(
+        "Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).",
+        ("ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.",),
+        "robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)",
+        "array([-15.576,  28.535])",
+    ),
+    "mass_matrix": Text(
+        "Mass matrix M(q), the inertia of the robot as its joints see it.",
+        ("M: shape (..., n, n), symmetric, kg m^2, kg m or kg by the types of the joints.",),
+        "robot.mass_matrix([0.1, 0.2]).round(3)",
+        "array([[43.137, 10.789],\n       [10.789,  3.34 ]])",
+    ),
+    "mass_matrix_rate": Text(
+        "Rate of the mass matrix: dM/dt = C + C^T.",
+        ("dM: shape (..., n, n), the units of M per second.",),
+        "robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([[-1.51 , -0.755],\n       [-0.755,  0.   ]])",
+    ),
+    "coriolis_matrix": Text(
+        "Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.",
+        ("C: shape (..., n, n), the units of M per second.",),
+        "robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([[-0.755, -2.265],\n       [ 1.51 ,  0.   ]])",
+    ),
+    "coriolis_forces": Text(
+        "Coriolis and centrifugal joint forces: c(q, dq) = C dq.",
+        (f"c: {FORCES}",),
+        "robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([-1.887,  1.51 ])",
+    ),
+    "gravity_forces": Text(
+        "Joint forces that carry the weight of the robot at rest: g(q), without springs.",
+        (f"g: {FORCES}",),
+        "robot.gravity_forces([0.1, 0.2]).round(3)",
+        "array([364.056,  71.226])",
+    ),
+    "bias_forces": Text(
+        "Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.",
+        (f"h: {FORCES}",),
+        "robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([362.168,  72.736])",
+    ),
+    "friction_forces": Text(
+        "Friction of the joints, as the drives must overcome it: b(dq).",
+        (f"b: {FORCES}",),
+        "robot.friction_forces([1, 0.5])",
+        "array([0., 0.])",
+    ),
+    "spring_forces": Text(
+        "Joint forces against springs: the gradient of their energy; zero without springs.",
+        (f"tau: {FORCES}",),
+        "robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
+        "array([0., 2.])",
+    ),
+    "kinetic_energy": Text(
+        "Kinetic energy: T = dq^T M dq / 2.",
+        ("T: shape (...), J.",),
+        "round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)",
+        "27.38",
+    ),
+    "potential_energy": Text(
+        "Potential energy of gravity, zero at the origin of {s}, and of springs.",
+        ("U: shape (...), J.",),
+        "round(float(robot.potential_energy([0.1, 0.2])), 3)",
+        "51.414",
+    ),
+    "center_of_mass": Text(
+        "Centre of mass of all links and the base, in {s}.",
+        ("p: position, shape (..., 3), m.",),
+        "robot.center_of_mass([0.1, 0.2]).round(3)",
+        "array([0.905, 0.128, 0.   ])",
+    ),
+    "momentum": Text(
+        "Momentum (angular, linear) of the robot about the origin of {s}, in {s}.",
+        ("h: shape (..., 6), N m s and N s.",),
+        "robot.momentum([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])",
+    ),
+    "centroidal_momentum": Text(
+        "Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.",
+        ("h: shape (..., 6), N m s and N s.",),
+        "robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([ 0.   ,  0.   , 10.842, -6.364, 40.741,  0.   ])",
+    ),
+    "link_poses": Text(
+        "Poses T_si of all moving links in {s}, in the order of `robot.model.link_names`.",
+        ("T: shape (..., l, 4, 4), positions in m.",),
+        "robot.link_poses([0.1, 0.2])[-1, :3, 3].round(3)",
+        "array([0.995, 0.1  , 0.   ])",
+    ),
+    "inverse_dynamics_derivatives": Text(
+        "Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.",
+        (
+            "dtau_dq: d tau/d q, shape (..., n, n), N m/rad or the like.",
+            "dtau_dv: d tau/d dq, shape (..., n, n), N m s/rad or the like.",
+        ),
+        "robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)",
+        "array([[-51.414, -25.053],\n       [-22.033, -14.584]])",
+    ),
+    "forward_dynamics_derivatives": Text(
+        "Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.",
+        (
+            "da_dq: d ddq/d q, shape (..., n, n), 1/s^2 or the like.",
+            "da_dv: d ddq/d dq, shape (..., n, n), 1/s or the like.",
+            "da_dtau: d ddq/d tau = M^-1, shape (..., n, n), 1/(kg m^2) or the like.",
+        ),
+        "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+    "regressor": Text(
+        "Regressor Y of the joint forces: tau = Y @ robot.parameters.",
+        ("Y: shape (..., n, p), N m or N for a unit of each parameter.",),
+        "robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape",
+        "(2, 30)",
+    ),
+    "energy_regressor": Text(
+        "Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.",
+        (
+            "y_T: of the kinetic energy, shape (..., p), J for a unit of each parameter.",
+            "y_U: of the potential energy, shape (..., p), J for a unit of each parameter.",
+        ),
+        "robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape",
+        "(30,)",
+    ),
+    "momentum_regressor": Text(
+        "Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.",
+        ("Y: shape (..., 6, p), N m s and N s for a unit of each parameter.",),
+        "robot.momentum_regressor([0.1, 0.2], [1, 0]).shape",
+        "(6, 30)",
+    ),
+    "pose": Text(
+        "Pose T_sb of a frame in {s}.",
+        ("T: shape (..., 4, 4), position in m.",),
+        "robot.pose([0.1, 0.2])[:3, 3].round(3)",
+        "array([1.759, 0.336, 0.   ])",
+    ),
+    "body_jacobian": Text(
+        "Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.",
+        ("J_b: shape (..., 6, n), rad/s and m/s for a unit of each rate.",),
+        "robot.body_jacobian([0.1, 0.2])[:, 0].round(3)",
+        "array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])",
+    ),
+    "space_jacobian": Text(
+        "Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.",
+        ("J_s: shape (..., 6, n), rad/s and m/s for a unit of each rate.",),
+        "robot.space_jacobian([0.1, 0.2])[:, 1].round(3)",
+        "array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])",
+    ),
+    "body_jacobian_rate": Text(
+        "Rate of the body Jacobian of a frame, dJ_b/dt.",
+        ("dJ_b: shape (..., 6, n), the units of J_b per second.",),
+        "robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)",
+        "array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])",
+    ),
+    "space_jacobian_rate": Text(
+        "Rate of the space Jacobian of a frame, dJ_s/dt.",
+        ("dJ_s: shape (..., 6, n), the units of J_s per second.",),
+        "robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)",
+        "array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])",
+    ),
+}
+
+
+def quantity_help(name: str) -> str:
+    """Return the documentation of a quantity as an attribute or method of Robot."""
+    quantity = find_quantity(name)
+    arguments = {key: ARGUMENTS[key] for key in quantity.inputs}
+    letters = {letter for _, dims in quantity.outputs(name) for letter in dims}
+    if quantity.framed:
+        return _text(name, arguments | {"frame": FRAME}, letters)
+    if quantity.wrenches:
+        arguments["F_ext"], letters = ARGUMENTS["F_ext"], {*letters, "l"}
+    return _text(name, arguments | OPTIONS, letters)
+
+
+def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None) -> str:
+    """Return the documentation of the kernel of a quantity, compiled for a robot.
+
+    Args:
+        name: the quantity.
+        model: the robot.
+        graph: the graph of the kernel.
+        extra: the name of an optional further argument.
+    """
+    given = [port.name for port in graph.inputs] + ([extra] if extra else [])
+    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
+    letters |= {"l"} if extra else set()
+    text = _text(name, {key: ARGUMENTS[key] for key in given} | OPTIONS, letters)
+    return f"{text}\n\n{_sizes(model)}"
+
+
+def derivative_help(name: str, wrt: Sequence[str], model: Model, graph: Graph) -> str:
+    """Return the documentation of the kernel of a derivative, compiled for a robot.
+
+    Args:
+        name: the quantity.
+        wrt: the arguments that it is differentiated by.
+        model: the robot.
+        graph: the graph of the kernel.
+    """
+    along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
+    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
+    arguments = {port.name: ARGUMENTS[port.name] for port in graph.inputs} | OPTIONS
+    results = [
+        f"{port.name}: shape ({', '.join(('...', *map(str, port.shape)))}), in units of the "
+        "result per unit of the argument."
+        for port in graph.outputs
+    ]
+    title = f"Derivatives of {name} by {', '.join(map(str, wrt))}{along}."
+    return f"{_sections(title, arguments, results, letters)}\n\n{_sizes(model)}"
+
+
+def _text(name: str, arguments: Mapping[str, str], letters: Set[str]) -> str:
+    text = TEXTS[name]
+    lines = [f">>> robot = {EXAMPLE}", f">>> {text.call}", *text.printed.split("\n")]
+    example = "\n    ".join(["Example:", *lines])
+    return f"{_sections(text.title, arguments, text.results, letters)}\n\n{example}"
+
+
+def _sections(
+    title: str, arguments: Mapping[str, str], results: Sequence[str], letters: Set[str]
+) -> str:
+    known = "".join(text for letter, text in LETTERS.items() if letter in letters)
+    described = [f"{key}: {text}" for key, text in arguments.items()]
+    parts = [
+        textwrap.fill(title, WIDTH),
+        _entries("Args:", described),
+        _entries("Returns:", results),
+        textwrap.fill(KINDS.format(letters=known), WIDTH),
+    ]
+    return "\n\n".join(parts)
+
+
+def _entries(title: str, entries: Sequence[str]) -> str:
+    fill = partial(textwrap.fill, width=WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return "\n".join([title, *map(fill, entries)])
+
+
+def _sizes(model: Model) -> str:
+    sizes = f"n = {model.n}, nq = {model.nq}, l = {len(model.links)}"
+    return f"This kernel is compiled for {model.name!r}: {sizes}."

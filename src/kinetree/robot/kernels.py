@@ -1,0 +1,284 @@
+"""Kernels with options: quantities of a frame, kernels with free data, and derivatives.
+
+The docstrings of the quantities are those of `kinetree.kernels.help`, as in quantities.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.kernels.memo import frame_kernel
+from kinetree.robot.core import RobotCore
+
+if TYPE_CHECKING:
+    from kinetree.backends.cuda.kernel import CudaKernel
+    from kinetree.backends.kernel import Kernel
+    from kinetree.kernels.signatures import (
+        Beside,
+        Frame,
+        KernelOptions,
+        Named,
+        PandasSeries,
+        Rows,
+        Tensor,
+    )
+
+Cpu = Literal["cpu"]
+Cuda = Literal["cuda"]
+
+
+class Kernels(RobotCore):
+    """Kernels of a robot that take options."""
+
+    @overload
+    def pose(self, q: Tensor, frame: str | None = None) -> Tensor: ...
+    @overload
+    def pose(self, q: Named, frame: str | None = None) -> Array: ...
+    @overload
+    def pose(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
+    @overload
+    def pose(self, q: Rows, frame: str | None = None) -> Rows: ...
+    @overload
+    def pose(self, q: ArrayLike, frame: str | None = None) -> Array: ...
+    def pose(self, q: object, frame: str | None = None) -> Any:
+        """Pose T_sb of a frame in {s}.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+
+        Returns:
+            T: shape (..., 4, 4), position in m.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.pose([0.1, 0.2])[:3, 3].round(3)
+            array([1.759, 0.336, 0.   ])
+        """
+        return frame_kernel(self.model, "pose", frame)(q)
+
+    @overload
+    def body_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
+    @overload
+    def body_jacobian(self, q: Named, frame: str | None = None) -> dict[str, Any]: ...
+    @overload
+    def body_jacobian(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
+    @overload
+    def body_jacobian(self, q: Rows, frame: str | None = None) -> Rows: ...
+    @overload
+    def body_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array: ...
+    def body_jacobian(self, q: object, frame: str | None = None) -> Any:
+        """Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+
+        Returns:
+            J_b: shape (..., 6, n), rad/s and m/s for a unit of each rate.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.body_jacobian([0.1, 0.2])[:, 0].round(3)
+            array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])
+        """
+        return frame_kernel(self.model, "body_jacobian", frame)(q)
+
+    @overload
+    def space_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
+    @overload
+    def space_jacobian(self, q: Named, frame: str | None = None) -> dict[str, Any]: ...
+    @overload
+    def space_jacobian(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
+    @overload
+    def space_jacobian(self, q: Rows, frame: str | None = None) -> Rows: ...
+    @overload
+    def space_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array: ...
+    def space_jacobian(self, q: object, frame: str | None = None) -> Any:
+        """Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+
+        Returns:
+            J_s: shape (..., 6, n), rad/s and m/s for a unit of each rate.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.space_jacobian([0.1, 0.2])[:, 1].round(3)
+            array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])
+        """
+        return frame_kernel(self.model, "space_jacobian", frame)(q)
+
+    @overload
+    def body_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
+    @overload
+    def body_jacobian_rate(
+        self, q: Named, dq: Beside, frame: str | None = None
+    ) -> dict[str, Any]: ...
+    @overload
+    def body_jacobian_rate(
+        self, q: PandasSeries[Frame], dq: PandasSeries[Frame] | Beside, frame: str | None = None
+    ) -> Frame: ...
+    @overload
+    def body_jacobian_rate(self, q: Rows, dq: Rows | Beside, frame: str | None = None) -> Rows: ...
+    @overload
+    def body_jacobian_rate(
+        self, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+    ) -> Array: ...
+    def body_jacobian_rate(self, q: object, dq: object, frame: str | None = None) -> Any:
+        """Rate of the body Jacobian of a frame, dJ_b/dt.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+
+        Returns:
+            dJ_b: shape (..., 6, n), the units of J_b per second.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)
+            array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])
+        """
+        return frame_kernel(self.model, "body_jacobian_rate", frame)(q, dq)
+
+    @overload
+    def space_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
+    @overload
+    def space_jacobian_rate(
+        self, q: Named, dq: Beside, frame: str | None = None
+    ) -> dict[str, Any]: ...
+    @overload
+    def space_jacobian_rate(
+        self, q: PandasSeries[Frame], dq: PandasSeries[Frame] | Beside, frame: str | None = None
+    ) -> Frame: ...
+    @overload
+    def space_jacobian_rate(self, q: Rows, dq: Rows | Beside, frame: str | None = None) -> Rows: ...
+    @overload
+    def space_jacobian_rate(
+        self, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+    ) -> Array: ...
+    def space_jacobian_rate(self, q: object, dq: object, frame: str | None = None) -> Any:
+        """Rate of the space Jacobian of a frame, dJ_s/dt.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+
+        Returns:
+            dJ_s: shape (..., 6, n), the units of J_s per second.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)
+            array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])
+        """
+        return frame_kernel(self.model, "space_jacobian_rate", frame)(q, dq)
+
+    @overload
+    def compile(
+        self, quantity: str, *, target: Cpu = ..., **options: Unpack[KernelOptions]
+    ) -> Kernel: ...
+    @overload
+    def compile(
+        self, quantity: str, *, target: Cuda, **options: Unpack[KernelOptions]
+    ) -> CudaKernel: ...
+    def compile(
+        self,
+        quantity: str,
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+        target: Cpu | Cuda = "cpu",
+    ) -> Kernel | CudaKernel:
+        """Compile a quantity for this robot; see `kinetree.kernels.compile.compile_kernel`.
+
+        Args:
+            quantity: the name, such as "inverse_dynamics" or "pose".
+            frame: the frame of a pose or Jacobian; the tool when None.
+            wrenches: whether F_ext, (links, 6), is a further argument.
+            free: robot data that become further arguments: some of "mass", "com", "inertia",
+                "gravity", "friction".
+            target: cpu, or "cuda" for a kernel that takes and returns CuPy arrays.
+        """
+        from kinetree.kernels.compile import compile_kernel
+
+        return compile_kernel(
+            self.model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
+        )
+
+    @overload
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = ...,
+        *,
+        target: Cpu = ...,
+        **options: Unpack[KernelOptions],
+    ) -> Kernel: ...
+    @overload
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = ...,
+        *,
+        target: Cuda,
+        **options: Unpack[KernelOptions],
+    ) -> CudaKernel: ...
+    def derivative(
+        self,
+        quantity: str,
+        wrt: str | Sequence[str] = "q",
+        *,
+        frame: str | None = None,
+        wrenches: bool = False,
+        free: Sequence[str] = (),
+        target: Cpu | Cuda = "cpu",
+    ) -> Kernel | CudaKernel:
+        """Compile d quantity/d arguments; q is moved along tangents of `integrate`.
+
+        Args:
+            quantity: the name, as in `compile`.
+            wrt: the arguments to differentiate by, names of free data included.
+            frame, wrenches, free, target: as in `compile`.
+
+        Returns:
+            A kernel with a result for each argument of `wrt`, shape (*quantity, *argument).
+        """
+        from kinetree.kernels.compile import compile_derivative
+
+        return compile_derivative(
+            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free, target=target
+        )
