@@ -23,13 +23,14 @@ from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import notebook_table
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
 from kinetree.scalars import home
 
-GROUPS = ("link", "joint", "rotor")
+GROUPS = ("link", "joint", "rotor", "spring")
 # lengths and coefficients in natural units, singular values relative to the largest
 DUST = 1e-9  # coefficient up to which it is rounding
 SILENT = 1e-12  # length of a column up to which it is rounding
@@ -71,6 +72,7 @@ class BaseParameters:
 
     def values(self, pi: ArrayLike) -> Array:
         """pi_base, (b,), of a whole parameter vector."""
+        refuse_labels(pi, "pi")
         return self.K @ np.asarray(pi)[list(self.columns)]
 
     def formulas(self, digits: int = 6) -> list[str]:
@@ -97,7 +99,7 @@ def base_parameters(
     Args:
         model: the robot, of numbers.
         groups: kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5
-            each) and "rotor".
+            each), "rotor" and "spring" (stiffness and preload).
         seed: seed of the random states.
 
     Raises:

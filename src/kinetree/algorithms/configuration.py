@@ -11,6 +11,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates, rates
+from kinetree.model.labelled import labelled
 from kinetree.scalars import cos, sin, sqrt
 from kinetree.spatial import exp_twist, inverse, log_se3
 
@@ -63,6 +64,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
+@labelled("nq")
 def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,)."""
     q, v = coordinates(model, q), rates(model, v, "v")
@@ -83,6 +85,7 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     return out
 
 
+@labelled("n")
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way."""
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")

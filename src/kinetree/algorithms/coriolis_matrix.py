@@ -20,10 +20,12 @@ from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates
+from kinetree.model.labelled import labelled
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
 
+@labelled("n", "n")
 def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
 
@@ -34,17 +36,20 @@ def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
 
 
+@labelled("n")
 def coriolis_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
     return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
+@labelled("n", "n")
 def mass_matrix_rate(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """dM/dt along dq, (n, n): C + C^T."""
     C = coriolis_matrix(model, q, dq)
     return C + C.T
 
 
+@labelled("n", "n", "n")
 def christoffel_symbols(model: Model, q: ArrayLike) -> Array:
     """Gamma(q), (n, n, n), with C_ij = sum over k of Gamma_ijk dq_k, symmetric in j and k.
 

@@ -11,6 +11,7 @@ from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.inputs import coordinates
 from kinetree.spatial.matrices import solve
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
@@ -38,6 +39,7 @@ def mass_ellipsoid(
 
     The eigenvectors and eigenvalues of Lambda = (J M^-1 J^T)^-1 of the linear (or angular) part.
     """
+    q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
     M = np.asarray(mass_matrix(model, q), float)
     return _inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
@@ -47,11 +49,11 @@ def force_ellipsoid(
     model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m."""
-    J = _turned_jacobian(model, q, frame, part)
+    J = _turned_jacobian(model, coordinates(model, q), frame, part)
     return _inverse_ellipsoid(J @ J.T, 0.5)
 
 
-def _turned_jacobian(model: Model, q: ArrayLike, frame: str | None, part: str) -> Array:
+def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Array:
     if part not in PARTS:
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
     R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]

@@ -11,11 +11,14 @@ from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import ModelError
 from kinetree.formulations.kinematics import forward_kinematics
+from kinetree.formulations.springs import spring_energy
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.spatial import cross
 
 
+@labelled()
 def kinetic_energy(model: Model, q: ArrayLike, dq: ArrayLike) -> Any:
     """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
     return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
@@ -26,13 +29,18 @@ def tree_kinetic_energy(tree: Tree, dq: Array) -> Any:
     return dq @ tree_inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
 
 
+@labelled()
 def potential_energy(model: Model, q: ArrayLike) -> Any:
-    """- sum of m g . x over all links and the base, zero at the origin of {s}, J."""
+    """Energy of gravity and of the springs, J.
+
+    - sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
+    stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
+    """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
     for i in model.links:
         energy = energy - model.m[i] * (g @ (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]))
-    return energy
+    return energy + spring_energy(model, q) if model.springs else energy
 
 
 def total_mass(model: Model) -> Any:
@@ -40,6 +48,7 @@ def total_mass(model: Model) -> Any:
     return model.base[0] + sum(model.m)
 
 
+@labelled("3")
 def center_of_mass(model: Model, q: ArrayLike) -> Array:
     """Centre of mass of all links and the base, in {s}, (3,), m."""
     mass = total_mass(model)
@@ -52,6 +61,7 @@ def center_of_mass(model: Model, q: ArrayLike) -> Array:
     return h / mass
 
 
+@labelled("6")
 def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """Angular momentum about the origin of {s} and linear momentum, in {s}, (6,).
 
@@ -61,6 +71,7 @@ def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
 
 
+@labelled("6")
 def centroidal_momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
     return about(center_of_mass(model, q), momentum(model, q, dq))

@@ -8,9 +8,11 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.spatial.matrices import solve
 
 
+@labelled("n")
 def forward_dynamics(
     model: Model,
     q: ArrayLike,

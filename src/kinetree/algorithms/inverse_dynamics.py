@@ -21,17 +21,19 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.formulations.drives import (
     friction_forces,
-    frictionless,
     rotor_forces,
     rotor_moments,
 )
 from kinetree.formulations.newton_euler import newton_euler
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 
 
+@labelled("n")
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -44,7 +46,7 @@ def inverse_dynamics(
     dV_base: ArrayLike | None = None,
     formulation: str | None = None,
 ) -> Array:
-    """Joint forces of a motion: tau = M ddq + c + g + friction - J^T F_ext.
+    """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
     Args:
         model: the robot.
@@ -58,7 +60,7 @@ def inverse_dynamics(
             or "space" for a form of the book. All give the same to rounding.
 
     Returns:
-        tau: shape (n,), N m or N, with armature, rotors and friction.
+        tau: shape (n,), N m or N, with armature, rotors, springs and friction.
     """
     if formulation is not None:
         record = newton_euler(
@@ -70,28 +72,34 @@ def inverse_dynamics(
     return tree_inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
+@labelled("n")
 def bias_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """h(q, dq), (n,): joint forces of a motion without acceleration: c + g and friction."""
+    """h(q, dq), (n,): forces of a motion without acceleration.
+
+    h = c + g + springs + friction.
+    """
     return inverse_dynamics(model, q, dq, zeros(model.n))
 
 
+@labelled("n")
 def gravity_forces(model: Model, q: ArrayLike) -> Array:
-    """Joint forces that hold the robot still: g(q) in M ddq + c + g = tau, (n,).
+    """Joint forces that hold the weight of a robot at rest: g(q) in M ddq + c + g = tau, (n,).
 
     The base accelerates against gravity (equivalence principle). Equals the gradient of the
-    potential energy.
+    potential energy of a robot without springs; `spring_forces` has that of springs.
     """
     rest = zeros(model.n)
-    return inverse_dynamics(frictionless(model), q, rest, rest)
+    return inverse_dynamics(without_passive_forces(model), q, rest, rest)
 
 
 def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
-    """tau of a motion, (n,), with friction, armature, rotors and loads."""
+    """tau of a motion, (n,), with friction, springs, armature, rotors and loads."""
     motions = link_motions(tree, dq, ddq)
     tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
     alpha = {i: motion.alpha for i, motion in motions.items()}
     drives = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    return tau + drives + friction_forces(tree.model, dq)
+    tau = tau + drives + friction_forces(tree.model, dq)
+    return tau if tree.springs is None else tau + tree.springs
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,10 @@ from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
+from kinetree.model.labelled import labelled
 
 
+@labelled("n", "n")
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """M(q), (n, n), symmetric positive definite, armature and rotors included.
 

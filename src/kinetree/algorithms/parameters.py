@@ -2,7 +2,8 @@
 
 For each link, in its own frame and about its origin: mass m, first moment h = m com, inertia I.
 For each joint: viscous and Coulomb friction in either direction, and armature. For each rotor: its
-axial inertia. Geometry, gear ratios, gravity and friction functions are not parameters.
+axial inertia. For each spring: its stiffness, and its preload, stiffness times rest position.
+Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
 from dataclasses import dataclass, replace
@@ -11,33 +12,45 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.axis import Axis
+from kinetree.base.labels import by_name
 from kinetree.errors import ModelError
-from kinetree.model import JointFriction, Model
+from kinetree.model import JointFriction, JointSpring, Model
 from kinetree.spatial import skew
 
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
+SPRING = ("stiffness", "preload")
 INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries of I
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One entry of pi: its kind and the link, joint or rotor that has it."""
+    """One entry of pi: its kind and the link, joint, rotor or spring that has it."""
 
     kind: str
     owner: str
-    group: str  # "link", "joint" or "rotor"
+    group: str  # "link", "joint", "rotor" or "spring"
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.owner}]"
 
 
 def parameter_list(model: Model) -> tuple[Parameter, ...]:
-    """Names of the entries of pi in order: 10 for each link, 5 for each joint, 1 for each rotor."""
+    """Names of the entries of pi in order.
+
+    10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring.
+    """
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
     rotors = [Parameter("rotor", model.joints[x.joint].name, "rotor") for x in model.rotors]
-    return (*links, *joints, *rotors)
+    springs = [Parameter(kind, x.name, "spring") for x in model.springs for kind in SPRING]
+    return (*links, *joints, *rotors, *springs)
+
+
+def parameter_axis(model: Model) -> Axis:
+    """Return the names along pi, such as "m[upper_arm]", for arrays with names."""
+    return Axis(tuple(map(str, parameter_list(model))), "parameter", model.name)
 
 
 def parameters(model: Model) -> Array:
@@ -50,20 +63,25 @@ def parameters(model: Model) -> Array:
         values += [m, *(com * m), *(I[a, b] for a, b in INDEX)]
     for joint in model.joints:
         values += [*joint.friction.viscous, *joint.friction.coulomb, joint.armature]
-    return np.array(values + [rotor.inertia for rotor in model.rotors])
+    values += [rotor.inertia for rotor in model.rotors]
+    for spring in model.springs:
+        values += [spring.stiffness, spring.stiffness * spring.rest]
+    return np.array(values)
 
 
 def with_parameters(model: Model, pi: ArrayLike) -> Model:
     """The same geometry with other parameters, such as identified ones.
 
     Raises:
-        ModelError: a link of mass 0 with a first moment has no centre of mass.
+        ModelError: a link of mass 0 with a first moment has no centre of mass, and a spring of
+            stiffness 0 with a preload has no rest position.
     """
-    pi = array(pi, (len(parameter_list(model)),), "pi")
+    pi = array(by_name(pi, parameter_axis(model), "pi"), (len(parameter_list(model)),), "pi")
     count, joints = len(model.links), len(model.joints)
     links, rest = pi[: 10 * count].reshape(count, 10), pi[10 * count :]
     bodies = [_body(row, name) for row, name in zip(links, model.link_names, strict=True)]
     drives = rest[: 5 * joints].reshape(joints, 5)
+    rotors, springs = np.split(rest[5 * joints :], [len(model.rotors)])
     return model.replace(
         m=np.array([body[0] for body in bodies]),
         com=np.array([body[1] for body in bodies]).reshape(-1, 3),
@@ -78,9 +96,25 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
         ),
         rotors=tuple(
             replace(rotor, inertia=x)
-            for rotor, x in zip(model.rotors, rest[5 * joints :].tolist(), strict=True)
+            for rotor, x in zip(model.rotors, rotors.tolist(), strict=True)
+        ),
+        springs=tuple(
+            _spring(spring, *x)
+            for spring, x in zip(model.springs, springs.reshape(-1, 2).tolist(), strict=True)
         ),
     )
+
+
+def _spring(spring: JointSpring, stiffness: Any, preload: Any) -> JointSpring:
+    """The spring with another stiffness and preload; without both, its rest position stays."""
+    if not (isinstance(stiffness, int | float) and stiffness == 0):
+        return replace(spring, stiffness=stiffness, rest=preload / stiffness)
+    if preload != 0:
+        raise ModelError(
+            f"spring {spring.name!r} has stiffness 0 but a preload of {preload}, which no rest "
+            "position gives; give it stiffness or set the preload to 0."
+        )
+    return replace(spring, stiffness=stiffness)
 
 
 def _body(row: Array, name: str) -> tuple[Any, Array, Array]:

@@ -27,19 +27,23 @@ from kinetree.algorithms.inverse_dynamics import (
     joint_wrenches,
     link_motions,
 )
+from kinetree.algorithms.parameters import parameter_axis
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.formulations.drives import armature_turning
 from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
 from kinetree.formulations.newton_euler import newton_euler
+from kinetree.formulations.springs import spring_columns, spring_energies
 from kinetree.model import Model
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
 
+@labelled("n", parameter_axis)
 def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
     """Y, (n, p): inverse dynamics without external wrenches is Y pi.
 
@@ -53,6 +57,7 @@ def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Arra
     blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]
     blocks += _joint_columns(model, dq, ddq)
     blocks += rotor_columns(model, J, motion, dq, ddq)
+    blocks += spring_columns(model, q)
     return _joined(blocks, model.n)
 
 
@@ -98,10 +103,13 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     return blocks
 
 
+@labelled((parameter_axis,), (parameter_axis,))
 def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
-    """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and the base's.
+    """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and a constant.
 
     T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
+
+    The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si, g = link_jacobians(model, q), forward_kinematics(model, q), model.gravity[3:]
@@ -119,9 +127,12 @@ def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, 
         kinetic += [0, 0, 0, 0, own @ own * (joint.scale * joint.scale) / 2]
     kinetic += rotor_energies(model, spins, dq)
     potential += list(zeros(len(kinetic) - len(potential)))
+    potential += spring_energies(model, q)
+    kinetic += list(zeros(len(potential) - len(kinetic)))
     return np.array(kinetic), np.array(potential)
 
 
+@labelled("6", parameter_axis)
 def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
     q, dq = coordinates(model, q), rates(model, dq, "dq")
@@ -139,6 +150,7 @@ def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
         blocks.append(np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T)
     blocks.append(np.zeros((6, 5 * len(model.joints)), int))
     blocks += rotor_momenta(model, T_si, dq)
+    blocks.append(np.zeros((6, 2 * len(model.springs)), int))
     return _joined(blocks, 6)
 
 
@@ -173,7 +185,7 @@ def reference_forces(
 ) -> tuple[Array, Array]:
     """Y theta, (n,), and Y^T s, (links, 10), for estimated moments theta, (links, 10).
 
-    Masses, loads, friction, armature and rotors of the tree are not used.
+    Masses, loads, friction, springs, armature and rotors of the tree are not used.
     """
     links = [
         replace(link, body=moments_of(row), load=None)

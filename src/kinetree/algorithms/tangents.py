@@ -18,6 +18,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
+from kinetree.model.labelled import labelled
 from kinetree.scalars import cos, sin, sqrt, where
 from kinetree.spatial import cross
 
@@ -70,6 +71,7 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
     return np.array([parts[k] for k in range(model.n)])
 
 
+@labelled("nq", "n")
 def tangent_map(model: Model, q: ArrayLike) -> Array:
     """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
     q = coordinates(model, q)

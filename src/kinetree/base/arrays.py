@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, home, sqrt
 
@@ -83,8 +84,10 @@ def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
 
     Raises:
         ShapeError: the shape differs.
-        InputError: an entry is not a number, or is NaN or infinite.
+        InputError: an entry is not a number, or is NaN or infinite; or the value has names, which
+            would be lost (`base/labels.py` aligns names where they have a meaning).
     """
+    refuse_labels(value, name)
     try:
         x = np.asarray(value)
     except ValueError as error:

@@ -5,97 +5,88 @@ polars DataFrame (columns: joints, each row a state), or an xarray DataArray wit
 joints. `Alignment` puts such arguments into the order of the axis, by name, and gives results the
 same form. What cannot be aligned with certainty is an error that lists the names.
 
-Packages are recognised by the names of their types, so that none of them is imported here before
-one of its objects arrives. Plain arrays pass through untouched.
+Plain arrays pass through untouched. `base/containers.py` recognises the types.
 """
 
-import difflib
 import functools
 import numbers
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.axis import Axis, Form, order_of, shown
+from kinetree.base.containers import (
+    DICT,
+    FRAME,
+    PACKAGE,
+    POLARS,
+    SERIES,
+    UNKNOWN,
+    XARRAY,
+    describe,
+    has_fields,
+    has_labels,
+    label_kind,
+    remedy,
+    structured,
+    type_name,
+)
+from kinetree.base.label_results import as_dict, as_labelled
 from kinetree.errors import InputError, need
 
-DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
-PACKAGE = {SERIES: "pandas", FRAME: "pandas", POLARS: "polars", XARRAY: "xarray"}
-KINDS = {
-    ("pandas", "Series"): SERIES,
-    ("pandas", "DataFrame"): FRAME,
-    ("polars", "DataFrame"): POLARS,
-    ("xarray", "DataArray"): XARRAY,
-}
-# objects with names that are not arrays yet, and how to make them one
-OTHERS = {
-    ("polars", "LazyFrame"): "call .collect() first",
-    ("polars", "Series"): "a polars Series has no names; pass a polars DataFrame with a column for "
-    "each joint, or its values with .to_numpy()",
-    ("xarray", "Dataset"): "choose one of its variables",
-}
-TIMES = ("t", "time", "timestamp", "stamp", "sec", "secs")
 DEGREES = ("deg", "degree", "degrees", "°", "deg/s", "deg/s^2", "degrees/s")
-MOST_NAMES = 12  # in one message
-UNKNOWN = "with names"  # an object of an unknown package that has columns
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The names along one axis of an array.
-
-    Args:
-        names: in order.
-        kind: of the things that are named: "joint", "coordinate", "link", "parameter", or "axis"
-            for directions in space. xarray results call the dimension so.
-        robot: the name of the robot, for messages.
-        whole: joints with several entries, with the names of these.
-        following: joints that follow another, with the name of that: they have no entry.
-    """
-
-    names: tuple[str, ...]
-    kind: str = "joint"
-    robot: str = ""
-    whole: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    following: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def directions(self) -> bool:
-        """Whether the names are directions in space, which a dict has no keys for."""
-        return self.kind == "axis"
-
-
-@functools.cache
-def label_kind(kind: type) -> str | None:
-    """Return how instances of a type are labelled: one of KINDS, DICT, UNKNOWN; None if not."""
-    if issubclass(kind, Mapping):
-        return DICT
-    for base in kind.__mro__:
-        key = base.__module__.partition(".")[0], base.__name__
-        if key in KINDS:
-            return KINDS[key]
-        if key in OTHERS:
-            return UNKNOWN
-    if kind.__module__.partition(".")[0] not in ("numpy", "torch", "jax", "jaxlib", "cupy"):
-        if hasattr(kind, "columns") or hasattr(kind, "column_names"):
-            return UNKNOWN
-    return None
-
-
-def has_labels(value: object) -> bool:
-    """Return True for labelled objects, and for lists of them."""
-    if type(value) in (list, tuple):
-        return any(label_kind(kind) for kind in {*map(type, cast("list[object]", value))})
-    return label_kind(type(value)) is not None
 
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
     """Return the values of a labelled argument in the order of the axis; others as they are."""
-    return Alignment([(value, axis, argument)]).values[0] if has_labels(value) else value
+    if type(value) is np.ndarray and value.dtype.names is None:
+        return value
+    return Alignment([(value, axis, argument)]).values[0]
+
+
+def vector_by_name(value: object, axis: Axis, argument: str) -> Any:
+    """Align one number for each name; a labelled object with more axes is an error."""
+    x = by_name(value, axis, argument)
+    if x is not value and np.ndim(x) != 1:
+        raise InputError(
+            f"{argument} is {describe(value)} of shape {np.shape(x)}; expected one number for each "
+            f"{axis.kind}: a dict, or a pandas Series."
+        )
+    return x
+
+
+def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:
+    """Return the names that a labelled object has itself, in its order; None for plain arrays."""
+    found = label_kind(type(value))
+    if found is None or found == UNKNOWN:
+        return None
+    labelled: Any = value
+    if found == DICT:
+        names = list(labelled)
+    elif found == SERIES:
+        names = _labels(labelled.index)
+    elif found == XARRAY:
+        texts = [dim for dim in labelled.dims if dim in labelled.indexes]
+        texts = [dim for dim in texts if all(isinstance(x, str) for x in labelled.indexes[dim])]
+        if len(texts) != 1:
+            raise InputError(
+                f"{argument} is a DataArray with the dimensions "
+                f"{', '.join(map(str, labelled.dims))}; expected one that is labelled with the "
+                "names of joints. Give it coordinates with assign_coords."
+            )
+        names = _labels(labelled.indexes[texts[0]])
+    else:
+        names = list(labelled.columns)
+    other = [x for x in names if not isinstance(x, str)]
+    if other:
+        raise InputError(
+            f"{argument} has the labels {shown(other)}; expected names of {kind}s. Pass "
+            ".to_numpy() for values without names."
+        )
+    return Axis(cast("tuple[str, ...]", tuple(names)), kind)
 
 
 class Alignment:
@@ -127,10 +118,10 @@ class Alignment:
         if not form.kind:
             return result
         if form.kind == DICT:
-            return _as_dict(result, axes)
+            return as_dict(result, axes)
         if not isinstance(result, np.ndarray | np.generic):
             raise InputError(
-                f"a {_type(result)} is the result of arguments that are labelled by "
+                f"a {type_name(result)} is the result of arguments that are labelled by "
                 f"{PACKAGE[form.kind]}; expected NumPy arrays beside them. A dict of tensors is "
                 "labelled too."
             )
@@ -143,27 +134,10 @@ class Alignment:
                 "plain arrays (to_numpy()), or label all arguments alike."
             )
         named = [
-            axis or Axis(tuple(map(str, range(size))), "axis")
+            axis or Axis(tuple(map(str, range(size))), "entry")
             for axis, size in zip(axes, x.shape[len(lead) :], strict=True)
         ]
-        make = {POLARS: _as_polars, XARRAY: _as_xarray}.get(form.kind, _as_pandas)
-        return make(x, named, name, form)
-
-
-@dataclass(frozen=True)
-class _Form:
-    """How a labelled argument is labelled: its kind, and the labels of its leading axes.
-
-    rows: the index of a pandas frame. dims, coords: leading dimensions and coordinates of a
-    DataArray, and `own`, its dimension of joints. shape: of the leading axes.
-    """
-
-    kind: str = ""
-    shape: tuple[int, ...] = ()
-    rows: Any = None
-    dims: tuple[Any, ...] = ()
-    coords: Mapping[Any, Any] = field(default_factory=dict[Any, Any])
-    own: Any = "joint"
+        return as_labelled(x, named, name, form)
 
 
 @dataclass(frozen=True)
@@ -171,7 +145,7 @@ class _Given:
     """One argument after reading: its values, joints last, and its form."""
 
     values: Any
-    form: _Form = _Form()
+    form: Form = Form()
 
     @property
     def kind(self) -> str:
@@ -181,35 +155,25 @@ class _Given:
 def _read(value: object, axis: Axis | None, argument: str) -> _Given:
     kind = label_kind(type(value))
     if kind is None:
+        if has_fields(value):
+            raise InputError(f"{argument} {structured(value)}")
         if has_labels(value):
             raise InputError(
-                f"{argument} is a list of objects with names, whose order is not certain; pass one "
-                "dict of arrays, or one data frame with a row for each state."
+                f"{argument} is {describe(value)}, whose order is not certain; pass one dict of "
+                "arrays, or one data frame with a row for each state."
             )
         return _Given(value)
     if axis is None:
-        raise InputError(
-            f"{argument} is a {_type(value)}; expected a plain array. robot.wrenches({{frame: "
-            "wrench}) makes F_ext from names."
+        way = (
+            "robot.wrenches({frame: wrench}) makes it from names."
+            if argument == "F_ext"
+            else "Its entries have no names here."
         )
+        raise InputError(f"{argument} is {describe(value)}; expected a plain array. {way}")
     if kind == UNKNOWN:
-        raise InputError(f"{argument} is a {_type(value)}: {_remedy(type(value))}.")
+        raise InputError(f"{argument} is {describe(value)}: {remedy(type(value))}.")
     read = {DICT: _read_dict, SERIES: _read_series, FRAME: _read_frame, POLARS: _read_polars}
     return read.get(kind, _read_xarray)(value, axis, argument)
-
-
-def _type(value: object) -> str:
-    kind = type(value)
-    package = kind.__module__.partition(".")[0]
-    return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
-
-
-def _remedy(kind: type) -> str:
-    for base in kind.__mro__:
-        key = base.__module__.partition(".")[0], base.__name__
-        if key in OTHERS:
-            return OTHERS[key]
-    return "its names cannot be read; convert it to a pandas DataFrame, or to a plain array"
 
 
 # reading
@@ -220,22 +184,22 @@ def _read_dict(value: Any, axis: Axis, argument: str) -> _Given:
     for key, x in value.items():
         if label_kind(type(x)) is not None:
             raise InputError(
-                f"{argument}[{key!r}] is a {_type(x)}; expected a number or an array. For a table "
-                f"with a column for each joint pass pandas.DataFrame({argument})."
+                f"{argument}[{key!r}] is a {type_name(x)}; expected a number or an array. For a "
+                f"table with a column for each joint pass pandas.DataFrame({argument})."
             )
         parts = axis.whole.get(key, (key,)) if isinstance(key, str) else (key,)
         twice = [part for part in parts if part in entries]
         if twice:
             raise InputError(f"{argument} gives {twice[0]!r} twice: whole and as an entry.")
         entries |= _split(x, parts, f"{argument}[{key!r}]")
-    order = _order(list(entries), axis, argument, "keys of the dict")
+    order = order_of(list(entries), axis, argument, "keys of the dict")
     found = list(entries.values())
-    return _Given(_stack([found[k] for k in order], argument), _Form(DICT))
+    return _Given(_stack([found[k] for k in order], argument), Form(DICT))
 
 
 def _split(x: Any, parts: Sequence[str], name: str) -> dict[object, Any]:
     """Return the entries of a joint; one that has several is given as (..., entries)."""
-    if isinstance(x, str):
+    if x is None or isinstance(x, str | bytes):
         raise InputError(f"{name} is {x!r}; expected a number.")
     if len(parts) == 1:
         return {parts[0]: x}
@@ -249,58 +213,72 @@ def _split(x: Any, parts: Sequence[str], name: str) -> dict[object, Any]:
 
 def _stack(entries: Sequence[Any], argument: str) -> Any:
     """Stack entries along a new last axis; tensors by their own package, so gradients pass."""
-    packages = {type(x).__module__.partition(".")[0] for x in entries}
+    if not entries:
+        return np.zeros(0)
+    packages = {base.__module__.partition(".")[0] for x in entries for base in type(x).__mro__}
     try:
         if "torch" in packages:
-            torch = need("torch", "torch", "a dict of tensors")
-            first = next(x for x in entries if hasattr(x, "requires_grad"))
-            own = [torch.as_tensor(x, dtype=first.dtype, device=first.device) for x in entries]
-            return torch.stack(torch.broadcast_tensors(*own), -1)
+            return _stack_tensors(entries)
         if packages & {"jax", "jaxlib"}:
             jnp = need("jax.numpy", "jax", "a dict of JAX arrays")
-            return jnp.stack(jnp.broadcast_arrays(*entries), -1)
+            return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, entries)), -1)
+        if "cupy" in packages:
+            cupy = need("cupy", "cuda", "a dict of CuPy arrays")
+            return cupy.stack(cupy.broadcast_arrays(*map(cupy.asarray, entries)), -1)
         return np.stack(np.broadcast_arrays(*entries), -1)
     except (ValueError, RuntimeError, TypeError) as error:
         raise InputError(f"the values of {argument} do not have one shape: {error}.") from None
 
 
+def _stack_tensors(entries: Sequence[Any]) -> Any:
+    """Stack tensors of torch, and numbers beside them, in the widest of the tensors' types."""
+    torch = need("torch", "torch", "a dict of tensors")
+    tensors = [x for x in entries if hasattr(x, "requires_grad")]
+    kind = functools.reduce(torch.promote_types, [x.dtype for x in tensors])
+    kind = kind if kind.is_floating_point else torch.float64  # 0.5 beside a whole number stays 0.5
+    own = [torch.as_tensor(x, dtype=kind, device=tensors[0].device) for x in entries]
+    return torch.stack(torch.broadcast_tensors(*own), -1)
+
+
 def _read_series(value: Any, axis: Axis, argument: str) -> _Given:
     _check_units(value.attrs, argument)
-    order = _order(
+    order = order_of(
         _labels(value.index), axis, argument, "labels of the Series", value.index.nlevels
     )
-    return _Given(_numbers(value.iloc[order], argument), _Form(SERIES))
+    return _Given(_numbers(value.iloc[order], argument), Form(SERIES))
 
 
 def _read_frame(value: Any, axis: Axis, argument: str) -> _Given:
     _check_units(value.attrs, argument)
     found, rows = _labels(value.columns), _labels(value.index)
-    turned = rows and not set(found) & set(axis.names) and set(rows) & set(axis.names)
-    if turned:
+    if set(rows) & set(axis.names):
+        both = set(found) & set(axis.names)
+        columns = "its columns are, too" if both else "its columns are not"
+        way = "reset_index(drop=True) gives them numbers." if both else "Pass frame.T."
         raise InputError(
-            f"{argument} is a DataFrame whose rows are named like joints and whose columns are "
-            "not; expected a column for each joint and a row for each state. Pass frame.T."
+            f"{argument} is a DataFrame whose rows are named like {axis.kind}s, and {columns}; "
+            f"expected a column for each {axis.kind} and a row for each state. {way}"
         )
-    order = _order(found, axis, argument, "columns of the DataFrame", value.columns.nlevels)
+    order = order_of(found, axis, argument, "columns of the DataFrame", value.columns.nlevels)
     chosen = value.iloc[:, order]
     kinds = {str(kind) for kind in chosen.dtypes}
     if len(kinds) == 1:
         x = _numbers(chosen, argument)
     else:
         x = np.stack([_numbers(chosen.iloc[:, k], argument) for k in range(len(order))], -1)
-    return _Given(x, _Form(FRAME, (len(value),), rows=value.index))
+    return _Given(x, Form(FRAME, (len(value),), rows=value.index))
 
 
 def _read_polars(value: Any, axis: Axis, argument: str) -> _Given:
-    order = _order(list(value.columns), axis, argument, "columns of the polars DataFrame")
+    order = order_of(list(value.columns), axis, argument, "columns of the polars DataFrame")
     chosen = value.select([value.columns[k] for k in order])
     for name, kind in chosen.schema.items():
-        if not kind.is_numeric():
+        if not kind.is_numeric() or kind.is_decimal():
             raise InputError(f"{argument}: column {name!r} has the type {kind}; expected numbers.")
     kinds = {str(kind) for kind in chosen.dtypes}
     number = np.float32 if kinds == {"Float32"} else np.float64
     x = np.stack([chosen[name].to_numpy().astype(number) for name in chosen.columns], -1)
-    return _Given(x, _Form(POLARS, (value.height,)))
+    return _Given(x, Form(POLARS, (value.height,)))
 
 
 def _read_xarray(value: Any, axis: Axis, argument: str) -> _Given:
@@ -316,14 +294,14 @@ def _read_xarray(value: Any, axis: Axis, argument: str) -> _Given:
             several = "several dimensions are" if own else "no dimension is"
             raise InputError(
                 f"{argument} is a DataArray with the dimensions {dims}; {several} labelled with "
-                f"the {axis.kind}s of {axis.robot!r}, expected one. Give it coordinates, such as "
-                f"assign_coords(joint={list(axis.names[:2])} ...)."
+                f"the {axis.kind}s{axis.owner}, expected one. Name the entries of a dimension with "
+                f"assign_coords: {shown(axis.names)}."
             )
-    order = _order(labels[own[0]], axis, argument, f"labels of the dimension {own[0]!r}")
+    order = order_of(labels[own[0]], axis, argument, f"labels of the dimension {own[0]!r}")
     lead = tuple(dim for dim in value.dims if dim != own[0])
     coords = {name: x for name, x in value.coords.items() if own[0] not in x.dims}
     x = _numbers(value.transpose(*lead, own[0]).isel({own[0]: order}), argument)
-    return _Given(x, _Form(XARRAY, x.shape[:-1], dims=lead, coords=coords, own=own[0]))
+    return _Given(x, Form(XARRAY, x.shape[:-1], dims=lead, coords=coords, own=own[0]))
 
 
 def _labels(index: Any) -> list[object]:
@@ -336,7 +314,7 @@ def _numbers(column: Any, argument: str) -> Array:
     if kind == "object":
         x = np.asarray(column, object)
         for at, entry in np.ndenumerate(x):
-            if entry is None or isinstance(entry, str | bytes):
+            if entry is None or isinstance(entry, str | bytes) or type(entry).__name__ == "NAType":
                 place = ", ".join(map(str, at))
                 raise InputError(f"{argument}[{place}] is {entry!r}; expected a number.")
         real = all(isinstance(entry, numbers.Real) for entry in x.ravel())
@@ -364,82 +342,14 @@ def _check_units(attrs: Mapping[Any, Any], argument: str) -> None:
         )
 
 
-def _order(
-    found: Sequence[object], axis: Axis, argument: str, where: str, levels: int = 1
-) -> list[int]:
-    """Return where the names of the axis stand among the labels found, or raise InputError."""
-    if levels > 1:
-        raise InputError(
-            f"{argument}: the {where} have {levels} levels, such as {found[0]!r}; expected the "
-            f"names of {axis.kind}s alone. Choose one quantity first, such as frame[{argument!r}]."
-        )
-    place = {label: k for k, label in enumerate(found)}
-    if len(place) == len(found) == len(axis.names) and all(x in place for x in axis.names):
-        return [place[x] for x in axis.names]
-    raise InputError(_mismatch(found, axis, argument, where))
-
-
-def _mismatch(found: Sequence[object], axis: Axis, argument: str, where: str) -> str:
-    expected = f"{axis.kind}s of {axis.robot!r}" if axis.robot else f"{axis.kind}s"
-    bare = [x for x in found if not isinstance(x, str)]
-    if bare:
-        numbered = found == list(range(len(axis.names)))
-        remedy = (
-            "If they are in the order of the robot, pass .to_numpy()."
-            if numbered
-            else "Label the values with the names, or pass a plain array."
-        )
-        return (
-            f"{argument}: the {where} are {_some(bare)}; expected the names of the {expected}: "
-            f"{_some(axis.names)}. {remedy}"
-        )
-    twice = [x for x, count in Counter(found).items() if count > 1]
-    if twice:
-        return (
-            f"{argument}: the {where} have {_some(twice)} more than once; expected each name once."
-        )
-    missing = [x for x in axis.names if x not in found]
-    unknown = [str(x) for x in found if x not in axis.names]
-    parts = [f"missing {_some(missing)}"] if missing else []
-    parts += [f"unknown {_some(unknown)}"] if unknown else []
-    text = (
-        f"{argument}: the {where} do not name the {expected}: {'; '.join(parts)}. Expected "
-        f"{_some(axis.names)}, in any order."
-    )
-    return text + _hint(unknown, missing, axis)
-
-
-def _hint(unknown: Sequence[str], missing: Sequence[str], axis: Axis) -> str:
-    for name in unknown:
-        if name in axis.following:
-            return (
-                f" Joint {name!r} follows {axis.following[name]!r} and has no entry of its own; "
-                "leave it out."
-            )
-        if name.lower() in TIMES:
-            return f" Take the column of times out: frame.set_index({name!r})."
-        if name in axis.whole:
-            return f" Joint {name!r} has several entries: {', '.join(axis.whole[name])}."
-        near = difflib.get_close_matches(name, missing or axis.names, 1)
-        if near:
-            return f" Was {near[0]!r} meant by {name!r}?"
-    return ""
-
-
-def _some(names: Iterable[object]) -> str:
-    listed = list(names)
-    shown = ", ".join(map(str, listed[:MOST_NAMES]))
-    return f"{shown} and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else shown
-
-
 # several arguments
 
 
-def _common_form(labelled: Sequence[tuple[_Given, str]]) -> _Form:
+def _common_form(labelled: Sequence[tuple[_Given, str]]) -> Form:
     """Return the form of the results; InputError if the arguments are labelled differently."""
     framed = [(x.form, name) for x, name in labelled if x.kind != DICT]
     if not framed:
-        return labelled[0][0].form if labelled else _Form()
+        return labelled[0][0].form if labelled else Form()
     packages = {PACKAGE[form.kind]: name for form, name in framed}
     if len(packages) > 1:
         listed = ", ".join(f"{name} is of {package}" for package, name in packages.items())
@@ -467,10 +377,11 @@ def _common_form(labelled: Sequence[tuple[_Given, str]]) -> _Form:
     return first
 
 
-def _common_dimensions(framed: Sequence[tuple[_Form, str]]) -> _Form:
+def _common_dimensions(framed: Sequence[tuple[Form, str]]) -> Form:
     """Return all leading dimensions of DataArrays, which must agree where they share a name."""
     sizes: dict[Any, int] = {}
     coords: dict[Any, Any] = {}
+    dropped: set[Any] = set()
     for form, name in framed:
         for dim, size in zip(form.dims, form.shape, strict=True):
             if sizes.setdefault(dim, size) != size:
@@ -479,14 +390,18 @@ def _common_dimensions(framed: Sequence[tuple[_Form, str]]) -> _Form:
                     "the same in all DataArrays."
                 )
         for key, x in form.coords.items():
-            if key in coords and key in form.dims and not coords[key].equals(x):
+            differs = key in coords and not coords[key].equals(x)
+            if differs and key in form.dims:
                 raise InputError(
                     f"the labels of dimension {key!r} differ in {name}; expected the same in the "
                     "same order. Use xarray.align first."
                 )
+            if differs:
+                dropped.add(key)  # as xarray's own operations do
             coords.setdefault(key, x)
     first = framed[0][0]
-    return _Form(XARRAY, tuple(sizes.values()), None, tuple(sizes), coords, first.own)
+    kept = {key: x for key, x in coords.items() if key not in dropped}
+    return Form(XARRAY, tuple(sizes.values()), None, tuple(sizes), kept, first.own)
 
 
 def _spread(x: _Given, dims: Sequence[Any]) -> Array:
@@ -496,66 +411,3 @@ def _spread(x: _Given, dims: Sequence[Any]) -> Array:
     values = np.moveaxis(x.values, order, range(len(order)))
     at = iter(values.shape[:-1])
     return values.reshape(*(next(at) if dim in own else 1 for dim in dims), values.shape[-1])
-
-
-# labelling results
-
-
-def _as_dict(x: Any, axes: Sequence[Axis | None]) -> Any:
-    """Nest dicts along the axes that name joints, links or parameters; others stay axes."""
-    named = [k for k, axis in enumerate(axes) if axis is not None and not axis.directions]
-    if not named:
-        return x
-    k = named[0]
-    axis, at = cast("Axis", axes[k]), x.ndim - len(axes) + k
-    rest = [*axes[:k], *axes[k + 1 :]]
-    before = (slice(None),) * at
-    return {name: _as_dict(x[(*before, i)], rest) for i, name in enumerate(axis.names)}
-
-
-def _as_pandas(x: Array, axes: Sequence[Axis], name: str, form: _Form) -> Any:
-    pandas = need("pandas", "dataframe", "a labelled result")
-    levels = [] if form.rows is None else [form.rows]
-    levels += [pandas.Index(axis.names, name=axis.kind) for axis in axes]
-    if not levels:
-        return x[()]
-    if len(levels) == 1:
-        return pandas.Series(x, index=levels[0], name=name)
-    if not axes[:-1] or len(levels) == 2:
-        return pandas.DataFrame(x, index=levels[0], columns=levels[-1])
-    rows = levels[0]
-    for level in levels[1:-1]:
-        rows = _product(pandas, rows, level)
-    return pandas.DataFrame(x.reshape(-1, x.shape[-1]), index=rows, columns=levels[-1])
-
-
-def _product(pandas: Any, rows: Any, level: Any) -> Any:
-    """Return the index of all pairs of a row and a name, in rows' order."""
-    count = len(level)
-    own = [rows.get_level_values(k).repeat(count) for k in range(rows.nlevels)]
-    tiled = level.append([level] * (len(rows) - 1)) if len(rows) else level[:0]
-    return pandas.MultiIndex.from_arrays([*own, tiled], names=[*rows.names, level.name])
-
-
-def _as_polars(x: Array, axes: Sequence[Axis], name: str, form: _Form) -> Any:
-    polars = need("polars", "dataframe", "a labelled result")
-    if not axes:
-        return polars.Series(name, x)
-    columns = [""]
-    for axis in axes:
-        columns = [f"{a}:{b}" if a else b for a in columns for b in axis.names]
-    flat = x.reshape(len(x), prod(x.shape[1:]))
-    return polars.DataFrame({column: flat[:, k] for k, column in enumerate(columns)})
-
-
-def _as_xarray(x: Array, axes: Sequence[Axis], name: str, form: _Form) -> Any:
-    xarray = need("xarray", "dataframe", "a labelled result")
-    dims, coords = list(form.dims), dict(form.coords)
-    for axis in axes:
-        base = form.own if axis.kind in ("joint", "coordinate") else axis.kind
-        dim, k = base, 2
-        while dim in dims:
-            dim, k = f"{base}_{k}", k + 1
-        dims.append(dim)
-        coords[dim] = list(axis.names)
-    return xarray.DataArray(x, dims=dims, coords=coords, name=name)

@@ -18,6 +18,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import ModelError
 from kinetree.formulations.drives import armature, armature_bias, friction_forces, rotor_moments
 from kinetree.formulations.newton_euler import inertia_names
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import (
     TipWrench,
@@ -29,10 +30,12 @@ from kinetree.model.inputs import (
     rates,
     zeros,
 )
+from kinetree.model.labelled import labelled
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import Factor, factor, solve
 
 
+@labelled("n")
 def forward_dynamics_by_articulated_bodies(
     model: Model,
     q: ArrayLike,
@@ -58,6 +61,8 @@ def forward_dynamics_by_articulated_bodies(
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     tau = rates(model, tau, "tau") - friction_forces(model, dq)
     tau = tau - armature_bias(model, dq)
+    if model.springs:
+        tau = tau - joint_spring_forces(model, q)
     far = distant_rotors(model)
     Ad_ip = link_adjoints(model, q)
     tree = eliminate(model, Ad_ip, [rotor for rotor in model.rotors if rotor not in far])

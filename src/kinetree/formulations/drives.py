@@ -26,6 +26,7 @@ from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 
@@ -54,6 +55,7 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     return force
 
 
+@labelled("n")
 def friction_forces(model: Model, dq: Any) -> Array:
     """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included."""
     parts = []

@@ -22,10 +22,12 @@ from kinetree.formulations.kinematics import (
 )
 from kinetree.model import Model
 from kinetree.model.inputs import columns, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.spatial import ad, cross, skew
 from kinetree.spatial.twist import block
 
 
+@labelled("n", "n")
 def mass_matrix_by_jacobians(model: Model, q: ArrayLike) -> Array:
     """M(q), (n, n): the sum of J_i^T G_i J_i over the links, armature and rotors included."""
     J = link_jacobians(model, q)
@@ -36,6 +38,7 @@ def mass_matrix_by_jacobians(model: Model, q: ArrayLike) -> Array:
     return M + rotor_inertia(model, J)
 
 
+@labelled("n", "n")
 def coriolis_matrix_by_jacobians(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
     J, dJ = link_jacobian_rates(model, q, dq)
@@ -60,6 +63,7 @@ def body_coriolis(G: Array, V: Array) -> Array:
     return (G @ X - X.T @ G + bar) / 2
 
 
+@labelled("l", "6")
 def gravity_wrenches(model: Model, q: ArrayLike) -> Array:
     """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g)."""
     T_si = forward_kinematics(model, q)
@@ -70,6 +74,7 @@ def gravity_wrenches(model: Model, q: ArrayLike) -> Array:
     return np.array(weights).reshape(-1, 6)
 
 
+@labelled("n")
 def gravity_forces_by_wrenches(model: Model, q: ArrayLike) -> Array:
     """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i."""
     J, F = link_jacobians(model, q), gravity_wrenches(model, q)

@@ -7,9 +7,11 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
+from kinetree.model.labelled import labelled
 from kinetree.spatial import Ad, ad, inverse
 
 
+@labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: ArrayLike) -> Array:
     """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
     q = coordinates(model, q)
@@ -19,6 +21,7 @@ def forward_kinematics(model: Model, q: ArrayLike) -> Array:
     return np.array([T_si[i] for i in model.links]).reshape(-1, 4, 4)
 
 
+@labelled("4", "4")
 def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """T_sb of a frame, the tool when None, shape (4, 4)."""
     place = model.frame(frame)
@@ -27,6 +30,7 @@ def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     return forward_kinematics(model, q)[place.link] @ place.T_if
 
 
+@labelled("l", "6", "n")
 def link_jacobians(model: Model, q: ArrayLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
@@ -35,6 +39,7 @@ def link_jacobians(model: Model, q: ArrayLike) -> Array:
     return _stacked(model, _jacobians(model, coordinates(model, q), None, model.links)[0])
 
 
+@labelled(("l", "6", "n"), ("l", "6", "n"))
 def link_jacobian_rates(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
@@ -65,6 +70,7 @@ def _stacked(model: Model, x: dict[int, Array]) -> Array:
     return np.array([x[i] for i in model.links]).reshape(len(model.links), 6, model.n)
 
 
+@labelled("6", "n")
 def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes."""
     place = model.frame(frame)
@@ -74,11 +80,13 @@ def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array
     return Ad(inverse(place.T_if)) @ J[place.link]
 
 
+@labelled("6", "n")
 def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
     """J_s of a frame (the tool when None), (6, n): the same twist written in {s}."""
     return Ad(pose(model, q, frame)) @ body_jacobian(model, q, frame)
 
 
+@labelled("6", "n")
 def body_jacobian_rate(
     model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
 ) -> Array:
@@ -91,6 +99,7 @@ def body_jacobian_rate(
     return Ad(inverse(place.T_if)) @ dJ[place.link]
 
 
+@labelled("6", "n")
 def space_jacobian_rate(
     model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
 ) -> Array:

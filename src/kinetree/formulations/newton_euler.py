@@ -11,14 +11,15 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.formulations.closed import closed_recursion
-from kinetree.formulations.drives import frictionless
 from kinetree.formulations.link import link_recursion
 from kinetree.formulations.recursion import Recursion
 from kinetree.formulations.screw import screw_recursion
 from kinetree.formulations.space import space_recursion
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import Model
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.joint import rate_names
+from kinetree.model.labelled import labelled
 from kinetree.spatial.matrices import Factor, factor, solve
 
 FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
@@ -57,14 +58,16 @@ def newton_euler(
     return FORMULATIONS[formulation](model, x)
 
 
+@labelled("n", "n")
 def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:
     """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
-    still = frictionless(model).with_gravity(zeros(3))
+    still = without_passive_forces(model).with_gravity(zeros(3))
     unit = np.eye(model.n, dtype=int)
     columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
     return np.array(columns).reshape(model.n, model.n).T
 
 
+@labelled("n")
 def forward_dynamics_by_inverse_dynamics(
     model: Model,
     q: ArrayLike,

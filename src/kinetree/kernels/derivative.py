@@ -6,6 +6,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from kinetree.backends.call.dispatch import Axes
 from kinetree.backends.kernel import Kernel
 from kinetree.compiler.derivatives import gradient, hessian, hessian_vector, jacobian, jvp, vjp
 from kinetree.compiler.graph import Graph, Port
@@ -57,7 +58,35 @@ def derivative(
     names: Any = wrt if wrt is None or is_several(wrt) else [wrt]
     make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
     found = optimise(make(graph, names))
-    return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}")
+    axes = slope_axes(function, kind, found, names) if isinstance(function, Kernel) else None
+    return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
+
+
+def slope_axes(function: Kernel, kind: str, found: Graph, wrt: Sequence[str] | None) -> Axes | None:
+    """Return the names along the axes of a derivative, from those of the kernel."""
+    if function.axes is None:
+        return None
+    inputs, outputs = function.axes
+    ports = function.graph.inputs
+    chosen = [k for k, port in enumerate(ports) if wrt is None or port.name in wrt]
+    if wrt is not None:
+        chosen.sort(key=lambda k: list(wrt).index(ports[k].name))
+    by = {
+        k: (inputs[k],) if len(ports[k].shape) == 1 else (None,) * len(ports[k].shape)
+        for k in chosen
+    }
+    only = [own[0] if len(own) == 1 else None for own in outputs]
+    more = {"vjp": only, "jvp": [inputs[k] for k in chosen]}
+    more["hessian_vector"] = more["jvp"]
+    like = [by[k] for k in chosen]
+    results = {
+        "jacobian": [(*own, *x) for own in outputs for x in like],
+        "jvp": list(outputs),
+        "hessian": [(*x, *y) for x in like for y in like],
+    }.get(kind, like)
+    made = (*inputs, *more.get(kind, ())), tuple(results)
+    sizes = [len(port.shape) for port in found.outputs]
+    return made if [len(x) for x in results] == sizes else None
 
 
 def graph_of(

@@ -16,13 +16,15 @@ from kinetree.algorithms.derivatives.task_space import (
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import task_space
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.kernels.compile import check_model, kernel_type
+from kinetree.kernels.compile import check_model, kernel_type, made_kernel, port_axes
 from kinetree.kernels.memo import remembered
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
 
 RESULTS = (
     ("dJ_dq", ("k", "n", "n")),
@@ -65,7 +67,7 @@ def compile_task_derivatives(
 
     graph = stored_graph(model, (name, frame, expressed, tuple(chosen)), make)
     doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
-    return kernel_type(target)(graph, name, doc)
+    return made_kernel(graph, kernel_type(target), name, doc, port_axes(model, graph))
 
 
 def task_space_derivatives(
@@ -85,4 +87,5 @@ def task_space_derivatives(
     chosen = check_rows(model, rows)
     request = "task_space_derivatives", frame, expressed, tuple(chosen)
     make = partial(compile_task_derivatives, model, frame=frame, expressed=expressed, rows=chosen)
-    return TaskSpaceDerivatives(*remembered(model, request, make)(q, dq))
+    given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
+    return TaskSpaceDerivatives(*remembered(model, request, make)(*Alignment(given).values))

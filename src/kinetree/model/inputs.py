@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, is_numeric
-from kinetree.base.labels import Axis, by_name
+from kinetree.base.axis import Axis
+from kinetree.base.labels import by_name
 from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
@@ -72,7 +73,13 @@ def _axis(
 
 def _vector(model: Model, value: ArrayLike, name: str, axis: Axis) -> Array:
     names = axis.names
-    x = array(by_name(value, axis, name), (None,), name)
+    x = by_name(value, axis, name)
+    if x is not value and np.ndim(x) != 1:
+        raise ShapeError(
+            f"{name} has {counted(len(x), 'state')}, shape {np.shape(x)}; expected one. The "
+            "quantities of a Robot, such as robot.mass_matrix, take many states."
+        )
+    x = array(x, (None,), name)
     if len(x) != len(names):
         raise ShapeError(
             f"{name} has {counted(len(x), 'entry')} but {model.name!r} needs {len(names)}: "

@@ -55,7 +55,7 @@ def test_traced_scalars_pass():
         (["1", "2"], InputError, "q must hold real numbers"),
         ([1, 2j], InputError, "q must hold real numbers, found dtype complex128"),
         ([1, None], InputError, r"q\[1\] is None; expected a number"),
-        ([1, {}], InputError, r"q\[1\] is {}; expected a number"),
+        ([1, {}], InputError, r"q is a list of objects of type dict"),
         (np.array([1, "2"], object), InputError, r"q\[1\] is '2'; expected a number"),
         (np.array([1, np.nan], object), InputError, r"q\[1\] is nan"),
         ([mpmath.mpf("inf"), 1], InputError, r"q\[0\] is \+?inf"),

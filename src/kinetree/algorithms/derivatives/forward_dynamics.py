@@ -28,11 +28,13 @@ from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
-from kinetree.model.inputs import Wrenches, rates, zeros
+from kinetree.model.inputs import Wrenches, coordinates, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, exponential, solve
 
 
+@labelled(("n", "n"), ("n", "n"), ("n", "n"))
 def forward_dynamics_derivatives(
     model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
@@ -88,8 +90,8 @@ def linearize(
     model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
 ) -> Linearization:
     """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
-    blocks = forward_dynamics_derivatives(model, q, dq, tau, F_ext)
-    return assemble(model, rates(model, dq, "dq"), *blocks)
+    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
+    return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
 
 
 def assemble(model: Model, dq: Array, by_q: Array, by_dq: Array, by_tau: Array) -> Linearization:

@@ -37,12 +37,15 @@ from kinetree.algorithms.drives import (
 from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Wrenches, rates
+from kinetree.model.labelled import labelled
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
 
+@labelled(("n", "n"), ("n", "n"))
 def inverse_dynamics_derivatives(
     model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array]:
@@ -108,7 +111,7 @@ def displaced(found: Wrench, through: Wrench, w: Array, l: Array) -> Wrench:
 
 
 def tree_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
-    """d tau/d q and d tau/d dq of a tree, (n, n) each, with friction, armature and rotors."""
+    """d tau/d q and d tau/d dq of a tree, (n, n) each, with friction, springs and drives."""
     return _Slopes(tree, dq, ddq).matrices()
 
 
@@ -146,7 +149,10 @@ class _Slopes:
         add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
         for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
-        return np.array(self.by_q).reshape(n, n), np.array(self.by_dq).reshape(n, n)
+        by_q = np.array(self.by_q).reshape(n, n)
+        if tree.springs is not None:
+            by_q = by_q + spring_stiffness(tree.model)
+        return by_q, np.array(self.by_dq).reshape(n, n)
 
     def _spreads(self) -> list[Spread]:
         """Twice the spread of every link's own points; a rotor is a spread without momentum."""

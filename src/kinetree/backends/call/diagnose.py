@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.containers import has_fields, structured
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 
@@ -32,6 +33,9 @@ def explain(
         )
     if MOVED & options.keys():
         return None
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        if has_fields(array):
+            return ArgumentError(f"{port.name} of {usage(name, graph)} {structured(array)}")
     shapes: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:

@@ -14,7 +14,7 @@ from kinetree.backends.call.foreign import Arguments, Options, call_for
 from kinetree.backends.call.gufunc import InnerLoop, make_gufunc
 from kinetree.backends.call.threads import Batch, thread_count
 from kinetree.base.arrays import Array
-from kinetree.base.labels import Axis
+from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)

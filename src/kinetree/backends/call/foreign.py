@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kinetree.backends.call.diagnose import ArgumentError, usage
-from kinetree.base.labels import Alignment, has_labels, label_kind
+from kinetree.base.containers import has_labels, label_kind
+from kinetree.base.labels import Alignment
 from kinetree.errors import InputError
 
 Arguments = tuple[object, ...]

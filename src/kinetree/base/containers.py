@@ -1,0 +1,156 @@
+"""Objects whose entries have names: dicts, data frames, xarray, and how to recognise them.
+
+Packages are recognised by the names of their types, so that none of them is imported here before
+one of its objects arrives. `base/labels.py` aligns such objects by name; where names have no
+meaning, `refuse_labels` raises, so that nothing is read by position. Times are the exception: their
+order is that of the rows, and `read_times` takes them as they are, in seconds.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.errors import InputError
+
+DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
+PACKAGE = {SERIES: "pandas", FRAME: "pandas", POLARS: "polars", XARRAY: "xarray"}
+KINDS = {
+    ("pandas", "Series"): SERIES,
+    ("pandas", "DataFrame"): FRAME,
+    ("polars", "DataFrame"): POLARS,
+    ("xarray", "DataArray"): XARRAY,
+}
+# objects with names that are not arrays yet, and how to make them one
+OTHERS = {
+    ("polars", "LazyFrame"): "call .collect() first",
+    ("polars", "Series"): "a polars Series has no names; pass a polars DataFrame with a column for "
+    "each joint, or its values with .to_numpy()",
+    ("xarray", "Dataset"): "choose one of its variables",
+    ("pyarrow", "Table"): "convert it with .to_pandas(), or with polars.from_arrow(table)",
+    ("pyarrow", "RecordBatch"): "convert it with .to_pandas(), or with polars.from_arrow(batch)",
+}
+UNKNOWN = "with names"  # an object with names that is not read by name
+NAMED_TUPLE = "a named tuple; pass the dict value._asdict()"
+PLAIN_PACKAGES = ("numpy", "torch", "jax", "jaxlib", "cupy")
+ROWS = (list, tuple)
+
+
+@functools.cache
+def label_kind(kind: type) -> str | None:
+    """Return how instances of a type are labelled: one of KINDS, DICT, UNKNOWN; None if not."""
+    for base in kind.__mro__:
+        key = _key(base)
+        if key in KINDS:
+            return KINDS[key]
+        if key in OTHERS:
+            return UNKNOWN
+    if issubclass(kind, Mapping):
+        return DICT
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return UNKNOWN
+    if kind.__module__.partition(".")[0] not in PLAIN_PACKAGES:
+        if hasattr(kind, "columns") or hasattr(kind, "column_names"):
+            return UNKNOWN
+    return None
+
+
+def has_labels(value: object) -> bool:
+    """Return True for labelled objects, and for lists of them."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        entries = cast("list[object]", value)
+        if not entries:
+            return False
+        # the first of nested lists is examined alone: all of them would take time in large ones
+        return any(label_kind(x) for x in {*map(type, entries)}) or has_labels(entries[0])
+    return label_kind(kind) is not None
+
+
+def has_fields(value: object) -> bool:
+    """Return True for a structured NumPy array, whose columns have names."""
+    return getattr(getattr(value, "dtype", None), "names", None) is not None
+
+
+def refuse_labels(value: object, name: str, instead: str = "a plain array") -> None:
+    """Raise InputError for a labelled object where names have no meaning."""
+    if type(value) is np.ndarray and value.dtype.names is None:
+        return
+    if has_fields(value):
+        raise InputError(f"{name} {structured(value)}")
+    if has_labels(value):
+        raise InputError(
+            f"{name} is {describe(value)}, whose names have no meaning here; expected {instead}. "
+            "If its order is right, pass its values: to_numpy(), or list(x.values()) of a dict."
+        )
+
+
+def structured(value: Any) -> str:
+    """Return the rest of a message about a structured array."""
+    names = value.dtype.names
+    shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+    return (
+        f"is a structured NumPy array with the fields {shown}; its names are not read. Pass "
+        "pandas.DataFrame(x), or the dict {name: x[name] for name in x.dtype.names}."
+    )
+
+
+def describe(value: object) -> str:
+    """Return what a labelled object is: "a pandas Series", "a list of dicts"."""
+    if type(value) in (list, tuple):
+        entries = cast("list[object]", value)
+        first = next((x for x in entries if label_kind(type(x))), entries[0])
+        return f"a {type(value).__name__} of objects of type {type_name(first)}"
+    return f"a {type_name(value)}"
+
+
+def type_name(value: object) -> str:
+    """Return the type of a value with its package: "pandas Series"."""
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
+
+
+def remedy(kind: type) -> str:
+    """Return how to make an array with names of an object of a type that is not read."""
+    for base in kind.__mro__:
+        if _key(base) in OTHERS:
+            return OTHERS[_key(base)]
+    if issubclass(kind, tuple):
+        return NAMED_TUPLE
+    return "its names cannot be read; convert it to a pandas DataFrame, or to a plain array"
+
+
+def read_times(value: Any, name: str = "t") -> Any:
+    """Return times of rows as plain numbers in seconds; plain numbers as they are.
+
+    A column, an index or a DataArray of one dimension gives its values in order; time differences
+    become seconds. Dates have no zero, and are refused.
+    """
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        return value
+    column = label_kind(type(value)) in (None, SERIES, XARRAY) or hasattr(value, "to_numpy")
+    if not column or hasattr(value, "columns") or (has_labels(value) and type(value) in ROWS):
+        raise InputError(
+            f"{name} is {describe(value)}; expected one column of times, in s, such as frame['t']."
+        )
+    x: Any = cast("Any", value).to_numpy() if hasattr(value, "to_numpy") else value
+    if type(x) not in ROWS and not isinstance(x, np.ndarray):
+        return x
+    kind = x.dtype.kind if isinstance(x, np.ndarray) else "O"
+    if kind == "m":
+        return np.where(np.isnat(x), np.nan, x / np.timedelta64(1, "s"))
+    first = x.ravel()[0] if isinstance(x, np.ndarray) and x.size else x[0] if len(x) else 0.0
+    if kind == "M" or hasattr(first, "year"):
+        raise InputError(
+            f"{name} has dates, such as {first}; expected times in s from a start. Subtract the "
+            f"first date: ({name} - {name}[0]) are time differences, which are read in seconds."
+        )
+    if kind == "O" and hasattr(first, "total_seconds"):
+        return np.array([v.total_seconds() for v in x])
+    return x
+
+
+def _key(kind: type) -> tuple[str, str]:
+    return kind.__module__.partition(".")[0], kind.__name__

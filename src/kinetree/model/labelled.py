@@ -1,0 +1,102 @@
+"""labelled: functions of a model and one state that take arrays with names, and return them alike.
+
+    @labelled("n", "n")
+    def mass_matrix(model, q): ...
+
+Arguments called q, dq, ... in AXES are aligned with the names of the robot (`base/labels.py`). The
+letters name the axes of the result. Calls with plain arrays go straight to the function.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from kinetree.base.axis import Axis
+from kinetree.base.containers import label_kind
+from kinetree.base.labels import Alignment
+from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Letter = str | Callable[[Model], Axis]
+
+# the names along arguments of the state
+AXES: Mapping[str, Callable[[Model], Axis]] = {
+    **dict.fromkeys(("q", "q0", "q1"), coordinate_axis),
+    **dict.fromkeys(("dq", "ddq", "tau", "v", "dq0"), dof_axis),
+}
+# names of directions, by the letter of a dimension: moments and rotations come before translations
+DIRECTIONS = {
+    "3": ("x", "y", "z"),
+    "4": ("x", "y", "z", "w"),
+    "6": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
+}
+
+
+def labelled(
+    *dims: Letter | tuple[Letter, ...],
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Let a function take labelled states.
+
+    Args:
+        dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes
+            the axis of a model); or one tuple of letters for each of several results.
+    """
+
+    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        @functools.wraps(function)
+        def call(*args: Given.args, **options: Given.kwargs) -> Result:
+            for value in (*args[1:], *options.values()):
+                if type(value) is not np.ndarray and label_kind(type(value)) is not None:
+                    return _by_name(function, dims, args, options)
+            return function(*args, **options)
+
+        return call
+
+    return decorate
+
+
+def _by_name(
+    function: Callable[..., Any],
+    dims: Sequence[Letter | tuple[Letter, ...]],
+    args: tuple[Any, ...],
+    options: Mapping[str, Any],
+) -> Any:
+    bound = inspect.signature(function).bind(*args, **options)
+    model = bound.arguments["model"]
+    states = [name for name in bound.arguments if name in AXES]
+    given = [
+        (bound.arguments[name], AXES[name](model), name)
+        for name in states
+        if bound.arguments[name] is not None
+    ]
+    alignment = Alignment(given)
+    bound.arguments.update(
+        {name: value for (_, _, name), value in zip(given, alignment.values, strict=True)}
+    )
+    found = function(*bound.args, **bound.kwargs)
+
+    def named(x: Any, letters: Sequence[Any]) -> Any:
+        axes = [_axis(model, letter) for letter in letters]
+        return alignment.label(x, axes, function.__name__)
+
+    several = [x for x in dims if isinstance(x, tuple)]
+    if several:
+        return tuple(named(x, own) for x, own in zip(found, several, strict=True))
+    return named(found, dims)
+
+
+def _axis(model: Model, letter: Letter) -> Axis | None:
+    return letter_axis(model, letter) if isinstance(letter, str) else letter(model)
+
+
+def letter_axis(model: Model, letter: str) -> Axis | None:
+    """Return the names along a dimension with a letter of the notation; None if it has none."""
+    if letter in DIRECTIONS:
+        return Axis(DIRECTIONS[letter], "axis")
+    found = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}.get(letter)
+    return None if found is None else found(model)
