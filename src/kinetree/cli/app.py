@@ -7,45 +7,88 @@ module imports simulation, identification and views inside its functions, so tha
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 
 from kinetree import __version__
 from kinetree.cli.arguments import Json, option
 
-EPILOGUE = """ROBOT is a file (.urdf, .xacro, .xml) or a built-in robot: cart_pole, double_pendulum,
-hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped, rp, scara, spatial_3r, ur5e.
+ROBOTS = """ROBOT is a file (.urdf, .xacro, .xml) or a built-in robot: cart_pole, double_pendulum,
+hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped, rp, scara, spatial_3r, ur5e."""
 
-Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate --limits stop: a
-joint left its limits); 2 wrong usage, input or file, with one paragraph on stderr; 130
-interrupted; 141 the reader of the output closed it."""
+CODES = """Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate: a
+joint left its limits and --limits is stop); 2 wrong usage, input or file, with one paragraph on
+stderr; 130 interrupted; 141 the reader of the output closed it."""
+
+EPILOGUE = f"""{ROBOTS}
+
+Tables fit the width of the terminal. A number that is smaller than the rounding errors of its
+computation is shown as 0; --json and CSV files have every bit.
+
+{CODES}"""
 
 app = App(
     name="kinetree",
     version=__version__,
     help="Robot dynamics: the Newton-Euler equations of chains and trees.",
     help_epilogue=EPILOGUE,
+    usage="Usage: kinetree COMMAND [ARGUMENTS] [OPTIONS]",
+    group_parameters=Group("Options", sort_key=1),
     suppress_keyboard_interrupt=False,
 )
-cache_app = App(name="cache", help="The compiled code that kinetree keeps on disk.")
 
-app.command("kinetree.cli.demo:demo", name="demo")
-app.command("kinetree.cli.info:info", name="info")
-app.command("kinetree.cli.dynamics:inverse_dynamics", name="id")
-app.command("kinetree.cli.dynamics:forward_dynamics", name="fd")
-app.command("kinetree.cli.dynamics:terms", name="terms")
-app.command("kinetree.cli.explain:explain", name="explain")
-app.command("kinetree.cli.equations:equations", name="equations")
-app.command("kinetree.cli.export:export", name="export")
-app.command("kinetree.cli.simulate:simulate", name="simulate")
-app.command("kinetree.cli.check:check", name="check")
-app.command("kinetree.cli.identify:identify", name="identify")
-app.command("kinetree.cli.bench:bench", name="bench")
-app.command("kinetree.cli.report:report", name="report")
-app.command("kinetree.cli.view:view", name="view")
+# group: commands, each with the function that runs it and its arguments
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Look at a robot": {
+        "info": ("info:info", "ROBOT"),
+        "view": ("view:view", "[ROBOT]"),
+        "report": ("report:report", "ROBOT"),
+    },
+    "Compute": {
+        "id": ("dynamics:inverse_dynamics", "ROBOT [DATA]"),
+        "fd": ("dynamics:forward_dynamics", "ROBOT [DATA]"),
+        "terms": ("dynamics:terms", "ROBOT [DATA]"),
+        "explain": ("explain:explain", "ROBOT [DATA]"),
+    },
+    "Simulate and check": {
+        "simulate": ("simulate:simulate", "ROBOT"),
+        "check": ("check:check", "ROBOT TRAJECTORY"),
+    },
+    "Identify": {"identify": ("identify:identify", "ROBOT DATA --output FILE")},
+    "Write equations and code": {
+        "equations": ("equations:equations", "ROBOT"),
+        "export": ("export:export", "ROBOT [QUANTITY]"),
+    },
+    "The program itself": {
+        "demo": ("demo:demo", ""),
+        "bench": ("bench:bench", "[ROBOT]"),
+    },
+}
+
+
+def usage(words: str, arguments: str) -> str:
+    """The line of usage of a command."""
+    return " ".join(f"Usage: kinetree {words} {arguments} [OPTIONS]".split())
+
+
+GROUPS = {name: Group(name, sort_key=k) for k, name in enumerate(COMMANDS)}
+OWN = GROUPS["The program itself"]
+for title, commands in COMMANDS.items():
+    for k, (name, (target, arguments)) in enumerate(commands.items()):
+        app.command(
+            f"kinetree.cli.{target}", name=name, group=GROUPS[title], sort_key=k,
+            usage=usage(name, arguments),
+        )  # fmt: skip
+
+cache_app = App(
+    name="cache", help="The compiled code that kinetree keeps on disk.", group=OWN,
+    help_epilogue=CODES,
+    usage="Usage: kinetree cache COMMAND [OPTIONS]",
+)  # fmt: skip
 app.command(cache_app)
+app["--help"].group = app["--version"].group = OWN
 
 
-@cache_app.command(name="info")
+@cache_app.command(name="info", usage=usage("cache info", ""))
 def cache_info(*, json: Json = False) -> None:
     """Show where compiled code is kept, how much there is, and the limit.
 
@@ -74,7 +117,7 @@ def cache_info(*, json: Json = False) -> None:
     screen.print(f"size     {found.size / 2**20:.1f} MiB of at most {limit}")
 
 
-@cache_app.command(name="clear")
+@cache_app.command(name="clear", usage=usage("cache clear", ""))
 def cache_clear(*, json: Json = False) -> None:
     """Remove all compiled code; it is compiled again when needed.
 
@@ -98,7 +141,7 @@ def cache_clear(*, json: Json = False) -> None:
         console().print(f"{counted(removed, 'entry')} removed")
 
 
-@app.command
+@app.command(group=OWN, usage=usage("completion", "[SHELL]"))
 def completion(
     shell: Annotated[
         Literal["bash", "zsh", "fish"] | None, Parameter(help="The running shell if left out.")

@@ -12,8 +12,10 @@ from cyclopts import Group, Parameter
 from kinetree.errors import InputError
 
 STREAM = "<standard stream>"  # replaces the word `-`: standard input, or output
+NUMBERS = "NUMBER..."  # stands for a joint vector in the help
 NEGATIVE_LIST = re.compile(r"-[\d.][^=\s]*,[^=]*")
-ROBOT_FILES, TABLES = (".urdf", ".xacro", ".xml", ".mjcf"), (".csv",)
+ROBOT_FILES = (".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
+TABLES = (".csv", ".parquet", ".npz", ".mcap", ".bag", ".db3")
 
 
 def digest(words: Iterable[str]) -> list[str]:
@@ -49,7 +51,7 @@ def complete_robot(context: Typed) -> list[str]:
 
 
 def complete_table(context: Typed) -> list[str]:
-    """CSV files."""
+    """Recordings."""
     return files(context.incomplete, TABLES)
 
 
@@ -81,53 +83,108 @@ def files(word: str, endings: Iterable[str]) -> list[str]:
 
 
 def table_argument(help: str) -> Parameter:
-    """An argument that is a CSV file."""
-    return Parameter(help=help, completer=complete_table)
+    """An argument that is a recording."""
+    return Parameter(help=help, completer=complete_table, metavar="FILE")
 
 
-def words_argument(help: str) -> Parameter:
-    """An option that takes all words up to the next option."""
-    return Parameter(consume_multiple=1, negative=(), help=help)
+def number_argument(help: str) -> Parameter:
+    """An option whose value is a number."""
+    return Parameter(metavar="NUMBER", help=help)
 
 
-def option(name: str, help: str, negative: str | tuple[str, ...] = ()) -> Parameter:
-    """An option whose default is not shown; without a negative form unless one is named."""
-    return Parameter(name=name, negative=negative, show_default=False, help=help)
+def file_argument(help: str) -> Parameter:
+    """An option whose value is a file to write, or another file that is no table of states."""
+    return Parameter(metavar="FILE", help=help)
+
+
+def words_argument(help: str, words: str = "NAME...") -> Parameter:
+    """An option that takes all words up to the next option; `words` stands for them in the help."""
+    return Parameter(consume_multiple=1, negative=(), help=help, metavar=words)
+
+
+def option(
+    name: str, help: str, negative: str | tuple[str, ...] = (), value: str | None = None
+) -> Parameter:
+    """An option whose default is not shown; without a negative form unless one is named.
+
+    value: stands for its value in the help; by default the name of its type.
+    """
+    return Parameter(name=name, negative=negative, show_default=False, help=help, metavar=value)
 
 
 RobotName = Annotated[
     str,
     Parameter(
-        help="URDF (.urdf, .xacro) or MJCF (.xml) file, or a built-in robot such as panda.",
+        help="URDF (.urdf, .xacro), MJCF (.xml) or SDF (.sdf) file, or a name such as panda.",
         completer=complete_robot,
     ),
 ]
 Data = Annotated[
     str | None,
     table_argument(
-        "CSV file with a state in every row, or - for standard input. The first line names the "
-        "columns q:JOINT, dq:JOINT, ...; without names they are taken in this order."
+        "Recording (CSV, Parquet, NPZ, ROS bag) with a state in every row, or - for standard input. "
+        "CSV names its columns in the first line, q:JOINT, dq:JOINT, ...; without names they are "
+        "taken in this order."
     ),
 ]
 Position = Annotated[
     list[str] | None,
     words_argument(
-        "Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. Zero if left "
-        "out."
+        "Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. A joint left "
+        "out is at zero, or in the middle of its limits if these exclude zero, which a line on "
+        "stderr reports.",
+        NUMBERS,
     ),
 ]
-Rate = Annotated[list[str] | None, words_argument("Joint rates, rad/s or m/s.")]
-Acceleration = Annotated[list[str] | None, words_argument("Joint accelerations, rad/s^2 or m/s^2.")]
-Force = Annotated[list[str] | None, words_argument("Joint forces, N m or N.")]
+Rate = Annotated[
+    list[str] | None, words_argument("Joint rates, rad/s or m/s; zero if left out.", NUMBERS)
+]
+Acceleration = Annotated[
+    list[str] | None,
+    words_argument("Joint accelerations, rad/s^2 or m/s^2; zero if left out.", NUMBERS),
+]
+Force = Annotated[
+    list[str] | None, words_argument("Joint forces, N m or N; zero if left out.", NUMBERS)
+]
 Output = Annotated[
     Path | None,
-    Parameter(name=["--output", "-o"], help="File to write instead of standard output."),
+    Parameter(
+        name=["--output", "-o"], metavar="FILE", help="File to write instead of standard output."
+    ),
 ]
 Json = Annotated[bool, option("--json", "Write JSON, in full precision.")]
 Degrees = Annotated[
     bool, option("--degrees", "Angles in and out in degrees; other units do not change.")
 ]
 
+HOW_RECORDED = Group("How the recording is read", sort_key=8)
+
+
+@Parameter(name="*", group=HOW_RECORDED)
+@dataclass(frozen=True)
+class Recorded:
+    """Options of every command that reads a recording."""
+
+    columns: Annotated[
+        tuple[str, ...],
+        Parameter(name="--columns", show_default=False),
+        words_argument(
+            "Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A * in "
+            "a name stands for any signs.",
+            "NAME=COLUMN...",
+        ),
+    ] = ()
+    topic: Annotated[
+        str | None,
+        option(
+            "--topic",
+            "Topic of a ROS bag that has several; TOPIC#2 is its second trajectory.",
+            value="TOPIC",
+        ),
+    ] = None
+
+
+AS_NAMED = Recorded()
 HOW_READ = Group("How the robot is read", sort_key=9)
 
 
@@ -162,13 +219,17 @@ class BasicReading:
             "--folder",
             "Folder to search, at any depth, for ROS packages, includes and meshes, besides "
             "the workspace of the file. Repeat it for several folders.",
+            value="FOLDER",
         ),
     ] = ()
     arguments: Annotated[
         tuple[str, ...],
-        option("--arg", "Argument of a xacro file, as NAME:=VALUE. Repeat it for several."),
+        option("--arg", "Argument of a xacro file. Repeat it for several.", value="NAME:=VALUE"),
         Parameter(allow_leading_hyphen=True),
     ] = ()
+    model: Annotated[
+        str | None, option("--model", "Model of an SDF world with several.", value="NAME")
+    ] = None
 
     def options(self) -> dict[str, Any]:
         """Return the options as `kinetree.load` takes them.

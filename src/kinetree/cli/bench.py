@@ -20,7 +20,7 @@ from rich.console import Console
 from kinetree import algorithms
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
-from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName, option
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import console, screen_table
@@ -51,11 +51,19 @@ def bench(
     batch: Annotated[
         list[int] | None,
         Parameter(
-            consume_multiple=1, negative=(), help="States in a call; 64 and 4096 if left out."
+            consume_multiple=1,
+            negative=(),
+            metavar="NUMBER...",
+            help="States in a call; 64 and 4096 if left out.",
         ),
     ] = None,
     peers: Annotated[
-        bool, Parameter(help="Time Pinocchio and MuJoCo as well, if they are installed.")
+        bool,
+        option(
+            "--peers",
+            "Time Pinocchio and MuJoCo as well, if they are installed; --no-peers does not.",
+            negative="--no-peers",
+        ),
     ] = True,
     json: Json = False,
     reading: Reading = AS_IT_IS,

@@ -6,24 +6,34 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Group
 from rich.text import Text
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
-from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName, table_argument
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    AS_NAMED,
+    Degrees,
+    Json,
+    Reading,
+    Recorded,
+    RobotName,
+    number_argument,
+    table_argument,
+)
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
-from kinetree.cli.tables import console, screen_table
+from kinetree.cli.tables import console, fits, screen_table
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.samples.limits.report import LimitReport, Violation
     from kinetree.trajectory import Trajectory
 
-ROUNDING = 1e-9  # of a limit: smaller numbers are shown as 0
+ROUNDING = 1e-12  # of a limit: smaller numbers are shown as 0
+EQUAL = 1e-9  # of a limit: margins that differ by less are equal, and the first time counts
 UNITS = {"position": ("rad", "m"), "speed": ("rad/s", "m/s"), "torque": ("N m", "N")}
 ANGLES = ("lowest", "highest", "lower", "upper", "peak_speed", "speed_limit")
 
@@ -33,21 +43,24 @@ def check(
     trajectory: Annotated[
         str,
         table_argument(
-            "CSV file with columns t, q:JOINT, optionally dq:JOINT, ddq:JOINT, tau:JOINT; or - for "
-            "standard input."
+            "Recording (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, optionally dq:JOINT, "
+            "ddq:JOINT, tau:JOINT; or - for standard input."
         ),
     ],
     /,
     *,
-    effort: Annotated[float | None, Parameter(help="Force limit for all joints, N m or N.")] = None,
+    effort: Annotated[
+        float | None, number_argument("Force limit for all joints, N m or N.")
+    ] = None,
     velocity: Annotated[
-        float | None, Parameter(help="Speed limit for all joints, rad/s or m/s.")
+        float | None, number_argument("Speed limit for all joints, rad/s or m/s.")
     ] = None,
     tolerance: Annotated[
-        float, Parameter(help="Share of a limit by which it may be exceeded.")
+        float, number_argument("Share of a limit by which it may be exceeded.")
     ] = 1e-6,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> int:
     """Check positions, speeds and joint forces of a trajectory against the robot's limits.
@@ -66,10 +79,11 @@ def check(
     kinetree simulate panda --duration 0.2 -o - | kinetree check panda - --json
     ```
     """
+    from kinetree.cli.rows import wish_of
     from kinetree.cli.trajectories import read_trajectory
 
     found = find_robot(robot, reading)
-    motion = read_trajectory(trajectory, found, degrees)
+    motion = read_trajectory(trajectory, wish_of(found.model, recorded, degrees=degrees))
     speed = None if velocity is None else velocity * factors(found.model, "dq", degrees)
     with waiting(compiling("the dynamics", found.model)):
         report = found.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
@@ -141,7 +155,7 @@ def _worst(
 ) -> tuple[float, float, float, float, float]:
     """Value, time, limits and margin where the margin is smallest; the first of equal ones."""
     left = np.minimum(high - values, values - low)
-    dust = ROUNDING * max(abs(x) for x in (low, high) if isfinite(x))
+    dust = EQUAL * max(abs(x) for x in (low, high) if isfinite(x))
     k, first = int(np.argmin(left)), int(np.argmax(left <= left.min() + dust))
     value, lower, upper, margin = (float(x) * scale for x in (values[k], low, high, left[k]))
     return value, float(times[first]), lower, upper, margin
@@ -179,7 +193,7 @@ def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> N
     from kinetree.samples.limits.report import MOST_VIOLATIONS
 
     screen = console()
-    screen.print(report.headline(), style="bold green" if report.ok else "bold red", soft_wrap=True)
+    screen.print(report.headline(), style="bold green" if report.ok else "bold red")
     if not rows:
         screen.print("The robot has no limits; --effort and --velocity set some.")
         return
@@ -190,26 +204,36 @@ def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> N
         said.append(f"... and {len(report.violations) - MOST_VIOLATIONS} more (--json has all)")
     screen.print()
     for line in [*said, *advice(report)]:
-        screen.print(f"- {line}", soft_wrap=True)
+        screen.print(f"- {line}")
 
 
 def margin_table(rows: list[Margin]) -> Group:
-    """A row for every limit, the joint's name once; of two limits the nearer one."""
-    cells: list[list[str | Text]] = []
-    last = ""
-    for x in rows:
-        value = x.value if abs(x.value) > ROUNDING * min(abs(x.upper), abs(x.lower)) else 0.0
-        limit = x.upper if x.upper - value <= value - x.lower else x.lower
-        cells.append(
-            [
-                "" if x.joint == last else x.joint, x.quantity, number(value, 5),
-                number(limit, 5), number(x.margin, 4), x.unit, f"{x.t:.4g}",
-                "ok" if x.ok else Text("OVER", style="bold red"),
-            ]
-        )  # fmt: skip
-        last = x.joint
+    """A row for every limit; of two limits the nearer one.
+
+    The joint's name is in a column, once; or on a line above its rows if the table would not fit.
+    """
     heads = ["joint", "", "worst", "limit", "margin", "unit", "at s", "verdict"]
-    return screen_table("", heads, cells, left=(0, 1, 5, 7))
+    cells = [_cells(x) for x in rows]
+    names = [x.joint for x in rows]
+    first = [k == 0 or names[k - 1] != name for k, name in enumerate(names)]
+    wide = [[names[k] if first[k] else "", *cells[k]] for k in range(len(rows))]
+    if fits(heads, wide, console().width):
+        return screen_table("", heads, wide, left=(0, 1, 5, 7))
+    narrow: list[list[str | Text]] = []
+    for k, row in enumerate(cells):
+        if first[k]:
+            narrow.append([names[k], *[""] * (len(row) - 1)])
+        narrow.append([f"  {row[0]}", *row[1:]])
+    return screen_table("", ["joint", *heads[2:]], narrow, left=(0, 4, 6))
+
+
+def _cells(x: Margin) -> list[str | Text]:
+    """Quantity, worst value, limit, margin, unit, time and verdict."""
+    value = x.value if abs(x.value) > ROUNDING * min(abs(x.upper), abs(x.lower)) else 0.0
+    limit = x.upper if x.upper - value <= value - x.lower else x.lower
+    verdict = "ok" if x.ok else Text("OVER", style="bold red")
+    numbers = number(value, 5), number(limit, 5), number(x.margin, 4)
+    return [x.quantity, *numbers, x.unit, f"{x.t:.4g}", verdict]
 
 
 def document(report: "LimitReport", rows: list[Margin], degrees: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     AS_IT_IS,
+    AS_NAMED,
     Acceleration,
     Data,
     Degrees,
@@ -26,6 +27,7 @@ from kinetree.cli.arguments import (
     Position,
     Rate,
     Reading,
+    Recorded,
     RobotName,
 )
 from kinetree.cli.choices import find_robot
@@ -73,11 +75,12 @@ def inverse_dynamics(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
     """Compute the joint forces of a motion: tau = M(q) ddq + c(q, dq) + g(q) + friction.
 
-    For one state, or for every row of a CSV file: then the output has rows of tau:JOINT, with t if
+    For one state, or for every row of a recording: then the output has rows of tau:JOINT, with t if
     the file has it. JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one
     object a line with row, t and tau.
 
@@ -91,7 +94,7 @@ def inverse_dynamics(
     ```
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
     request.answer_vector("inverse_dynamics", "tau")
 
 
@@ -106,11 +109,12 @@ def forward_dynamics(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
     """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - friction).
 
-    For one state, or for every row of a CSV file: then the output has rows of ddq:JOINT, with t if
+    For one state, or for every row of a recording: then the output has rows of ddq:JOINT, with t if
     the file has it. JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one
     object a line with row, t and ddq.
 
@@ -123,7 +127,7 @@ def forward_dynamics(
     ```
     """
     given = {"q": q, "dq": dq, "tau": tau}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
     request.answer_vector("forward_dynamics", "ddq")
 
 
@@ -137,11 +141,12 @@ def terms(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
     """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + friction = tau as tables.
 
-    For one state, or for every row of a CSV file: then the output has rows of M:ROW:COLUMN,
+    For one state, or for every row of a recording: then the output has rows of M:ROW:COLUMN,
     C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. JSON has robot, coordinates, joints, units,
     q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. Terms are
     in SI units also with --degrees.
@@ -154,7 +159,7 @@ def terms(
     ```
     """
     given = {"q": q, "dq": dq}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees)
+    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
     model = request.robot.model
     request.answer(
         partial(terms_of, request.robot),
@@ -173,6 +178,7 @@ class Request:
     output: Path | None
     json: bool
     degrees: bool
+    recorded: Recorded
 
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
@@ -186,7 +192,12 @@ class Request:
         def show(shown: Mapping[str, Array]) -> None:
             print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees, letter)
 
-        self.answer(make, [f"{letter}:{x}" for x in model.dof_names], show, letter)
+        units_of = units(model, letter, degrees)
+        heads = [
+            f"{letter}:{x} [{unit}]" if "deg" in unit else f"{letter}:{x}"
+            for x, unit in zip(model.dof_names, units_of, strict=True)
+        ]
+        self.answer(make, heads, show, letter)
 
     def answer(
         self,
@@ -207,11 +218,13 @@ class Request:
         model = self.robot.model
         if self.data is not None:
             from kinetree.cli.batches import Job, run_batch
+            from kinetree.cli.rows import wish_of
 
             job = Job(tuple(self.given), make(True), heads)
-            run_batch(
-                model, self.data, job, output=self.output, json=self.json, degrees=self.degrees
+            wish = wish_of(
+                model, self.recorded, degrees=self.degrees, required=("q",), unnamed=job.inputs
             )
+            run_batch(wish, self.data, job, output=self.output, json=self.json)
             return
         state = read_state(model, self.given, self.degrees)
         values = make(False)(*state.values())

@@ -11,6 +11,7 @@ from kinetree.cli.arguments import (
     Output,
     Reading,
     RobotName,
+    number_argument,
     split,
     words_argument,
 )
@@ -50,7 +51,7 @@ def equations(
             "or all."
         ),
     ] = None,
-    digits: Annotated[int, Parameter(help="Digits of fractions; 0 keeps fractions exact.")] = 6,
+    digits: Annotated[int, number_argument("Digits of fractions; 0 keeps fractions exact.")] = 6,
     output: Output = None,
     json: Json = False,
     reading: Reading = AS_IT_IS,

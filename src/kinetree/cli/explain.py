@@ -8,6 +8,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     AS_IT_IS,
+    AS_NAMED,
     Acceleration,
     Data,
     Degrees,
@@ -16,18 +17,19 @@ from kinetree.cli.arguments import (
     Position,
     Rate,
     Reading,
+    Recorded,
     RobotName,
+    number_argument,
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json, print_text, waiting
-from kinetree.cli.rows import Table, opened
 from kinetree.cli.states import document, read_state, refuse_both
 from kinetree.cli.tables import console
 from kinetree.errors import InputError
-from kinetree.model import Model
 
 if TYPE_CHECKING:
     from kinetree.explain import Explanation
+    from kinetree.motion.reading import Wish
 
 
 def explain(
@@ -38,7 +40,7 @@ def explain(
     q: Position = None,
     dq: Rate = None,
     ddq: Acceleration = None,
-    row: Annotated[int, Parameter(help="Row of DATA to explain, counted from 1.")] = 1,
+    row: Annotated[int, number_argument("Row of DATA to explain, counted from 1.")] = 1,
     formulation: Annotated[
         Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
     ] = "screw",
@@ -48,6 +50,7 @@ def explain(
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
     """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
@@ -70,7 +73,12 @@ def explain(
     if data is None:
         state = read_state(found.model, given, degrees)
     else:
-        state = row_of(found.model, data, row, tuple(given), degrees)
+        from kinetree.cli.rows import wish_of
+
+        wish = wish_of(
+            found.model, recorded, degrees=degrees, required=("q",), unnamed=tuple(given)
+        )
+        state = row_of(wish, data, row, tuple(given))
     with waiting(f"explaining {found.name}"):
         explanation = found.explain(*state.values(), formulation=formulation)
     if json:
@@ -81,20 +89,21 @@ def explain(
         print_text(getattr(explanation, format)(), output)
 
 
-def row_of(
-    model: Model, data: str, row: int, wanted: tuple[str, ...], degrees: bool
-) -> dict[str, Array]:
-    """Read the state of one row of a file."""
+def row_of(wish: "Wish", data: str, row: int, wanted: tuple[str, ...]) -> dict[str, Array]:
+    """Read the state of one row of a recording."""
+    from kinetree.cli.rows import opened
+
     if row < 1:
         raise InputError(f"--row is {row}; rows are counted from 1.")
-    count = 0
-    with opened(data) as (stream, name, _):
-        for block in Table(name, model, wanted, degrees).blocks(stream):
+    count, model = 0, wish.model
+    assert model is not None
+    with opened(data, wish, wanted) as states:
+        for block in states.blocks:
             if row <= count + len(block):
                 columns = zip(wanted, block.with_zeros(model, wanted), strict=True)
                 return {x: y[row - count - 1] for x, y in columns}
             count += len(block)
-    raise InputError(f"--row is {row}; {name} has {counted(count, 'row')}.")
+    raise InputError(f"--row is {row}; {states.name} has {counted(count, 'row')}.")
 
 
 def record(explanation: "Explanation") -> dict[str, Any]:

@@ -32,10 +32,12 @@ def export(
         Literal["double", "float"], Parameter(help="Type of numbers in C and C++.")
     ] = "double",
     name: Annotated[
-        str | None, Parameter(help="Name of the function; made from the robot's if left out.")
+        str | None,
+        Parameter(metavar="NAME", help="Name of the function; made from the robot's if left out."),
     ] = None,
     frame: Annotated[
-        str | None, Parameter(help="Frame of a pose or Jacobian; the tool if left out.")
+        str | None,
+        Parameter(metavar="NAME", help="Frame of a pose or Jacobian; the tool if left out."),
     ] = None,
     free: Annotated[
         list[str] | None, words_argument("Data that become arguments: mass, com, ...")

@@ -1,31 +1,48 @@
 """`kinetree identify`: find the parameters of a robot in a recording, write the robot, report."""
 
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
+from rich.text import Text
 
+from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
+    AS_NAMED,
     BASIC,
     STREAM,
     BasicReading,
     Degrees,
     Json,
+    Recorded,
     RobotName,
+    file_argument,
+    number_argument,
+    option,
     table_argument,
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import check_output, print_json
 from kinetree.cli.states import units
-from kinetree.cli.tables import console, screen_table
-from kinetree.errors import InputError, need
+from kinetree.cli.tables import NO_UNIT, console, screen_table, unit_column
+from kinetree.errors import InputError, SingularityError, need
+from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.identify import Identification
 
+JOINT, MASS = ("viscous", "coulomb", "armature"), ("m",)
+KINDS = {"coulomb": "Coulomb"}
+ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
+LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
+CLOSE = 1.2  # times the error of the robot found: a load that explains the data as well
+POOR = 0.1  # a mass of which the data remove less of the uncertainty is the description's
 PAGES = (".html", ".htm")
 URDF, MJCF = (".urdf",), (".xml", ".mjcf")
 
@@ -35,22 +52,27 @@ def identify(
     data: Annotated[
         str,
         table_argument(
-            "CSV file with columns t, q:JOINT, tau:JOINT, optionally dq:JOINT and ddq:JOINT; or - "
-            "for standard input."
+            "Recording (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT, optionally dq:JOINT "
+            "and ddq:JOINT; or - for standard input."
         ),
     ],
     /,
     *,
     output: Annotated[
-        Path, Parameter(name=["--output", "-o"], help="File to write, .urdf or .xml.")
+        Path,
+        Parameter(metavar="FILE", name=["--output", "-o"], help="File to write, .urdf or .xml."),
     ],
     test: Annotated[
         Path | None,
-        Parameter(help="Another recording for the test; the end of DATA is used if left out."),
+        file_argument(
+            "Another recording for the test; the end of DATA is used if left out.",
+        ),
     ] = None,
     report: Annotated[
         Path | None,
-        Parameter(help="File for a report with plots, .html; or a folder for one in Markdown."),
+        file_argument(
+            "File for a report with plots, .html; or a folder for one in Markdown.",
+        ),
     ] = None,
     method: Annotated[
         Literal["ordinary", "weighted", "robust"], Parameter(help="Kind of least squares.")
@@ -61,34 +83,41 @@ def identify(
     ] = "symmetric",
     armature: Annotated[
         bool,
-        Parameter(negative="--no-armature", help="Find the inertias of armatures and rotors, too."),
+        option(
+            "--armature",
+            "Find the inertias of armatures and rotors, too; --no-armature keeps the file's.",
+            negative="--no-armature",
+        ),
     ] = True,
     prior: Annotated[
-        float, Parameter(help="Relative error that the parameters of the file may have.")
+        float,
+        number_argument("Relative error that the parameters of the file may have."),
     ] = 1.0,
     cutoff: Annotated[
         float | None,
-        Parameter(
-            help="Low-pass frequency for rates and accelerations, Hz; chosen from the data if left "
-            "out."
+        number_argument(
+            "Low-pass frequency for rates and accelerations, Hz; chosen from the data if left out.",
         ),
     ] = None,
     torque_cutoff: Annotated[
-        float | None, Parameter(help="Compare joint forces below this frequency only, Hz.")
+        float | None,
+        number_argument("Compare joint forces below this frequency only, Hz."),
     ] = None,
     hold_out: Annotated[
-        float, Parameter(help="Share of the recording that is kept for the test.")
+        float, number_argument("Share of the recording that is kept for the test.")
     ] = 0.25,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: BasicReading = BASIC,
 ) -> None:
     """Find a robot's parameters in a recording, and write the robot with these parameters.
 
     The geometry of the robot is trusted, its masses are a first guess. JSON has robot, output,
     report, joints, units, rms (of the joint forces held out), described and found (rms error of
-    the robot as described and as found), noise, base_parameters, unknowns, condition, samples,
-    notes.
+    the robot as described and as found), noise, friction and masses (of, kind, value, margin,
+    described, learned, unit), payload (frame, mass,
+    margin, com, error; or null), base_parameters, unknowns, condition, samples, notes.
 
     For example, from a recorded motion that excites the arm:
 
@@ -97,15 +126,17 @@ def identify(
     ```
     """
     from kinetree import identify as library
-    from kinetree.cli.trajectories import as_file
+    from kinetree.cli.rows import as_file, wish_of
+    from kinetree.identify.recording import recording_of
 
     _check_files(robot, data, test, output, report)
     described = find_robot(robot, reading)
+    wish = wish_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau"))
     with as_file(data) as path:
-        recording = library.read_recording(path, described, cutoff=cutoff, degrees=degrees)
+        recording = recording_of(path, described, wish, cutoff=cutoff)
     other = None
     if test is not None:
-        other = library.read_recording(test, described, cutoff=cutoff, degrees=degrees)
+        other = recording_of(test, described, wish, cutoff=cutoff)
     with Console(stderr=True).status("reading") as status:  # on a terminal only
         found = library.identify(
             described, recording, test=other, hold_out=hold_out, method=method, friction=friction,
@@ -135,7 +166,7 @@ def _check_files(
     if report is not None:
         check_report(report)
     for path in (data, test):
-        if path not in (None, STREAM) and not Path(path).is_file():
+        if path not in (None, STREAM) and not Path(path).exists():
             raise InputError(f"{path} is not a file; expected a recording.")
 
 
@@ -160,9 +191,39 @@ def write_report(found: "Identification", path: Path) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class Found:
+    """One unknown of a joint or link: its value, 95 % margin, described value, and unit.
+
+    learned: share of the description's uncertainty that the data have removed, 0 to 1.
+    """
+
+    of: str
+    kind: str
+    value: float
+    margin: float
+    described: float
+    learned: float
+    unit: str
+
+
+def findings(found: "Identification", kinds: Collection[str]) -> list[Found]:
+    """The unknowns of some kinds: viscous, coulomb, armature (also viscous+, ...), or m."""
+    described, estimate = found.sought.values(found.prior.model), found.estimate
+    listed: list[Found] = []
+    for k, name in enumerate(found.sought.names):
+        kind, _, of = name.removesuffix("]").partition("[")
+        if kind.rstrip("+-") in kinds:
+            margin = 1.96 * float(estimate.deviation[k])
+            value, share = float(estimate.x[k]), float(estimate.learned[k])
+            unit = found.sought.units[k]
+            listed.append(Found(of, kind, value, margin, float(described[k]), share, unit))
+    return listed
+
+
 def document(found: "Identification") -> dict[str, Any]:
-    """The quality of the result, as JSON."""
-    test, model = found.test, found.robot.model
+    """The quality of the result, friction and masses, as JSON."""
+    test, model, load = found.test, found.robot.model, load_of(found)
     before = test.tau - found.prior.inverse_dynamics(test.q, test.dq, test.ddq)
     return {
         "robot": found.robot.name,
@@ -172,6 +233,9 @@ def document(found: "Identification") -> dict[str, Any]:
         "described": (before**2).mean(axis=0) ** 0.5,
         "found": found.error(),
         "noise": found.fit.sigma,
+        "friction": [asdict(x) for x in findings(found, JOINT)],
+        "masses": [asdict(x) for x in findings(found, MASS)],
+        "payload": None if load is None else asdict(load),
         "base_parameters": found.base.r,
         "unknowns": len(found.sought.names),
         "condition": found.fit.condition,
@@ -181,17 +245,127 @@ def document(found: "Identification") -> dict[str, Any]:
 
 
 def show(found: "Identification") -> None:
-    """Print the errors of every joint, and the notes."""
+    """Print the errors of every joint, friction, changes of mass, and the notes."""
     data, screen = document(found), console()
-    columns = [data[x] for x in ("rms", "described", "found", "noise")]
-    rows = [[name, *(number(x[k]) for x in columns)] for k, name in enumerate(data["joints"])]
-    heads = ["joint", "rms", "error as\ndescribed", "error now", "noise of\nthe fit"]
-    title = f"{found.robot.name}: joint forces on held-out motion, N m or N"
-    screen.print(screen_table(title, heads, rows))
+    load = data["payload"]
+    names, unit = data["joints"], data["units"]["tau"]
+    heads, columns = ["joint"], [names]
+    for key, head in ERRORS.items():
+        head, cells = unit_column(head, [number(x) for x in data[key]], unit)
+        heads.append(head)
+        columns.append(cells)
+    title = f"{found.robot.name}: joint forces on held-out motion"
+    screen.print(screen_table(title, heads, list(zip(*columns, strict=True))))
     screen.print(
         f"{counted(data['base_parameters'], 'base parameter')} of "
         f"{counted(data['unknowns'], 'unknown')}, condition "
         f"{number(data['condition'], 3)}, {counted(data['samples'], 'sample')}."
     )
+    screen.print()
+    friction = friction_table(found)
+    if friction is None:
+        screen.print("friction: not sought (--friction known keeps that of the file)")
+    else:
+        screen.print(friction)
+        screen.print("+- is the 95 % margin; what the data do not determine is as described.")
+    screen.print()
+    screen.print(load_line(None if load is None else Load(**load), data["found"]))
+    for line in mass_lines(found):
+        screen.print(line)
     for note in found.notes:
-        screen.print(f"note: {note}")
+        screen.print(Text.assemble(("note", "yellow"), f": {note}"))
+
+
+def friction_table(found: "Identification") -> Group | None:
+    """Friction and armature of every joint with its 95 % margin; None if none was sought."""
+    listed = findings(found, JOINT)
+    if not listed:
+        return None
+    kinds = list(dict.fromkeys(x.kind for x in listed))
+    joints = list(dict.fromkeys(x.of for x in listed))
+    by_name = {(x.kind, x.of): x for x in listed}
+    heads, columns = ["joint"], [joints]
+    for kind in kinds:
+        cells = [by_name.get((kind, joint)) for joint in joints]
+        texts = aligned_pairs([None if x is None else (x.value, x.margin) for x in cells])
+        unit = [NO_UNIT if x is None else x.unit for x in cells]
+        head, texts = unit_column(
+            KINDS.get(kind.rstrip("+-"), kind.rstrip("+-")) + _sign(kind), texts, unit
+        )
+        heads.append(head)
+        columns.append(texts)
+    return screen_table("friction and armature found", heads, list(zip(*columns, strict=True)))
+
+
+def _sign(kind: str) -> str:
+    return {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+
+
+def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
+    """Texts such as "0.61 +- 0.02", both numbers aligned over all rows; "-" for None."""
+    texts = [("-", "") if x is None else (number(x[0]), number(x[1], 2)) for x in pairs]
+    width = max(len(b) for _, b in texts)
+    return [f"{a} +- {b:<{width}}" if b else a for a, b in texts]
+
+
+def mass_lines(found: "Identification") -> Iterator[str]:
+    """Sentences on links that are heavier or lighter than described, by more than their margin."""
+    for x in findings(found, MASS):
+        more = x.value - x.described
+        if abs(more) <= max(x.margin, LEAST_CHANGE * abs(x.described)) or x.learned < POOR:
+            continue
+        word = "heavier" if more > 0 else "lighter"
+        yield (
+            f"mass: link {x.of!r} is {number(abs(more), 3)} kg {word} than described: "
+            f"{number(x.value)} kg +- {number(x.margin, 2)}, described {number(x.described)} kg"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A body on the tool that explains the data if all else is as described, friction as found.
+
+    mass, kg, with its 95 % margin; com in the frame, m; error: rms of every joint with it.
+    """
+
+    frame: str
+    mass: float
+    margin: float
+    com: Array
+    error: Array
+
+
+def load_of(found: "Identification") -> Load | None:
+    """The load on the tool; None if no body there explains anything, or the data cannot show it."""
+    from kinetree.identify import identify_payload
+
+    described = Robot(found.prior.model.replace(joints=found.robot.model.joints))
+    try:
+        load = identify_payload(described, found.train)
+    except (InputError, SingularityError):
+        return None
+    margin = 1.96 * float(load.standard_error[0])
+    test = found.test
+    rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
+    return Load(
+        load.frame or found.robot.model.tool,
+        load.m,
+        margin,
+        load.com,
+        (rest**2).mean(axis=0) ** 0.5,
+    )
+
+
+def load_line(load: Load | None, now: Array) -> str:
+    """A sentence on the load; `now`: rms errors with all parameters found."""
+    if load is None or load.mass <= load.margin:
+        seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
+        return f"payload: the data show none on the tool{seen}."
+    centre = ", ".join(number(x, 3) for x in load.com.tolist())
+    worse = float((load.error / np.maximum(now, np.finfo(float).tiny)).max())
+    fit = "as well as" if worse < CLOSE else f"up to {number(worse, 2)} times worse than"
+    return (
+        f"payload: if the links are as described, {load.frame!r} carries {number(load.mass, 3)} kg "
+        f"+- {number(load.margin, 2)} with its centre at ({centre}) m; that predicts the joint "
+        f"forces {fit} the robot found."
+    )

@@ -15,6 +15,7 @@ from typing import Any, Self
 from rich.console import Console
 
 from kinetree.base.tables import counted
+from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError
 from kinetree.model import Model
 
@@ -127,11 +128,6 @@ def print_text(text: str, output: Path | None = None) -> None:
     else:
         check_output(output)
         output.write_text(text, encoding="utf-8")
-
-
-def notify(text: str) -> None:
-    """Print a line for the user on stderr."""
-    print(f"kinetree: {text}", file=sys.stderr)
 
 
 @contextmanager

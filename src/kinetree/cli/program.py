@@ -10,6 +10,7 @@ import warnings
 from types import FrameType
 from typing import NoReturn
 
+from kinetree.cli.messages import ERROR, WARNING, notify, plain_usage, suggestion_first
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; those of signals are 128 + their number
@@ -61,12 +62,12 @@ def run(words: list[str]) -> None:
         missing = isinstance(error, MissingArgumentError) and "parameter --" not in str(error)
         if missing and any(x.startswith("--") for x in words):
             page += "; --q and other lists take all words up to the next option"
-        end(FAULT, f"{error} See {page}.")
+        end(FAULT, f"{plain_usage(str(error))} See {page}.")
 
 
 def end(code: int, message: str) -> NoReturn:
-    """Print a message on stderr, as one paragraph, and exit."""
-    print(f"kinetree: {' '.join(message.split())}", file=sys.stderr)
+    """Print a message on stderr, its suggestion first, and exit."""
+    notify(suggestion_first(message), ERROR)
     sys.exit(code)
 
 
@@ -83,9 +84,9 @@ def show_warning(
     file: object = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning of kinetree as one line, any other as Python prints it."""
+    """Print a warning of kinetree as one paragraph, any other as Python prints it."""
     if issubclass(category, KinetreeWarning):
-        print(f"kinetree: {message}", file=sys.stderr)
+        notify(str(message), WARNING)
     else:
         text = warnings.formatwarning(message, category, filename, lineno)
         print(text, end="", file=sys.stderr)

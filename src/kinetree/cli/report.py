@@ -2,11 +2,18 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
-from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Output, Reading, RobotName
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    Degrees,
+    Json,
+    Output,
+    Reading,
+    RobotName,
+    number_argument,
+)
 from kinetree.cli.choices import find_robot, mesh_folder
-from kinetree.cli.output import check_output, notify, print_json, waiting
+from kinetree.cli.messages import notify
+from kinetree.cli.output import check_output, print_json, waiting
 from kinetree.errors import InputError
 
 
@@ -15,7 +22,7 @@ def report(
     /,
     *,
     output: Output = None,
-    samples: Annotated[int, Parameter(help="Random positions for the torque envelopes.")] = 2000,
+    samples: Annotated[int, number_argument("Random positions for the torque envelopes.")] = 2000,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,

@@ -1,16 +1,20 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
+from rich.console import Group
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     AS_IT_IS,
+    AS_NAMED,
+    NUMBERS,
     STREAM,
     Degrees,
     Force,
@@ -18,20 +22,23 @@ from kinetree.cli.arguments import (
     Position,
     Rate,
     Reading,
+    Recorded,
     RobotName,
+    file_argument,
+    number_argument,
     table_argument,
     words_argument,
 )
 from kinetree.cli.choices import find_robot
+from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import (
     check_output,
     compiling,
-    notify,
     print_json,
     waiting,
 )
 from kinetree.cli.states import factors, names, units, vector
-from kinetree.cli.tables import console, screen_table
+from kinetree.cli.tables import console, screen_table, unit_column
 from kinetree.errors import InputError, need
 from kinetree.robot import Robot
 
@@ -54,16 +61,19 @@ def simulate(
     *,
     q: Position = None,
     dq: Rate = None,
-    duration: Annotated[float, Parameter(help="Duration of the motion, s.")] = 1.0,
-    dt: Annotated[float | None, Parameter(help="Step of the results, s; 0.01 if left out.")] = None,
+    duration: Annotated[float, number_argument("Duration of the motion, s.")] = 1.0,
+    dt: Annotated[
+        float | None, number_argument("Step of the results, s; 0.01 if left out.")
+    ] = None,
     method: Annotated[
-        Literal["dop853", "rk4", "semi_implicit_euler", "euler"], Parameter(help="Integrator.")
+        Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "euler"],
+        Parameter(help="Integrator."),
     ] = "dop853",
     tau: Force = None,
     forces: Annotated[
         str | None,
         table_argument(
-            "CSV file with t and tau:JOINT, or - for standard input; linear between the rows."
+            "Recording with t and tau:JOINT, or - for standard input; linear between the rows."
         ),
     ] = None,
     controller: Annotated[
@@ -71,29 +81,39 @@ def simulate(
         Parameter(help="Controller that moves the joints, besides --tau."),
     ] = "none",
     to: Annotated[
-        list[str] | None, words_argument("Goal of the controller: a position, as --q.")
+        list[str] | None, words_argument("Goal of the controller: a position, as --q.", NUMBERS)
     ] = None,
     reference: Annotated[
         str | None,
-        table_argument("CSV file of a trajectory that the controller follows instead of --to."),
+        table_argument("Recording of a motion that the controller follows instead of --to."),
     ] = None,
-    kp: Annotated[float | None, Parameter(help="Gain on the position error.")] = None,
-    kd: Annotated[float | None, Parameter(help="Gain on the rate error.")] = None,
-    ki: Annotated[float | None, Parameter(help="Gain on the integral, of pid.")] = None,
+    kp: Annotated[float | None, number_argument("Gain on the position error.")] = None,
+    kd: Annotated[float | None, number_argument("Gain on the rate error.")] = None,
+    ki: Annotated[float | None, number_argument("Gain on the integral, of pid.")] = None,
     limits: Annotated[
         Literal["stop", "record", "ignore"],
-        Parameter(help="stop ends the motion where a joint leaves its limits: exit code 1."),
-    ] = "record",
+        Parameter(
+            help="At a position, speed or force beyond a joint's limit: stop ends the motion, with "
+            "exit code 1; record goes on and reports it; ignore does not look."
+        ),
+    ] = "stop",
     output: Annotated[
         Path | None,
-        Parameter(name=["--output", "-o"], help="CSV file to write, - for standard output."),
+        Parameter(
+            metavar="FILE",
+            name=["--output", "-o"],
+            help="CSV file to write, - for standard output.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
-        Parameter(help="Picture to write, such as motion.png, in radians; needs matplotlib."),
+        file_argument(
+            "Picture to write, such as motion.png, in radians; needs matplotlib.",
+        ),
     ] = None,
     json: Json = False,
     degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> int:
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
@@ -107,7 +127,7 @@ def simulate(
 
     ```
     kinetree simulate double_pendulum --q 1.5 0 --duration 2 -o motion.csv
-    kinetree simulate panda --controller computed-torque --to 0 -45 0 -90 0 90 0 --degrees
+    kinetree simulate panda --controller computed-torque --to panda_joint1=0.3
     kinetree simulate cart_pole --q hinge=0.1 --duration 0.5 --plot motion.png
     ```
     """
@@ -115,10 +135,11 @@ def simulate(
 
     found = find_robot(robot, reading)
     _check_files(output, plot)
-    model, ended = found.model, ""
+    model, ended = found.model, Ended()
     q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
-    acting = _forces(found, tau, forces)
-    control = Control(controller, to, reference, kp, kd, ki).make(found, degrees)
+    acting = _forces(found, tau, forces, recorded)
+    control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
+    motion = None
     try:
         with waiting(compiling("and simulating the motion", model)):
             motion = found.simulate(
@@ -126,13 +147,66 @@ def simulate(
                 limits=limits,
             )  # fmt: skip
     except SimulationError as error:
-        if error.trajectory is None or limits != "stop":
+        if not error.violations:  # a number that is not finite
             raise
-        motion, ended = error.trajectory, str(error)
+        first = error.violations[0].t  # the adaptive method looks at later times, too
+        ended = Ended(tuple(x for x in error.violations if x.t == first), degrees)
+        motion = error.trajectory
+    if motion is None:
+        if json:
+            print_json(empty_document(found, degrees, ended))
+        notify(str(ended), WARNING)
+        return 1
     if plot is not None:
         motion.plot(found, path=plot)
     Result(found, motion, degrees, ended).write(output, json)
-    return 1 if ended else 0
+    return 1 if ended.at else 0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Why a simulation ended before its time: the limits that were left; none if it did not."""
+
+    at: "tuple[Violation, ...]" = ()
+    degrees: bool = False
+
+    def __str__(self) -> str:
+        if not self.at:
+            return ""
+        found = [str(in_user_units(x, self.degrees)).partition(": ")[2] for x in self.at]
+        t = self.at[0].t
+        start = f"ended at t = {t:.6g} s" if t else "cannot begin"
+        return (
+            f"the simulation {start}: {'; '.join(found)}. --limits record goes on and reports "
+            "every violation, --limits ignore does not look."
+        )
+
+
+def in_user_units(violation: "Violation", degrees: bool) -> "Violation":
+    """A violation with its angle in degrees if the user wants that."""
+    if not degrees or violation.by is None or not violation.unit.startswith("rad"):
+        return violation
+    by, unit = float(np.degrees(violation.by)), violation.unit.replace("rad", "deg")
+    return replace(violation, by=by, unit=unit)
+
+
+def empty_document(robot: Robot, degrees: bool, ended: Ended) -> dict[str, Any]:
+    """The JSON of a simulation that ended before its first step: no rows."""
+    letters, model = ("q", "dq", "ddq", "tau"), robot.model
+    return {
+        "robot": robot.name,
+        "coordinates": list(model.coordinate_names),
+        "joints": list(model.dof_names),
+        "units": {x: units(model, x, degrees) for x in letters},
+        "t": [],
+        **{x: [] for x in letters},
+        "violations": [_violation(in_user_units(v, degrees)) for v in ended.at],
+        "stopped": str(ended),
+    }
+
+
+def _violation(v: "Violation") -> dict[str, Any]:
+    return {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by, "unit": v.unit}
 
 
 def _check_files(output: Path | None, plot: Path | None) -> None:
@@ -148,8 +222,11 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
         need("matplotlib", "plot", "a plot")
 
 
-def _forces(robot: Robot, tau: list[str] | None, forces: str | None) -> "Array | Signal | None":
+def _forces(
+    robot: Robot, tau: list[str] | None, forces: str | None, recorded: Recorded
+) -> "Array | Signal | None":
     """The joint forces of --tau (constant) or of the file --forces."""
+    from kinetree.cli.rows import wish_of
     from kinetree.cli.trajectories import read_forces
     from kinetree.simulate.core.signals import signal
 
@@ -157,7 +234,8 @@ def _forces(robot: Robot, tau: list[str] | None, forces: str | None) -> "Array |
         return vector(robot.model, "tau", tau, False) if tau else None
     if tau:
         raise InputError("--tau and --forces both give joint forces; expected one of them.")
-    return signal(*read_forces(forces, robot), kind="linear")
+    wish = wish_of(robot.model, recorded, required=("t", "tau"))
+    return signal(*read_forces(forces, wish), kind="linear")
 
 
 @dataclass(frozen=True)
@@ -171,7 +249,7 @@ class Control:
     kd: float | None
     ki: float | None
 
-    def make(self, robot: Robot, degrees: bool) -> "Controller | None":
+    def make(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Controller | None":
         """Make the controller; None for `none`."""
         from kinetree import controllers
 
@@ -181,7 +259,7 @@ class Control:
         if self.name == "gravity":
             self._refuse("to", "reference", "kp", "ki")
             return controllers.GravityCompensation(kd=self.kd or 0)
-        goal = self._goal(robot, degrees)
+        goal = self._goal(robot, degrees, recorded)
         if self.name == "computed-torque":
             self._refuse("ki")
             kp = 100.0 if self.kp is None else self.kp
@@ -198,14 +276,16 @@ class Control:
         self._refuse("ki")
         return controllers.PD(goal, kp, kd, gravity=self.name == "pd-gravity")
 
-    def _goal(self, robot: Robot, degrees: bool) -> "Array | Trajectory":
+    def _goal(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Array | Trajectory":
+        from kinetree.cli.rows import wish_of
         from kinetree.cli.trajectories import read_trajectory
 
         if self.reference is not None and self.to:
             raise InputError("--to and --reference both give the goal; expected one of them.")
         if self.reference is not None:
-            return read_trajectory(self.reference, robot, degrees)
-        return vector(robot.model, "q", self.to, degrees)
+            wish = wish_of(robot.model, recorded, degrees=degrees)
+            return read_trajectory(self.reference, wish)
+        return vector(robot.model, "q", self.to, degrees, "--to")
 
     def _refuse(self, *options: str) -> None:
         given = [f"--{x}" for x in options if getattr(self, x) is not None]
@@ -217,45 +297,39 @@ class Control:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A motion as it is written and shown; `ended` is the message if it stopped at a limit."""
+    """A motion as it is written and shown, and why it ended early, if it did."""
 
     robot: Robot
     motion: "Trajectory"
     degrees: bool
-    ended: str
+    ended: Ended
 
     def write(self, output: Path | None, json: bool) -> None:
         """Write the motion to the output, a summary or JSON to stdout, messages to stderr."""
-        from kinetree.cli.trajectories import scaled, write_trajectory
+        from kinetree.cli.trajectories import in_users_units, write_trajectory
 
-        shown = scaled(self.motion, self.robot, self.degrees, out=True)
+        shown = in_users_units(self.motion, self.robot, self.degrees)
         if json:
             print_json(self.document(shown))
         elif output == STDOUT:
-            write_trajectory(shown, None)
+            write_trajectory(shown, None, self.degrees)
         else:
             self.print_summary(shown)
         if output is not None and output != STDOUT:
-            write_trajectory(shown, output)
-        noted = self.violations()
+            write_trajectory(shown, output, self.degrees)
+        noted = [] if self.ended.at else self.violations()
         for violation in noted[:MOST_VIOLATIONS]:
-            notify(f"at {violation}")
+            notify(f"at {violation}", WARNING)
         if len(noted) > MOST_VIOLATIONS:
-            notify(f"and {len(noted) - MOST_VIOLATIONS} more violations (--json has all)")
-        if self.ended:
-            notify(self.ended)
+            more = len(noted) - MOST_VIOLATIONS
+            notify(f"and {more} more violations (--json has all)", WARNING)
+        if self.ended.at:
+            notify(str(self.ended), WARNING)
 
     def violations(self) -> "list[Violation]":
         """The violations that the simulation recorded, angles in the user's unit."""
-        noted: tuple[Violation, ...] = self.motion.meta.get("violations", ())
-        if not self.degrees:
-            return list(noted)
-        return [
-            replace(v, by=float(np.degrees(v.by)), unit=v.unit.replace("rad", "deg"))
-            if v.by is not None and v.unit.startswith("rad")
-            else v
-            for v in noted
-        ]
+        noted: tuple[Violation, ...] = self.ended.at or self.motion.meta.get("violations", ())
+        return [in_user_units(v, self.degrees) for v in noted]
 
     def document(self, shown: "Trajectory") -> dict[str, Any]:
         """The motion as JSON."""
@@ -269,33 +343,32 @@ class Result:
             **{x: getattr(shown, x) for x in letters},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
-            "violations": [
-                {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by, "unit": v.unit}
-                for v in self.violations()
-            ],
-            "stopped": self.ended or None,
+            "violations": [_violation(v) for v in self.violations()],
+            "stopped": str(self.ended) or None,
         }
 
     def print_summary(self, shown: "Trajectory") -> None:
         """Print start, end and range of every coordinate, peaks of forces, and energies."""
-        model = self.robot.model
-        unit_q = ["" if x == "1" else x for x in units(model, "q", self.degrees)]
-        dust = ROUNDING * float(np.abs(shown.q).max(initial=1))
-        rows: list[list[str]] = []
-        for k, x in enumerate(np.where(np.abs(shown.q) > dust, shown.q, 0).T):
-            numbers = (number(y, 6) for y in (x[0], x[-1], x.min(), x.max()))
-            rows.append([names(model, "q")[k], *numbers, unit_q[k]])
-        screen = console()
+        model, screen = self.robot.model, console()
         about = f"{shown.duration:g} s, {counted(len(shown), 'sample')}, {shown.meta['method']}"
-        heads = ["q", "start", "end", "lowest", "highest", "unit"]
-        screen.print(screen_table(f"{self.robot.name}: {about}", heads, rows))
+        dust = ROUNDING * float(np.abs(shown.q).max(initial=1))
+        moved = np.where((np.abs(shown.q) > dust) | (shown.q[0] != 0), shown.q, 0).T
+        columns = [(x[0], x[-1], x.min(), x.max()) for x in moved]
+        heads = ("start", "end", "lowest", "highest")
+        title = f"{self.robot.name}: {about}"
+        screen.print(_table(title, "q", heads, names(model, "q"), columns, self._units("q")))
         if shown.tau is not None and np.any(shown.tau):
-            entries = zip(model.dof_names, shown.tau.T, units(model, "tau"), strict=True)
-            forces = [[name, *_peak(x), unit] for name, x, unit in entries]
+            peaks = [_peak(x) for x in shown.tau.T]
+            table = _table(
+                "joint forces", "tau", ("peak", "rms"), model.dof_names, peaks, self._units("tau")
+            )
             screen.print()
-            screen.print(screen_table("", ["tau", "peak", "rms", "unit"], forces))
+            screen.print(table)
         screen.print()
         screen.print(f"energy: {self._energies(shown)}")
+
+    def _units(self, quantity: str) -> list[str]:
+        return units(self.robot.model, quantity, self.degrees)
 
     def _energies(self, shown: "Trajectory") -> str:
         # of the shown numbers, converted back to SI
@@ -305,6 +378,23 @@ class Result:
         return f"{number(start, 6)} J at the start, {number(end, 6)} J at the end"
 
 
-def _peak(x: Array) -> tuple[str, str]:
+def _peak(x: Array) -> tuple[float, float]:
     """The value of largest size, and the root mean square."""
-    return number(x[np.argmax(np.abs(x))], 6), number(float(np.sqrt((x * x).mean())), 6)
+    return float(x[np.argmax(np.abs(x))]), float(np.sqrt((x * x).mean()))
+
+
+def _table(
+    title: str,
+    quantity: str,
+    heads: Sequence[str],
+    rows: Sequence[str],
+    values: Sequence[Sequence[float]],
+    units: Sequence[str],
+) -> Group:
+    """Numbers of every joint; the unit is in the headings, or beside the numbers if it differs."""
+    names, columns = [quantity], [list(rows)]
+    for head, numbers in zip(heads, zip(*values, strict=True), strict=True):
+        name, cells = unit_column(head, [number(x, 6) for x in numbers], units)
+        names.append(name)
+        columns.append(cells)
+    return screen_table(title, names, list(zip(*columns, strict=True)))

@@ -21,7 +21,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
-from kinetree.cli.output import notify
+from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError, NameLookupError, ShapeError

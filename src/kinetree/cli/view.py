@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kinetree.cli.arguments import AS_IT_IS, BasicReading, Degrees, Json, Reading, RobotName
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    BasicReading,
+    Degrees,
+    Json,
+    Reading,
+    RobotName,
+    number_argument,
+)
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.output import print_json, waiting
 from kinetree.errors import need
@@ -25,12 +33,13 @@ def view(
     robot: RobotName = "panda",
     /,
     *,
-    port: Annotated[int, Parameter(help="Port of 127.0.0.1; 0 takes a free one.")] = 0,
+    port: Annotated[int, number_argument("Port of 127.0.0.1; 0 takes a free one.")] = 0,
     browser: Annotated[
         bool,
         Parameter(
             name="--browser",
             negative="--no-browser",
+            show_default=False,
             help="Open the page; --no-browser only prints its address.",
         ),
     ] = True,

@@ -1,0 +1,139 @@
+"""Messages on stderr: the library's words as the command line's, the suggestion first, wrapped.
+
+Errors and warnings of the library name its remedies in Python (`limits="record"`); a user of the
+command line types `--limits record`. The change is made here, at the border: PHRASES has the
+sentences that differ, and OPTIONS the arguments of Python that are options here.
+
+A message is one paragraph. On a terminal it is wrapped between words, and the word in front is
+coloured: red for an error, yellow for a warning. Programs that read stderr get one line without
+colours.
+"""
+
+import re
+import sys
+import textwrap
+
+ERROR, WARNING = "bold red", "yellow"
+MOST_ITEMS = 4  # of a list of losses
+
+# what the library says, and what it says to a user of the command line; (...) keeps a part
+PHRASES: dict[str, str] = {
+    r"in folders= of kt\.load \(--folder on the command line\)": "with --folder",
+    r"Choose one by its name \(model= in Python, --model on the command line\)":
+        "Choose one with --model NAME",
+    r"in arguments= of kt\.load \(--arg ([^ ]+):=VALUE on the command line\)":
+        r"with --arg \1:=VALUE",
+    r"read the file with mimic=False": "add --no-mimic",
+    r"and strict=True:": "and --strict refuses them:",
+    r"\(and (\d+) more, see robot\.report\)": r"(and \1 more; kinetree info lists them)",
+    r"Leave out --floating \(in Python, floating\)": "Leave out --floating",
+    r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",
+    r"kt\.load\(path, floating=True\) gives it a free joint, on the command line --floating":
+        "--floating gives it a free joint",
+    r" Lock it with robot\.lock, or cut the rest out with robot\.subtree\.":
+        " Joints of several degrees of freedom cannot be checked or drawn over time.",
+    r"; see model\.coordinate_names for the order of q and model\.dof_names for that of dq, ddq "
+    r"and tau": "; kinetree info lists the joints in order",
+    r'limits="record" goes on and lists every violation, limits="ignore" does not look\.':
+        "--limits record goes on and lists every violation, --limits ignore does not look.",
+    r"Describe dry friction as the robot's own \(with_friction\), make the law smooth about its "
+    r"switch, or take method='rk4'": "Take --method rk4, or leave out friction: --friction none",
+    r"Take a smaller dt or method='dop853'": "Take a smaller --dt or --method dop853",
+    r"\(see degrees=True, --degrees\)": "(--degrees reads degrees)",
+    r"\(see degrees=False\)": "(leave out --degrees)",
+    r" To use the numbers nevertheless, pass unphysical='warn'\.": "",
+    r" Pass losses='warn' to write the rest, with comments in these places\.": "",
+    r"`kinetree\.identify\.excite` plans (one|a better one)":
+        r"the function identify.excite of the Python library plans \1",
+}  # fmt: skip
+# arguments of Python functions that have an option of that name here
+OPTIONS = (
+    "limits", "method", "degrees", "strict", "floating", "mimic", "friction", "duration", "dt",
+    "cutoff", "torque_cutoff", "hold_out", "armature", "prior", "tolerance", "effort", "velocity",
+    "columns", "topic", "model",
+)  # fmt: skip
+ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
+SUGGESTION = re.compile(r"\s*\(?\b([Dd]id you mean [^?]*\?)\)?")
+
+# cyclopts' sentences about wrong usage, and ours
+USAGE: dict[str, str] = {
+    r'^Unknown command "(-[^"]*)".*$': r"there is no option \1; the command comes first.",
+    r'^Unknown command "([^"]*)"\..*?(Did you mean "[^"]*"\?)?( Available commands: .*)?$':
+        r"there is no command '\1'. \2",
+    r"^Unknown option: (\S+?)\.": r"there is no option \1.",
+    r"^Unused Tokens: \[(.*)\]\.?$": r"too many words: \1; expected none after the others.",
+    r'^(?:Command "[^"]*" parameter )?"?(--[\w-]+)"? requires an argument\.': r"\1 needs a value.",
+    r'^(?:Command "[^"]*" parameter )?"?([A-Z_]+)"? requires an argument\.': r"\1 is missing.",
+    r'^(?:Command "[^"]*" parameter )?"?(--[\w-]+)"? requires at least 1 element\. Got 0\.':
+        r"\1 needs at least one value.",
+    r'^Invalid value for (\S+): unable to convert "([^"]*)" into float\.':
+        r"\1 is '\2'; expected a number.",
+    r'^Invalid value for (\S+): unable to convert "([^"]*)" into int\.':
+        r"\1 is '\2'; expected a whole number.",
+    r'^Invalid value for (\S+): unable to convert "([^"]*)" into bool\.':
+        r"\1 takes no value; leave '\2' out.",
+    r'^Invalid value "([^"]*)" for (\S+)\. (Did you mean "[^"]*"\? )?Choose from: (.*)$':
+        r"\2 is '\1'; expected one of \4 \3",
+    r"^Parameter (\S+) specified multiple times\.": r"\1 is given twice; expected it once.",
+}  # fmt: skip
+
+
+def translate(text: str) -> str:
+    """The library's message for a user of the command line, without Python syntax."""
+    for phrase, ours in PHRASES.items():
+        text = re.sub(phrase, ours, text)
+    return ARGUMENT.sub(_option, text)
+
+
+def shorten(text: str) -> str:
+    """A warning about losses in a written file with its first items; the file names all of them."""
+    start, colon, rest = text.partition(": ")
+    items, _, end = rest.partition(". Comments in the file")
+    listed = items.split("; ")
+    if "cannot represent all of" not in start or len(listed) <= MOST_ITEMS:
+        return text
+    some = "; ".join(listed[:MOST_ITEMS])
+    return f"{start}{colon}{some}; and {len(listed) - MOST_ITEMS} more. Comments in the file{end}"
+
+
+def _option(match: re.Match[str]) -> str:
+    """An argument of Python as an option: --strict, --no-mimic, --limits record."""
+    name, value = match[1].replace("_", "-"), match[2].strip("'\"")
+    if value in ("True", "False"):
+        return f"--{name}" if value == "True" else f"--no-{name}"
+    return f"--{name} {value}"
+
+
+def suggestion_first(text: str) -> str:
+    """The message with its "Did you mean ...?" in front of the rest."""
+    found = SUGGESTION.search(text)
+    if found is None or found.start() == 0:
+        return text
+    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
+    return " ".join(f"{x[0].upper()}{x[1:]}" for x in (found[1], rest) if x)
+
+
+def plain_usage(text: str) -> str:
+    """A message of the parser in the program's own words."""
+    text = " ".join(text.split())
+    for theirs, ours in USAGE.items():
+        changed = re.sub(theirs, ours, text)
+        if changed != text:
+            return " ".join(changed.replace('"', "'").split())
+    return text
+
+
+def notify(text: str, style: str = "") -> None:
+    """Print a message for the user on stderr, as one paragraph that begins with the program."""
+    text = f"kinetree: {' '.join(shorten(translate(text)).split())}"
+    if not sys.stderr.isatty():
+        print(text, file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    screen = Console(stderr=True, highlight=False)
+    lines = textwrap.wrap(text, screen.width, break_long_words=False, break_on_hyphens=False)
+    shown = Text("\n".join(lines))
+    shown.stylize(style, 0, len("kinetree:"))
+    screen.print(shown, soft_wrap=True)
