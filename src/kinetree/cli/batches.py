@@ -4,14 +4,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.cli.output import Rows, csv_line, json_text, notify, number_lines
-from kinetree.cli.rows import Block, Table, opened
-from kinetree.model import Model
+from kinetree.cli.output import Rows, csv_line, json_text, number_lines
+from kinetree.cli.rows import Block, States, opened
+from kinetree.motion.reading import Wish
 
 
 @dataclass(frozen=True)
@@ -26,29 +26,21 @@ class Job:
     heads: Sequence[str]
 
 
-def run_batch(
-    model: Model, data: str, job: Job, *, output: Path | None, json: bool, degrees: bool
-) -> None:
-    """Read, compute and write until the input ends; memory does not grow with it."""
-    with opened(data) as (stream, name, size), Rows(output, data) as rows:
-        count, blocks = 0, Table(name, model, job.inputs, degrees).blocks(stream)
+def run_batch(wish: Wish, data: str, job: Job, *, output: Path | None, json: bool) -> None:
+    """Read, compute and write until the input ends; memory does not grow with a text."""
+    model = wish.model
+    assert model is not None
+    with opened(data, wish, job.inputs) as states, Rows(output, data) as rows:
+        count, blocks = 0, states.blocks
         if sys.stderr.isatty() and not (output is None and sys.stdout.isatty()):
-            blocks = with_progress(blocks, stream, size)  # rows on a terminal show progress enough
+            blocks = with_progress(states)  # rows on a terminal show progress enough
         for block in blocks:
-            if count == 0:
-                _announce_missing(block, job.inputs, name)
             found = job.run(*block.with_zeros(model, job.inputs))
             if json:
                 rows.write(_json_rows(block, found, count))
             else:
                 rows.write(_csv_rows(block, found, job.heads if count == 0 else None))
             count += len(block)
-
-
-def _announce_missing(block: Block, wanted: Sequence[str], name: str) -> None:
-    missing = [x for x in wanted if x not in block.values]
-    if missing:
-        notify(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
 
 
 def _csv_rows(
@@ -71,16 +63,17 @@ def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterato
         yield json_text(row | {name: x[k] for name, x in found.items()}) + "\n"
 
 
-def with_progress(blocks: Iterator[Block], stream: BinaryIO, size: int | None) -> Iterator[Block]:
+def with_progress(states: States) -> Iterator[Block]:
     """Pass the blocks on, and show on stderr how much of the input is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, rows = bar.add_task("0 rows", total=size), 0
-        for block in blocks:
+        task, rows = bar.add_task("0 rows", total=states.size), 0
+        for block in states.blocks:
             yield block
             rows += len(block)
-            done = stream.tell() if size is not None else None
+            known = states.size is not None and states.stream is not None
+            done = states.stream.tell() if known and states.stream is not None else None
             bar.update(task, completed=done, description=f"{rows:,} row{'s' if rows != 1 else ''}")

@@ -1,71 +1,63 @@
-"""Trajectories from files and standard input to the library and back, in the user's units."""
+"""Trajectories from recordings to the library and back, in the user's units."""
 
-import shutil
-import sys
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.cli.arguments import STREAM
 from kinetree.cli.output import Rows, csv_line, number_lines
-from kinetree.cli.rows import Table, existing_file, opened
-from kinetree.cli.states import factors
-from kinetree.motion.files import read_csv
+from kinetree.cli.rows import announce, as_file
+from kinetree.model.units import factors, units
+from kinetree.motion.files import read_table, trajectory_of, with_rates
+from kinetree.motion.reading import Wish
 from kinetree.robot import Robot
 from kinetree.samples.files import columns_of
 from kinetree.trajectory import Trajectory
 
 
-@contextmanager
-def as_file(data: str) -> Generator[Path]:
-    """The path of a file, or of a copy of standard input."""
-    if data != STREAM:
-        yield existing_file(data, "a CSV file of a trajectory")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        yield path
+def read_trajectory(data: str, wish: Wish) -> Trajectory:
+    """Read the trajectory of a recording; missing rates are those of the spline through it.
 
-
-def read_trajectory(data: str, robot: Robot, degrees: bool) -> Trajectory:
-    """Read the trajectory of a CSV file; missing rates are those of the spline through it."""
+    Notes of the reader are printed.
+    """
     with as_file(data) as path:
-        return scaled(read_csv(path, robot), robot, degrees)
+        table = with_rates(read_table(path, wish), wish)
+    announce(path.name, table.notes, ())
+    return trajectory_of(table, wish, path.name)
 
 
-def read_forces(data: str, robot: Robot) -> tuple[Array, Array]:
-    """Read times and joint forces, (T,) and (T, n), of a CSV file with t and tau:JOINT."""
-    with opened(data) as (stream, name, _):
-        table = Table(name, robot.model, ("tau",), False, required=("t", "tau"))
-        blocks = [block.values for block in table.blocks(stream)]
-    t, tau = (np.concatenate([values[x] for values in blocks]) for x in ("t", "tau"))
-    return t, tau
+def read_forces(data: str, wish: Wish) -> tuple[Array, Array]:
+    """Read times and joint forces, (T,) and (T, n), of a recording with t and tau:JOINT."""
+    with as_file(data) as path:
+        table = read_table(path, wish)
+    announce(path.name, table.notes, ())
+    return table.values["t"], table.values["tau"]
 
 
-def scaled(motion: Trajectory, robot: Robot, degrees: bool, out: bool = False) -> Trajectory:
-    """Convert a motion from the user's units to SI, or back (`out`)."""
+def in_users_units(motion: Trajectory, robot: Robot, degrees: bool) -> Trajectory:
+    """Convert a motion from SI to the user's units."""
     if not degrees:
         return motion
     q, dq, ddq = (factors(robot.model, name, degrees) for name in ("q", "dq", "ddq"))
-    if out:
-        return motion.replace(q=motion.q / q, dq=motion.dq / dq, ddq=motion.ddq / ddq)
-    return motion.replace(q=motion.q * q, dq=motion.dq * dq, ddq=motion.ddq * ddq)
+    return motion.replace(q=motion.q / q, dq=motion.dq / dq, ddq=motion.ddq / ddq)
 
 
-def write_trajectory(motion: Trajectory, output: Path | None) -> None:
-    """Write a CSV file as `kinetree.motion.write_csv` does, or the same rows to stdout."""
-    if output is not None:
-        motion.to_csv(output)
-        return
+def heads_of(motion: Trajectory, degrees: bool) -> list[str]:
+    """Names of the columns of a motion; angles in degrees have their unit in the name."""
+    found = ["t"]
+    for quantity, joint in (key for key, _ in columns_of(motion, "a CSV file")):
+        names = motion.coordinate_names if quantity == "q" else motion.dof_names
+        unit = ""
+        if degrees and motion.model is not None:
+            unit = units(motion.model, quantity, degrees)[names.index(joint)]
+        found.append(f"{quantity}:{joint} [{unit}]" if "deg" in unit else f"{quantity}:{joint}")
+    return found
+
+
+def write_trajectory(motion: Trajectory, output: Path | None, degrees: bool) -> None:
+    """Write a motion in the user's units as CSV, to a file or to stdout."""
     columns = columns_of(motion, "a CSV file")
-    heads = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
     table = np.column_stack([motion.t, *(x for _, x in columns)])
-    with Rows(None) as rows:
-        rows.write([csv_line(heads)])
+    with Rows(output) as rows:
+        rows.write([csv_line(heads_of(motion, degrees))])
         rows.write(number_lines(table.tolist()))

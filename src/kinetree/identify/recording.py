@@ -1,10 +1,8 @@
 """Recording: a measured motion with its joint forces, checked, with rates and accelerations."""
 
-import csv
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +26,11 @@ from kinetree.identify.checks import (
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
-from kinetree.motion.files import read_csv
+from kinetree.motion.files import check_times as check_times_increase
+from kinetree.motion.files import read_table
+from kinetree.motion.reading import Wish
 from kinetree.robot import Robot
+from kinetree.samples.record import FilePath
 from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
 
@@ -115,25 +116,34 @@ def make_recording(
 
 
 def read_recording(
-    path: str | PathLike[str], robot: Robot, *, cutoff: float | None = None, degrees: bool = False
+    path: FilePath,
+    robot: Robot,
+    *,
+    cutoff: float | None = None,
+    degrees: bool = False,
+    topic: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
 ) -> Recording:
-    """The recording of a CSV file with columns t, q:<joint>, tau:<joint>, perhaps dq: and ddq:.
+    """The recording of a file with times, positions and joint forces, perhaps rates.
 
-    `kinetree.motion.read_csv` describes the format; other arguments as in `make_recording`.
+    `kinetree.motion.read` describes formats, names of columns, topic and columns; other arguments
+    as in `make_recording`. Rates that the file lacks are computed by the low-pass, not by a spline.
     """
-    path = Path(path)
-    found = read_csv(path, robot)
-    if found.tau is None:
-        names = ", ".join(f"tau:{name}" for name in robot.model.dof_names)
-        raise InputError(f"{path.name} has no measured joint forces; expected columns {names}.")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        header = [name.strip() for name in next(row for row in csv.reader(file) if any(row))]
-    has = {key: any(name.startswith(f"{key}:") for name in header) for key in ("dq", "ddq")}
-    return make_recording(
-        robot, found.t, found.q, found.tau,
-        found.dq if has["dq"] else None, found.ddq if has["ddq"] else None,
-        cutoff=cutoff, degrees=degrees,
-    )  # fmt: skip
+    wish = Wish(robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"))
+    return recording_of(path, robot, wish, cutoff=cutoff)
+
+
+def recording_of(
+    path: FilePath, robot: Robot, wish: Wish, *, cutoff: float | None = None
+) -> Recording:
+    """The recording of a file, read as the wish states."""
+    table = read_table(path, wish)
+    check_times_increase(table)
+    x = table.values
+    found = make_recording(
+        robot, x["t"], x["q"], x["tau"], x.get("dq"), x.get("ddq"), cutoff=cutoff
+    )
+    return replace(found, notes=(*table.notes, *found.notes))
 
 
 def simulated_recording(

@@ -1,6 +1,6 @@
 """Motions over time: planning, inverse kinematics, files, plots, joint limits, time scaling."""
 
-from kinetree.motion.files import read_csv, read_npz
+from kinetree.motion.files import read, read_csv, read_npz
 from kinetree.motion.inverse_kinematics import inverse_kinematics
 from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
 from kinetree.motion.plan.sinusoids import excitation, sinusoid
@@ -34,6 +34,7 @@ __all__ = [
     "inverse_kinematics",
     "plot",
     "quintic",
+    "read",
     "read_csv",
     "read_npz",
     "resample",

@@ -1,10 +1,14 @@
-"""Read trajectories from CSV and NPZ files; `kinetree.samples.files` writes them."""
+"""Read recordings of every format as trajectories; `kinetree.samples.files` writes them.
 
-import csv
-import zipfile
+`docs/recordings.md` lists the formats and the names of columns that are understood.
+"""
+
+import gzip
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -12,115 +16,216 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.units import entry_names
+from kinetree.motion.reading import SIGNALS, Table, Wish
+from kinetree.motion.reading.arrays import load_npz, read_parquet, table_of_npz
+from kinetree.motion.reading.bags import read_bag
+from kinetree.motion.reading.text import TextTable
 from kinetree.samples.between import curved
 from kinetree.samples.pieces import from_arrays
-from kinetree.samples.record import SIGNALS, FilePath
+from kinetree.samples.record import FilePath
 from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
 
-Column = tuple[str, str]  # quantity and joint
+TEXT, NPZ, PARQUET, BAG = "text", "NPZ", "Parquet", "ROS bag"
+# first bytes of the formats that are not text, and the endings of such files
+SIGNATURES = {
+    b"PAR1": (PARQUET, (".parquet", ".pq")),
+    b"PK\x03\x04": (NPZ, (".npz",)),
+    b"PK\x05\x06": (NPZ, (".npz",)),
+    b"\x89MCAP0\r\n": (BAG, (".mcap",)),
+    b"SQLite format 3\x00": (BAG, (".db3",)),
+    b"#ROSBAG V2.0": (BAG, (".bag",)),
+}
+ENDINGS = {ending: kind for kind, own in SIGNATURES.values() for ending in own}
+LONGEST_SIGNATURE = 16
 # further arrays of an NPZ file whose last axis are the joints
 PIECES = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
+FAR = 1.0  # s between samples, beyond which the unit of the times is doubtful
+Column = tuple[str, str]  # quantity and joint
+
+
+def read(
+    path: FilePath,
+    robot: Model | HasModel | None = None,
+    *,
+    topic: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    degrees: bool = False,
+) -> Trajectory:
+    """The trajectory of a recording: CSV, Parquet, NPZ, or a ROS bag (.mcap, .db3, .bag, folder).
+
+    Names of columns are understood in many dialects, see `docs/recordings.md`: t, time, sec and
+    nanosec; q:JOINT, JOINT_position, q1 to qn, position[0], actual_q_0 and others. Columns that
+    belong to nothing are refused. Rates and accelerations that the file lacks are the derivatives
+    of the spline through the samples. `trajectory.meta["notes"]` lists these and other choices.
+
+    Args:
+        path: file, or folder of a ROS 2 bag.
+        robot: its joints give names and order; None takes those of the file.
+        topic: of a bag with several; "/topic#2" is the second trajectory of a topic.
+        columns: columns mapped by hand, {"name in the file": "q:JOINT", "t" or "t[ms]"}; None as a
+            target leaves the column out. A star in the name stands for any signs.
+        degrees: angles are in degrees and deg/s; otherwise in rad unless the header states deg.
+
+    Raises:
+        ParseError: a column, cell, line or message cannot be read; the text names it and the fix.
+        InputError: the topic is missing or ambiguous, or the recording has no rates.
+    """
+    model = None if robot is None else model_of(robot)
+    wish = Wish(model, dict(columns or {}), degrees, topic)
+    path = Path(path)
+    if kind_of(path) == NPZ and not columns and not degrees:
+        found = load_npz(path)
+        if "dof_names" in found:
+            return _own_trajectory(path, found, model)
+    return trajectory_of(with_rates(read_table(path, wish), wish), wish, path.name)
 
 
 def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of a CSV file.
+    """The trajectory of a CSV file, as `read`."""
+    return read(path, robot)
 
-    Its first line names the columns: t, and "q:joint", "dq:joint", "ddq:joint", "tau:joint" in any
-    order; a bare "joint" is its position. Without dq or ddq, the derivatives of the spline through
-    the samples are used. With a robot, the names must be those of its joints, and the columns are
-    put into its order.
 
-    Raises:
-        ParseError: a cell is not a finite number, a line has too few or too many columns, times do
-            not increase, or names are unknown or repeated; the message names the line.
-    """
+def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
+    """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled."""
     path = Path(path)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            rows = [(reader.line_num, row) for row in reader if any(x.strip() for x in row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ParseError(f"{path.name}: not a CSV file in UTF-8: {error}.") from None
-    if not rows:
-        raise ParseError(f"{path.name} is empty; expected a line of names and lines of numbers.")
-    (line, header), body = rows[0], rows[1:]
-    keys = _keys(header, path.name, line)
-    if not body:
-        raise ParseError(f"{path.name}: line {line} names columns and no line of numbers follows.")
-    table = np.array([_numbers(row, header, path.name, at) for at, row in body])
-    t = table[:, keys.index(("t", ""))]
-    _check_times(t, [at for at, _ in body], path.name)
-    columns = {key: table[:, k] for k, key in enumerate(keys) if key[0] != "t"}
-    return from_columns(t, columns, robot, path.stem, f"{path.name}, line {line}")
+    if kind_of(path) != NPZ:
+        raise ParseError(f"{path.name} is not an NPZ file of arrays.")
+    return read(path, robot)
 
 
-def _keys(header: Sequence[str], file: str, line: int) -> list[Column]:
-    """Quantity and joint of every column; ("t", "") for the times."""
-    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
-        found = "semicolons" if ";" in header[0] else "tabs"
-        raise ParseError(
-            f"{file}, line {line}: {found} between columns; expected commas, and 0.5 for 0,5."
+def read_table(path: FilePath, wish: Wish) -> Table:
+    """The columns of a recording that the file has itself, of every format."""
+    path = Path(path)
+    kind = kind_of(path)
+    if wish.degrees and wish.model is None:
+        raise InputError(
+            f"{path.name}: {wish.ways.degrees} needs the robot, whose joints turn or slide; pass "
+            f"{wish.ways.robot}"
         )
-    keys: list[Column] = []
-    for text in (x.strip() for x in header):
-        quantity, colon, joint = text.partition(":")
-        if text == "t":
-            key = ("t", "")
-        elif colon and quantity in SIGNALS:
-            key = (quantity, joint)
-        else:
-            key = ("q", text)
-        if not text or (colon and not joint):
-            raise ParseError(f"{file}, line {line}: column {len(keys) + 1} has no name.")
-        if key in keys:
-            raise ParseError(f"{file}, line {line}: two columns are called {text!r}.")
-        keys.append(key)
-    if ("t", "") not in keys:
-        raise ParseError(
-            f"{file}, line {line}: no column 't' among {', '.join(header)}; expected the times "
-            "in s, and the names of the columns in the first line."
+    if wish.topic is not None and kind != BAG:
+        raise InputError(
+            f"{path.name} is not a ROS bag and has no topics; leave out "
+            f"{wish.ways.topic(wish.topic)}."
         )
-    return keys
+    if kind == BAG:
+        return read_bag(path, wish)
+    if kind == PARQUET:
+        return read_parquet(path, wish)
+    if kind == NPZ:
+        return table_of_npz(_named(load_npz(path), path.name), wish, path.name)
+    with open_text(path) as stream:
+        return TextTable(stream, path.name, wish).whole()
 
 
-def _numbers(row: Sequence[str], header: Sequence[str], file: str, line: int) -> list[float]:
-    if len(row) != len(header):
+def open_text(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a text file, also one that is compressed as .gz."""
+    if path.suffix == ".gz":
+        return cast("AbstractContextManager[BinaryIO]", gzip.open(path, "rb"))
+    return path.open("rb")
+
+
+def kind_of(path: Path) -> str:
+    """The format of a file by its first bytes; an ending that they contradict is refused."""
+    if path.is_dir():
+        return BAG
+    with path.open("rb") as file:
+        start = file.read(LONGEST_SIGNATURE)
+    kind, endings = TEXT, ("",)
+    for signature, own in SIGNATURES.items():
+        if start.startswith(signature):
+            kind, endings = own
+    ending = path.suffix.lower()
+    if ENDINGS.get(ending, kind) != kind:
+        found = "is empty" if not start else f"begins with {start[:8]!r}"
         raise ParseError(
-            f"{file}, line {line}: {counted(len(row), 'column')}; expected {len(header)}, as the "
-            f"first line names: {', '.join(header)}."
+            f"{path.name} is not {_article(ENDINGS[ending])} file: it {found}. Rename it if it is "
+            "of another format."
         )
-    numbers: list[float] = []
-    for text, name in zip(row, header, strict=True):
-        try:
-            number = float(text)
-        except ValueError:
-            raise ParseError(
-                f"{file}, line {line}: {name.strip()!r} is {text!r}; expected a number."
-            ) from None
-        if not isfinite(number):
-            raise ParseError(
-                f"{file}, line {line}: {name.strip()!r} is {text.strip()}; expected a finite "
-                "number."
-            )
-        numbers.append(number)
-    return numbers
+    if kind == NPZ and ending in (".xlsx", ".ods"):
+        raise ParseError(f"{path.name} is a spreadsheet; save it as CSV UTF-8 and read that.")
+    if kind == BAG and ending not in endings:
+        raise ParseError(f"{path.name} is a ROS bag; rename it so that it ends with {endings[0]}.")
+    return kind
 
 
-def _check_times(t: Array, lines: Sequence[int], file: str) -> None:
+def _article(kind: str) -> str:
+    return f"{'an' if kind == NPZ else 'a'} {kind}"
+
+
+# ----- rates
+
+
+def with_rates(
+    table: Table, wish: Wish, wanted: Sequence[str] = ("dq", "ddq"), *, zero: bool = False
+) -> Table:
+    """The table with the wanted rates: those that it lacks are derivatives of the spline over t.
+
+    zero: whether a table without times may go on with zero rates, for the messages.
+    """
+    check_times(table)
+    found = dict(table.values)
+    missing = [x for x in ("dq", "ddq") if x in wanted and x not in found]
+    if not missing:
+        return table
+    t, where = found["t"], table.where
+    way_out = ""
+    if zero:
+        off = wish.ways.column(table.clock, "")
+        way_out = f" Or leave out the times, {off}: rates are zero then."
+    if "dq" in missing and wish.model is not None and curved(wish.model):
+        raise InputError(
+            f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
+            f"are not the derivative of q. Add the columns of dq.{way_out}"
+        )
+    if len(t) < 2:
+        raise InputError(
+            f"{where}: one sample alone has no rates; add dq and ddq, or samples.{way_out}"
+        )
+    if "dq" in missing:
+        _, found["dq"], bend = cubic_spline(t, found["q"])(t)
+        found.setdefault("ddq", bend)
+    else:
+        found["ddq"] = cubic_spline(t, found["dq"])(t)[1]
+    verb, source = ("is", "dq") if missing == ["ddq"] else ("are", "q")
+    verb = "is" if len(missing) == 1 else verb
+    note = f"{' and '.join(missing)} {verb} computed from the spline through {source}"
+    notes = [*table.notes, note]
+    step = float(np.median(np.diff(t)))
+    if step > FAR:
+        notes.append(f"samples are {step:.4g} s apart: are the times in s?")
+    return replace(table, values=found, notes=tuple(notes))
+
+
+def check_times(table: Table) -> None:
+    """Refuse times that do not increase, with the row."""
+    t = table.values["t"]
     late = np.flatnonzero(np.diff(t) <= 0)
     if late.size:
         k = int(late[0])
+        before = table.rows[k].rpartition(", ")[2]
         raise ParseError(
-            f"{file}, line {lines[k + 1]}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s of "
-            f"line {lines[k]}; times must increase."
+            f"{table.rows[k + 1]}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s of "
+            f"{before}; times must increase."
         )
+
+
+def trajectory_of(table: Table, wish: Wish, file: str) -> Trajectory:
+    """The trajectory of a table with rates."""
+    values = table.values
+    return Trajectory(
+        t=values["t"], q=values["q"], dq=values["dq"], ddq=values["ddq"], tau=values.get("tau"),
+        model=wish.model, name=Path(file).stem,
+        joint_names=table.joints if wish.model is None else (),
+        meta={"notes": table.notes} if table.notes else {},
+    )  # fmt: skip
 
 
 def from_columns(
     t: Array,
     columns: Mapping[Column, Array],
-    robot: Model | HasModel | None,
+    robot: Model | HasModel,
     name: str,
     where: str,
 ) -> Trajectory:
@@ -130,115 +235,93 @@ def from_columns(
         t: times, (T,).
         columns: values, (T,), by quantity and joint. Missing rates and accelerations are those of
             the spline through q or dq.
-        robot: gives the names and order of the joints; None takes those of the columns of q.
+        robot: gives the names and order of the joints.
         name: of the trajectory.
         where: beginning of every message, such as a file and line.
     """
-    model = None if robot is None else model_of(robot)
-    named = tuple(joint for quantity, joint in columns if quantity == "q")
-    if not named:
-        raise InputError(f"{where}: no column of q; expected q:<joint> for every joint.")
-    names = {key: named if model is None else _names(model, key) for key in SIGNALS}
-    _check_names(columns, names, where, "the file" if model is None else f"{model.name!r}")
-    found: dict[str, Array] = {}
-    for quantity, joints in names.items():
-        if (quantity, joints[0]) in columns:
-            found[quantity] = np.stack([columns[quantity, joint] for joint in joints], axis=1)
-    q, dq, ddq = _with_derivatives(t, found, where, model)
-    return Trajectory(
-        t=t, q=q, dq=dq, ddq=ddq, tau=found.get("tau"), model=model, name=name,
-        joint_names=named if model is None else (),
-    )  # fmt: skip
+    model = model_of(robot)
+    found = {
+        quantity: np.stack([columns[quantity, x] for x in entry_names(model, quantity)], axis=1)
+        for quantity in SIGNALS
+        if any(own == quantity for own, _ in columns)
+    }
+    rows = [f"{where}, {counted(k, 'sample')}" for k in range(len(t))]
+    wish = Wish(model)
+    table = Table({"t": t, **found}, model.coordinate_names, rows, where)
+    return trajectory_of(with_rates(table, wish), wish, name)
 
 
-def _names(model: Model, quantity: str) -> tuple[str, ...]:
-    return model.coordinate_names if quantity == "q" else model.dof_names
+# ----- NPZ of kinetree
 
 
-def _check_names(
-    columns: Mapping[Column, Array], names: Mapping[str, tuple[str, ...]], where: str, owner: str
-) -> None:
-    """Raise InputError for a column of an unknown joint, or for a joint without its column."""
-    for quantity, joint in columns:
-        if joint not in names[quantity]:
-            raise InputError(
-                f"{where}: unknown joint {joint!r} in a column of {quantity}; {owner} has "
-                f"{', '.join(names[quantity])}."
+def _named(found: Mapping[str, Array], file: str) -> dict[str, Array]:
+    """The arrays of an NPZ file; those of kinetree with a column for every joint."""
+    if "dof_names" not in found:
+        return dict(found)
+    dofs, coordinates = _axis_names(found)
+    columns = {"t": found["t"]} if "t" in found else {}
+    for key in (key for key in SIGNALS if key in found):
+        x, own = found[key], coordinates if key == "q" else dofs
+        if x.ndim != 2 or x.shape[1] != len(own):
+            raise ShapeError(
+                f"{file}: {key} has shape {x.shape}; expected (T, {len(own)}), one motion with a "
+                f"column for each of {', '.join(own)}."
             )
-    for quantity in SIGNALS:
-        there = [joint for joint in names[quantity] if (quantity, joint) in columns]
-        missing = [joint for joint in names[quantity] if joint not in there]
-        if missing and (there or quantity == "q"):
-            raise InputError(
-                f"{where}: {quantity} of {', '.join(missing)} is missing; expected a column "
-                f"'{quantity}:{missing[0]}' for every joint of {owner}."
-            )
+        columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(own)}
+    return columns
 
 
-def _with_derivatives(
-    t: Array, found: Mapping[str, Array], where: str, model: Model | None
-) -> tuple[Array, Array, Array]:
-    """q, dq and ddq; a missing one is the derivative of the spline through the one before."""
-    q, dq, ddq = found["q"], found.get("dq"), found.get("ddq")
-    if dq is None and model is not None and curved(model):
-        raise InputError(
-            f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
-            "are not the derivative of q. Add the columns of dq."
-        )
-    if dq is not None and ddq is not None:
-        return q, dq, ddq
-    if len(t) < 2:
-        raise InputError(f"{where}: one sample alone has no rates; add dq and ddq, or samples.")
-    if dq is None:
-        _, dq, bend = cubic_spline(t, q)(t)
-        return q, dq, bend if ddq is None else ddq
-    return q, dq, cubic_spline(t, dq)(t)[1]
-
-
-def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of an NPZ file; with a robot, in its order, and names must be its own.
-
-    Nothing is unpickled. Files of other programs need t, q, dq, ddq and the names of the joints as
-    `dof_names` (and `coordinate_names`, if q has more entries).
-    """
-    path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
-        raise ParseError(f"{path.name} is not an NPZ file of arrays: {error}.") from None
-    missing = [name for name in ("t", "q", "dq", "ddq", "dof_names") if name not in found]
-    if missing:
-        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(found)}.")
+def _axis_names(found: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     dofs = tuple(map(str, found["dof_names"]))
-    coordinates = tuple(map(str, found.get("coordinate_names", found["dof_names"])))
-    if robot is None and coordinates != dofs:
+    return dofs, tuple(map(str, found.get("coordinate_names", found["dof_names"])))
+
+
+def _own_trajectory(path: Path, found: dict[str, Array], model: Model | None) -> Trajectory:
+    """The trajectory of an NPZ file of kinetree, a batch too, with the pieces of its plan."""
+    dofs, coordinates = _axis_names(found)
+    if missing := [name for name in ("t", "q") if name not in found]:
+        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(found)}.")
+    if model is None and coordinates != dofs:
         raise InputError(
             f"{path.name} has joints with several coordinates ({', '.join(coordinates)}); they "
-            "need their robot: kt.motion.read_npz(path, robot)."
+            "need their robot: kt.motion.read(path, robot)."
         )
-    model = None if robot is None else model_of(robot)
     for key in (key for key in (*SIGNALS, *PIECES) if key in found):
         quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
         own = coordinates if quantity == "q" else dofs
-        wanted = own if model is None else _names(model, quantity)
+        wanted = own if model is None else entry_names(model, quantity)
         found[key] = _ordered(found[key], own, wanted, f"{path.name}: {key}")
+    meta: dict[str, object] = {"smooth": bool(found["smooth"])} if "smooth" in found else {}
     try:
+        if "dq" not in found or "ddq" not in found:
+            found = found | _missing_rates(path, found, model, meta)
         return Trajectory(
             t=found["t"], q=found["q"], dq=found["dq"], ddq=found["ddq"], tau=found.get("tau"),
             joint_names=dofs if model is None else (),
             name=str(found.get("name", path.stem)),
             model=model,
-            meta={"smooth": bool(found["smooth"])} if "smooth" in found else {},
+            meta=meta,
             pieces=from_arrays(found, model if model is not None and curved(model) else None),
         )  # fmt: skip
     except ShapeError as error:
         raise ShapeError(f"{path.name}: {error}") from None
+    except ParseError:
+        raise
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
 
 
-def _ordered(x: Array, own: tuple[str, ...], wanted: tuple[str, ...], where: str) -> Array:
+def _missing_rates(
+    path: Path, found: Mapping[str, Array], model: Model | None, meta: dict[str, object]
+) -> dict[str, Array]:
+    values = {key: np.asarray(found[key], float) for key in ("t", "q", "dq") if key in found}
+    rows = [f"{path.name}, row {k}" for k in range(1, len(values["t"]) + 1)]
+    table = with_rates(Table(values, (), rows, path.name), Wish(model))
+    meta["notes"] = table.notes
+    return dict(table.values)
+
+
+def _ordered(x: Array, own: tuple[str, ...], wanted: Sequence[str], where: str) -> Array:
     """x, (T, ..., joints), with its last axis put from the order `own` into `wanted`."""
     if x.ndim < 2 or x.shape[-1] != len(own):
         raise ShapeError(

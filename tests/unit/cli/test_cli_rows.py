@@ -89,7 +89,17 @@ def test_quaternions_in_rows(program):
 
 
 @pytest.mark.parametrize(
-    "text", ["1,2\r\n3,4\r\n", "\ufeff1,2\n3,4", "\n1,2\n\n  \n3,4\n\n", ' 1 ,"2"\n3,4']
+    "text",
+    [
+        "1;2\n3;4\n",
+        "1\t2\n3\t4\n",
+        "1 2\n 3  4\n",
+        "# made\n1,2\n#\n3,4",
+        "1,2\r\n3,4\r\n",
+        "\ufeff1,2\n3,4",
+        "\n1,2\n\n  \n3,4\n\n",
+        ' 1 ,"2"\n3,4',
+    ],
 )
 def test_files_of_all_systems(program, text):
     _, rows = program.rows("id planar_2r -", text)
@@ -119,14 +129,13 @@ def test_forces_over_time(program):
         ("1,2\n3\n", "line 2: 1 column; expected 2"),
         ("1,2\n3,4,5\n", "line 2: 3 columns; expected 2"),
         ("1,2,3\n", "line 1: 3 columns without names; 'planar 2R' takes 2 (q) or 4 (q, dq) or 6"),
-        ("1;2\n", "line 1: semicolons between columns; expected commas"),
-        ("0,5;0,7\n", "semicolons"),
-        ("0.5 -7e-1\n", "line 1: blanks or tabs between columns"),
-        ("q:joint1\tq:joint2\n", "blanks or tabs"),
+        ("0,5;0,7\n", "line 1: commas and semicolons in one line"),
+        ("q:joint1;q:joint2\n0,5;0,7\n", "line 2: 'q:joint1' is '0,5'; expected a number"),
         ("q:joint1\n1\n", "q of joint2 is missing"),
         ("q:joint1,q:joint2,dq:joint1\n1,2,3\n", "dq of joint2 is missing"),
         ("q:joint1,q:jiont2\n1,2\n", "Did you mean 'joint2'?"),
-        ("q:joint1,joint1,q:joint2\n1,2,3\n", "two columns are called 'joint1'"),
+        ("q:joint1,joint1,q:joint2\n1,2,3\n", "'q:joint1' and 'joint1' both are q of joint1"),
+        ("joint1,joint1\n1,2\n", "two columns are called 'joint1'"),
         ("q:joint1,,q:joint2\n1,2,3\n", "column 2 has no name"),
         ("q:joint1,q:joint2\nq:joint1,q:joint2\n", "line 2: 'q:joint1' is 'q:joint1'"),
     ],

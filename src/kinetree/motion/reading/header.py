@@ -1,0 +1,364 @@
+"""Headers: which column is which, from the names of all columns together.
+
+Names that state a joint are taken by name, in any order. Numbered columns (q1 to qn, or [0] to
+[n-1]) are taken in the order of the joints if the set is complete, and a note lists which became
+which. Everything that has two readings, or none, is refused with the columns and the option that
+settles it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from kinetree.base.tables import counted, listing
+from kinetree.errors import ParseError
+from kinetree.motion.reading import MOST, SIGNALS, Wish, nearest
+from kinetree.motion.reading.by_hand import DIGITS, mapped
+from kinetree.motion.reading.clocks import find_clock
+from kinetree.motion.reading.layout import Layout
+from kinetree.motion.reading.names import NAME, OTHER, Meaning, discovered, meanings
+from kinetree.motion.reading.units import conversions, scales
+
+BARE_NUMBER = re.compile(r"(?i)(joints?|jnt|j|axis|dof)[ _.\[(]?\d+[\])]?")
+
+
+def named_layout(
+    heads: Sequence[str], wish: Wish, where: str, first: Sequence[str] | None = None
+) -> Layout:
+    """The layout of a table from the names of its columns.
+
+    first: the cells of the first row, for files whose cells name the joints (field.name0).
+    """
+    return _Header(tuple(x.strip() for x in heads), wish, where).layout(first)
+
+
+@dataclass
+class _Header:
+    """The names of a table while their meanings are found."""
+
+    heads: tuple[str, ...]
+    wish: Wish
+    where: str
+    found: dict[int, Meaning] = field(default_factory=dict[int, Meaning])
+    notes: list[str] = field(default_factory=list[str])
+
+    def layout(self, first: Sequence[str] | None) -> Layout:
+        """Find the meaning of every column, and check that they fit together."""
+        self.check_names()
+        by_hand = mapped(self.heads, self.wish, self.where)
+        rest = [k for k in range(len(self.heads)) if k not in by_hand]
+        joints = self.known_joints(rest)
+        readings = {k: meanings(self.heads[k], joints) for k in rest}
+        readings |= {k: [x] for k, x in by_hand.items() if x is not None}
+        clock, timed, self.notes = find_clock(self.heads, readings, self.wish, self.where)
+        readings = {k: own for k, own in readings.items() if k not in timed}
+        labels = self.labels(readings)
+        order = self.order(labels, first)
+        self.choose(readings, order)
+        columns = self.columns()
+        stated = {x: [self.found[k].unit for k in own] for x, own in columns.items()}
+        scaled = scales(self.wish, stated, self.where)
+        notes = (*self.notes, *conversions(self.wish, stated))
+        return Layout(
+            self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes
+        )
+
+    def fail(self, text: str) -> NoReturn:
+        raise ParseError(f"{self.where}: {text}")
+
+    def check_names(self) -> None:
+        """Refuse columns without a name, and two columns of the same name."""
+        seen: dict[str, int] = {}
+        for k, head in enumerate(self.heads):
+            quantity, colon, joint = head.partition(":")
+            hollow = colon and quantity in SIGNALS and not joint
+            if (not head and "" not in self.wish.columns) or hollow:
+                self.fail(
+                    f"column {k + 1} has no name. Name it, or leave it out: "
+                    f"{self.wish.ways.column(head, '')}."
+                )
+            if head in seen:
+                self.fail(
+                    f"two columns are called {head!r}: number {seen[head] + 1} and number {k + 1}."
+                )
+            seen[head] = k
+
+    def known_joints(self, rest: Sequence[int]) -> list[str]:
+        """Names of joints that names of columns may have: of the robot, or of the file."""
+        if self.wish.model is None:
+            return discovered(self.heads[k] for k in rest)
+        return list(dict.fromkeys([*self.wish.names("q"), *self.wish.names("dq")]))
+
+    def labels(self, readings: dict[int, list[Meaning]]) -> dict[int | None, int]:
+        """Columns whose cells name joints, by their number; removed from the readings."""
+        found: dict[int | None, int] = {}
+        for k, own in list(readings.items()):
+            if any(x.kind == NAME for x in own):
+                found[own[0].number] = k
+                del readings[k]
+            elif any(x.kind == OTHER for x in own):
+                self.notes.append(f"column {self.heads[k]!r} is not used")
+                del readings[k]
+        return found
+
+    def order(
+        self, labels: Mapping[int | None, int], first: Sequence[str] | None
+    ) -> dict[int, str]:
+        """Joints by the numbers of their columns, as the first row names them, or {}."""
+        if not labels or first is None:
+            return {}
+        cells = {number: first[k].strip() for number, k in labels.items()}
+        if None in cells:  # one cell with all the names: ['a', 'b']
+            inside = cells.pop(None).strip("[](){}")
+            texts = [x.strip().strip("'\"") for x in re.split(r"[,;\s]+", inside) if x.strip()]
+            return dict(enumerate(texts))
+        return {number: x for number, x in cells.items() if number is not None}
+
+    # ----- joints
+
+    def choose(self, readings: Mapping[int, list[Meaning]], order: Mapping[int, str]) -> None:
+        """Choose the one reading of every column; refuse what has none, or several."""
+        sets = self.numbered_sets(readings)
+        resolved = {x: self.resolved(x, own, order) for x, own in sets.items()}
+        unknown: list[int] = []
+        for k, own in readings.items():
+            named = [x for x in own if x.joint is not None and x.kind in SIGNALS]
+            by_number = [
+                replace(x, joint=resolved[key][k])
+                for x in own
+                if x.kind in SIGNALS and x.joint is None
+                and (key := (x.kind, x.origin)) in resolved and k in resolved[key]
+            ]  # fmt: skip
+            both = {(x.kind, x.joint): x for x in [*by_number, *named]}
+            if len(both) > 1:
+                self.refuse_ambiguous(k, list(both))
+            elif both:
+                self.found[k] = next(iter(both.values()))
+            else:
+                unknown.append(k)
+        self.take_bare(unknown, readings)
+        self.refuse_unknown(unknown, readings, sets)
+        self.note_numbers(resolved, order)
+
+    def numbered_sets(
+        self, readings: Mapping[int, list[Meaning]]
+    ) -> dict[tuple[str, str], dict[int, list[int]]]:
+        """Columns by quantity and origin, then by number."""
+        found: dict[tuple[str, str], dict[int, list[int]]] = {}
+        for k, own in readings.items():
+            for x in own:
+                if x.kind not in SIGNALS or x.joint is not None:
+                    continue
+                if x.number is None and not self.single():
+                    continue
+                if self.wish.model is None and self.heads[k] and not _has_quantity(self.heads[k]):
+                    continue
+                numbers = found.setdefault((x.kind, x.origin), {})
+                numbers.setdefault(0 if x.number is None else x.number, []).append(k)
+        return found
+
+    def single(self) -> bool:
+        """Whether the robot has one degree of freedom, so that a name needs no number."""
+        return self.wish.model is not None and self.wish.model.n == self.wish.model.nq == 1
+
+    def resolved(
+        self, key: tuple[str, str], numbers: Mapping[int, list[int]], order: Mapping[int, str]
+    ) -> dict[int, str]:
+        """The joint of every column of a numbered set; {} if the set is not complete."""
+        quantity = key[0]
+        for own in numbers.values():
+            if len(own) > 1:
+                return {}
+        if order:
+            if not set(numbers) <= set(order):
+                return {}
+            return {own[0]: order[number] for number, own in numbers.items()}
+        model = self.wish.model
+        if model is None:
+            names: Sequence[str] = [f"joint_{k}" for k in range(1, len(numbers) + 1)]
+        elif model.n != model.nq or len(model.joint_names) != model.n:
+            return {}
+        else:
+            names = self.wish.names(quantity)
+        start = min(numbers)
+        if start > 1 or sorted(numbers) != list(range(start, start + len(names))):
+            return {}
+        return {numbers[start + k][0]: name for k, name in enumerate(names)}
+
+    def take_bare(self, unknown: list[int], readings: Mapping[int, list[Meaning]]) -> None:
+        """Without a robot, names without a meaning are joints, if no other column is a position."""
+        if self.wish.model is None and not any(x.kind == "q" for x in self.found.values()):
+            for k in [k for k in unknown if not any(x.kind in SIGNALS for x in readings[k])
+                      or not _has_quantity(self.heads[k])]:  # fmt: skip
+                self.found[k] = Meaning("q", joint=self.heads[k])
+                unknown.remove(k)
+
+    def columns(self) -> dict[str, list[int]]:
+        """The columns of every quantity in the order of the joints."""
+        places: dict[tuple[str, str], int] = {}
+        for k, x in self.found.items():
+            key = x.kind, x.joint or ""
+            if key in places:
+                self.refuse_two(places[key], k)
+            places[key] = k
+        columns: dict[str, list[int]] = {}
+        for quantity in SIGNALS:
+            known = self.joint_names() if self.wish.model is None else self.wish.names(quantity)
+            self.check_known(quantity, [x for own, x in places if own == quantity], known)
+            missing = [x for x in known if (quantity, x) not in places]
+            if missing and (len(missing) < len(known) or quantity in self.wish.required):
+                self.refuse_missing(quantity, missing)
+            if known and not missing:
+                columns[quantity] = [places[quantity, x] for x in known]
+        if "q" in self.wish.required and "q" not in columns:
+            self.fail("no column of q; expected q:JOINT for every joint.")
+        return columns
+
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the entries of q: of the robot, or of the columns in their order."""
+        if self.wish.model is not None:
+            return self.wish.model.coordinate_names
+        kind = next((x for x in SIGNALS if any(y.kind == x for y in self.found.values())), "q")
+        own = [x.joint or "" for _, x in sorted(self.found.items()) if x.kind == kind]
+        if own and all(re.fullmatch(r"joint_\d+", x) for x in own):  # numbered, in any order
+            own.sort(key=lambda x: int(x[6:]))
+        return tuple(own)
+
+    def check_known(self, quantity: str, joints: Sequence[str], known: Sequence[str]) -> None:
+        for joint in joints:
+            if joint not in known:
+                head = next(
+                    self.heads[k]
+                    for k, x in self.found.items()
+                    if (x.kind, x.joint) == (quantity, joint)
+                )
+                hint = nearest(joint, known) or (
+                    f" If it is not wanted, leave it out: {self.wish.ways.column(head, '')}."
+                )
+                self.fail(
+                    f"unknown joint {joint!r} in a column of {quantity}, {head!r}; "
+                    f"{self.wish.owner} has {', '.join(known[:MOST])}"
+                    f"{' ...' if len(known) > MOST else ''}.{hint}"
+                )
+
+    # ----- refusals and notes
+
+    def refuse_missing(self, quantity: str, missing: Sequence[str]) -> NoReturn:
+        own = [self.heads[k] for k, x in self.found.items() if x.kind == quantity]
+        found = f"; found {listing(own, MOST)}" if own else ""
+        more = f" and {len(missing) - MOST} more" if len(missing) > MOST else ""
+        self.fail(
+            f"{quantity} of {', '.join(missing[:MOST])}{more} is missing{found}; expected a column "
+            f"'{quantity}:{missing[0]}' for every joint of {self.wish.owner}. If a column has it "
+            f"under another name: {self.wish.ways.column('NAME', f'{quantity}:{missing[0]}')}."
+        )
+
+    def refuse_two(self, one: int, other: int) -> NoReturn:
+        meaning = self.found[other]
+        a, b = self.heads[one], self.heads[other]
+        pattern = DIGITS.sub("*", b) if DIGITS.search(b) and meaning.number is not None else b
+        self.fail(
+            f"columns {a!r} and {b!r} both are {meaning.kind} of {meaning.joint}; expected one. "
+            f"Leave the other out: {self.wish.ways.column(pattern, '')}."
+        )
+
+    def refuse_ambiguous(self, k: int, both: Sequence[tuple[str, str | None]]) -> NoReturn:
+        head = self.heads[k]
+        texts = [f"{quantity}:{joint}" for quantity, joint in both]
+        self.fail(
+            f"column {head!r} has several readings, {' and '.join(texts)}: by its number and by "
+            f"its name. State which: {self.wish.ways.column(head, texts[-1])}."
+        )
+
+    def refuse_unknown(
+        self,
+        unknown: Sequence[int],
+        readings: Mapping[int, list[Meaning]],
+        sets: Mapping[tuple[str, str], Mapping[int, list[int]]],
+    ) -> None:
+        """Refuse columns without a meaning: parts of an incomplete set first, then others."""
+        if not unknown:
+            return
+        for (quantity, _), numbers in sets.items():
+            own = [k for ks in numbers.values() for k in ks]
+            if any(k in unknown for k in own):
+                self.refuse_set(quantity, numbers, own)
+        k = unknown[0]
+        head, ways = self.heads[k], self.wish.ways
+        names = self.wish.names("q") or self.joint_names() or ("JOINT",)
+        words = sorted({*names, *(x for y in SIGNALS for x in self.wish.names(y))})
+        several = f"columns {listing((self.heads[x] for x in unknown), MOST)} belong"
+        subject = several if len(unknown) > 1 else f"column {head!r} belongs"
+        quantity = next((x.kind for x in readings[k] if x.kind in SIGNALS), "q")
+        why = " to no joint: it has neither a name nor a number" if readings[k] else " to nothing"
+        self.fail(
+            f"{subject}{why} that is read; expected t, q:{names[0]}, and others of "
+            f"{', '.join(names[:MOST])}.{nearest(head.partition(':')[2] or head, words)} State it "
+            f"by hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
+            f"{ways.column(head, '')}."
+        )
+
+    def refuse_set(
+        self, quantity: str, numbers: Mapping[int, list[int]], own: Sequence[int]
+    ) -> NoReturn:
+        names, model = self.wish.names(quantity), self.wish.model
+        heads = listing((self.heads[k] for k in own), MOST)
+        by_name = self.wish.ways.column(
+            self.heads[own[0]], f"{quantity}:{(names or ('JOINT',))[0]}"
+        )
+        if model is not None and model.n != model.nq:
+            self.fail(
+                f"numbered columns {heads} do not state which coordinate they are, and "
+                f"{model.name!r} has joints with several. Name them: {quantity}:{names[0]}, ...; "
+                f"or by hand: {by_name}."
+            )
+        twice = [own for own in numbers.values() if len(own) > 1]
+        if twice:
+            pair = listing((self.heads[k] for k in twice[0]), MOST)
+            self.fail(
+                f"columns {pair} have the same number; expected one of them. Leave the other out: "
+                f"{self.wish.ways.column(self.heads[twice[0][-1]], '')}."
+            )
+        count = len(names) or len(numbers)
+        self.fail(
+            f"{counted(len(numbers), 'numbered column')} of {quantity}, {heads}; expected a "
+            f"complete set of {count} for {', '.join(names[:MOST]) or 'the joints'}, from 1 to "
+            f"{count} or from 0 to {count - 1}. State them by hand: {by_name}, ...; or leave them "
+            f"out: {self.wish.ways.column(DIGITS.sub('*', self.heads[own[0]]), '')}."
+        )
+
+    def note_numbers(
+        self, resolved: Mapping[tuple[str, str], Mapping[int, str]], order: Mapping[int, str]
+    ) -> None:
+        """Notes on which joint each numbered column became, and on words such as target."""
+        listed: dict[tuple[str, ...], list[list[int]]] = {}
+        for (quantity, _), own in resolved.items():
+            used = {
+                k: joint
+                for k, joint in own.items()
+                if k in self.found and self.found[k].kind == quantity and joint not in self.heads[k]
+            }
+            if used:
+                listed.setdefault(tuple(used.values()), []).append(list(used))
+        for joints, groups in listed.items():
+            pairs = ", ".join(
+                f"{self.heads[k]} is {joint}" for k, joint in zip(groups[0], joints, strict=True)
+            )
+            more = [f"{self.heads[own[0]]} to {self.heads[own[-1]]}" for own in groups[1:]]
+            how = "as the cells name them" if order else "in the order of the joints"
+            self.notes.append(
+                f"numbered columns are taken {how}: {pairs}"
+                + (f"; likewise {', '.join(more)}" if more else "")
+            )
+        for quantity in SIGNALS:
+            origins = {
+                x.origin: k for k, x in self.found.items() if x.kind == quantity and x.origin
+            }
+            for origin, k in origins.items():
+                self.notes.append(f"{quantity} is the {origin} value, {self.heads[k]!r}")
+
+
+def _has_quantity(head: str) -> bool:
+    """Whether a numbered name states a quantity: q1, and not joint1."""
+    return bool(meanings(head, ())) and not BARE_NUMBER.fullmatch(head)

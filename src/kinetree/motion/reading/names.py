@@ -1,0 +1,260 @@
+"""Names of columns: the quantity, joint or number, unit and origin that one name states.
+
+A name is a bag of known words: at most one quantity (`position`, `qd`, `effort`), at most one joint
+or number, words on the origin (`actual`, `target`), and words without a meaning of their own
+(`state`, `field`). A name with any other word has no meaning here: nothing is guessed from a part
+of it. kinetree's own names, `t` and `q:JOINT`, come first and mean nothing else.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kinetree.motion.reading import SIGNALS
+
+TIME, NAME, OTHER = "t", "name", "other"  # kinds of columns besides SIGNALS
+QUANTITIES = {
+    "q": "q pos position positions angle angles qpos theta jpos",
+    "dq": "dq qd qdot vel velocity velocities speed qvel dtheta thetadot jvel",
+    "ddq": "ddq qdd qddot acc accel acceleration accelerations qacc ddtheta thetaddot",
+    "tau": "tau torque torques trq effort efforts moment moments",
+}
+WORDS = {word: key for key, text in QUANTITIES.items() for word in text.split()}
+DOTS = {"dot": "dq", "ddot": "ddq"}  # of a position: q1_dot
+ORIGINS = frozenset(
+    "actual act measured meas msr estimated est filtered filt desired des target tgt command "
+    "commanded cmd reference ref setpoint goal".split()
+)
+JOINT_WORDS = frozenset("joint joints jnt j axis dof".split())
+WRAPPERS = frozenset(
+    "state states field data msg robot arm feedback observation obs value values".split()
+)
+VOCABULARY = {*WORDS, *DOTS, *ORIGINS, *JOINT_WORDS, *WRAPPERS, "d", "name", "names"}
+TIMES = frozenset(
+    "t time times timestamp timestamps stamp simtime simulationtime elapsed elapsedtime "
+    "timefromstart".split()
+)
+BOOKKEEPING = frozenset({"headerseq", "headerframeid", "seq", "frameid", "unnamed0"})
+PAIR = re.compile(
+    r"(stamp|time|timestamp|timefromstart|tv)?(secs?|seconds|nanosecs?|nsecs?|nanoseconds)"
+)
+TOPIC = re.compile(r"(?i)(.*?)joint_?states?[/.]")  # the namespace and topic of joint states
+SPLIT = re.compile(r"[A-Za-z]+|\d+")
+CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+LEVELS = re.compile(r"\('([^']*)', '([^']*)'\)")  # a name of two levels as pandas writes it
+SEPARATORS = " _.:/\\-[](){}"
+
+# unit as written, in lower case without blanks -> unit, one key of UNITS in `layout`
+SPELLINGS = {
+    "rad": "rad radian radians",
+    "deg": "deg degs degree degrees °",
+    "m": "m metre metres meter meters",
+    "mm": "mm",
+    "rad/s": "rad/s rad/sec radians/s rad_s rad_per_s rads/s radps",
+    "deg/s": "deg/s deg/sec degrees/s °/s deg_s deg_per_s degs/s degps",
+    "m/s": "m/s m/sec m_s",
+    "mm/s": "mm/s",
+    "rad/s^2": "rad/s^2 rad/s2 rad/s/s rad/s**2 rad/s² rad_s2 rad_per_s2",
+    "deg/s^2": "deg/s^2 deg/s2 deg/s/s deg/s**2 deg/s² °/s² °/s^2 deg_s2 deg_per_s2",
+    "m/s^2": "m/s^2 m/s2 m/s/s m/s**2 m/s²",
+    "N m": "nm n-m n*m n.m n·m newton-metre",
+    "N": "n newton",
+    "s": "s sec secs second seconds",
+    "ms": "ms msec msecs millisecond milliseconds",
+    "us": "us usec usecs µs μs microsecond microseconds",
+    "ns": "ns nsec nsecs nanosecond nanoseconds",
+}
+UNIT_OF = {text: unit for unit, texts in SPELLINGS.items() for text in texts.split()}
+# without brackets only what cannot be part of a name: q_m and q_n are not metres and newtons
+SUFFIXES = sorted((x for x in UNIT_OF if x.isascii() and len(x) > 1), key=len, reverse=True)
+BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
+SUFFIXED = re.compile(rf"(?i)(.+?)[ _.]({'|'.join(map(re.escape, SUFFIXES))})|(t|time)_(s)")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One reading of a name.
+
+    Args:
+        kind: TIME, one of SIGNALS, NAME (the cells are names of joints) or OTHER (bookkeeping).
+        joint: the joint that it names.
+        number: the number in a numbered set, such as 1 of q1.
+        unit: stated unit, a value of UNIT_OF; "" if the name states none.
+        origin: words such as "actual" or "target"; of times "header" or "%".
+        part: of a time in two columns: "sec" or "nanosec"; joint is then their common name.
+    """
+
+    kind: str
+    joint: str | None = None
+    number: int | None = None
+    unit: str = ""
+    origin: str = ""
+    part: str = ""
+
+
+def meanings(text: str, joints: Collection[str]) -> list[Meaning]:
+    """All readings of a name, without repetitions; [] if it has none.
+
+    joints: names that are known, from the robot or from `discovered`.
+    """
+    text = _plain(text)
+    if text == TIME:
+        return [Meaning(TIME)]
+    if own := own_meaning(text, joints):
+        return [own]
+    found: list[Meaning] = []
+    for body, unit in _with_units(text):
+        if body in joints:
+            found.append(Meaning("q", joint=body, unit=unit))
+        found += (replace(x, unit=x.unit or unit) for x in _readings(body, joints))
+    return list(dict.fromkeys(found))
+
+
+def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
+    """The reading of kinetree's own name `q:JOINT`, perhaps with a unit; None for other names."""
+    quantity, colon, joint = text.partition(":")
+    if not colon or quantity not in SIGNALS:
+        return None
+    match = None if joint in joints else BRACKETED.fullmatch(joint)
+    if match and (unit := unit_of(match[2])):
+        return Meaning(quantity, joint=match[1].strip(), unit=unit)
+    return Meaning(quantity, joint=joint)
+
+
+def unit_of(text: str) -> str:
+    """The unit of a text such as `deg`, `rad/s` or `N m`; "" if it is not one."""
+    return UNIT_OF.get("".join(text.split()).lower(), "")
+
+
+def discovered(texts: Iterable[str]) -> list[str]:
+    """Joints that a file names itself, as in `JOINT_position` and `velocity/JOINT`."""
+    found: dict[str, None] = {}
+    words = "|".join(sorted(WORDS, key=len, reverse=True))
+    last = re.compile(rf"(?i)(.+?)[_./: ](?:(?:{'|'.join(ORIGINS)})[_./: ])?(?:{words})")
+    first = re.compile(rf"(?i)(?:{words})[/._: \[(](.+?)[\])]?")
+    for text in map(_plain, texts):
+        if own := own_meaning(text):
+            found[own.joint or ""] = None
+            continue
+        for body, _ in _with_units(text):
+            body = _without_topic(body)[0]
+            if match := last.fullmatch(body):
+                found[match[1].lstrip("/")] = None
+            elif (match := first.fullmatch(body)) and not _numbered(match[1]):
+                found[match[1]] = None
+    return list(found)
+
+
+def _numbered(text: str) -> bool:
+    words = _words(text)
+    return words is not None and all(x.isdigit() or x in JOINT_WORDS | ORIGINS for x in words)
+
+
+def _plain(text: str) -> str:
+    """A name without blanks and quotes at its ends; two levels of pandas with a slash between."""
+    text = text.strip()
+    if match := LEVELS.fullmatch(text):
+        return "/".join(x for x in match.groups() if x)
+    return text
+
+
+def _with_units(text: str) -> Iterator[tuple[str, str]]:
+    """The name as it is, and without the unit at its end, if it has one."""
+    yield text, ""
+    if (match := BRACKETED.fullmatch(text)) and (unit := unit_of(match[2])):
+        yield match[1].strip(), unit
+    if match := SUFFIXED.fullmatch(text):
+        body, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
+        yield body, UNIT_OF[unit.lower()]
+
+
+def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
+    yield from _times(body)
+    body, origin = _without_topic(body)
+    for joint in joints:
+        for rest in _around(body, joint):
+            found = _parsed(_words(rest))
+            if found is not None and found.kind and found.number is None:
+                yield replace(found, joint=joint, origin=found.origin or origin)
+    found = _parsed(_words(body))
+    if found is None:
+        return
+    if found.kind == NAME or found.number is not None or found.kind in SIGNALS:
+        if found.kind:
+            yield replace(found, origin=found.origin or origin)
+        elif all(x.isdigit() or x in JOINT_WORDS for x in _words(body) or ()):
+            yield replace(found, kind="q", origin=origin)  # joint_1, J1
+
+
+def _times(body: str) -> Iterator[Meaning]:
+    """Readings of a name as the times, or as bookkeeping of a message."""
+    rostopic = body.startswith("%")
+    plain = re.sub(r"[\s_./:\-%#]", "", TOPIC.sub("", body)).lower()
+    printed = plain.startswith("field")  # `rostopic echo -p` prints stamps in ns
+    plain = plain.removeprefix("field")
+    if plain in BOOKKEEPING:
+        yield Meaning(OTHER)
+    header = plain.startswith("header")
+    plain = plain.removeprefix("header")
+    origin = "%" if rostopic else "header" if header else ""
+    if plain in TIMES:
+        yield Meaning(TIME, origin=origin, unit="ns" if printed and header else "")
+    elif match := PAIR.fullmatch(plain):
+        part = "nanosec" if match[2].startswith("n") else "sec"
+        yield Meaning(TIME, joint=match[1] or "", origin=origin, part=part)
+
+
+def _without_topic(body: str) -> tuple[str, str]:
+    """The name after the topic `.../joint_states/`, and the origin that the topic states."""
+    match = TOPIC.match(body)
+    if match is None:
+        return body, ""
+    origin = [x for x in _words(match[1]) or () if x in ORIGINS]
+    return body[match.end() :], " ".join(origin)
+
+
+def _around(text: str, joint: str) -> Iterator[str]:
+    """The text without the joint's name, for every place where it stands between separators."""
+    start = text.find(joint) if joint else -1
+    while start >= 0:
+        end = start + len(joint)
+        before, after = text[:start], text[end:]
+        if not (before and before[-1].isalnum()) and not (after and after[0].isalnum()):
+            yield f"{before} {after}"
+        start = text.find(joint, start + 1)
+
+
+def _words(text: str) -> list[str] | None:
+    """The words and numbers of a name in lower case; None if it has other signs."""
+    if not text.isascii() or not all(x.isalnum() or x in SEPARATORS for x in text):
+        return None
+    found: list[str] = []
+    for run in SPLIT.findall(text):
+        known = run.isdigit() or run.lower() in VOCABULARY
+        found += [run.lower()] if known else [x.lower() for x in CAMEL.findall(run)]
+    return found
+
+
+def _parsed(words: Sequence[str] | None) -> Meaning | None:
+    """The reading of a bag of words; kind is "" without a quantity; None for an unknown word."""
+    kind, number, origin = "", None, list[str]()
+    for word in words or ():
+        if word.isdigit():
+            if number is not None or len(word) > 6:
+                return None
+            number = int(word)
+        elif word in WORDS:
+            if kind not in ("", WORDS[word]):
+                return None
+            kind = WORDS[word]
+        elif word in DOTS and kind == "q":
+            kind = DOTS[word]
+        elif word == "d" and kind:  # q_d, as libfranka names desired values
+            origin.append("desired")
+        elif word in ("name", "names") and not kind:
+            kind = NAME
+        elif word in ORIGINS:
+            origin.append(word)
+        elif word not in JOINT_WORDS and word not in WRAPPERS:
+            return None
+    return Meaning(kind, number=number, origin=" ".join(origin)) if words else None
