@@ -4,7 +4,8 @@ import importlib
 import typing
 
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
-from kinetree.description import Friction, Limits, Mimic, Rotor
+from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
+from kinetree.description import Friction, Limits, Mimic, Rotor, Spring
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.robot import Robot
@@ -27,7 +28,7 @@ if typing.TYPE_CHECKING:
     from kinetree.backends.call.threads import threads
     from kinetree.backends.kernel import Kernel
     from kinetree.kernels.derivative import derivative
-    from kinetree.loading import load
+    from kinetree.loading import load, load_string
     from kinetree.symbols.robot import symbolic
     from kinetree.write.code import export
 
@@ -44,6 +45,7 @@ __all__ = [
     "Model",
     "Robot",
     "Rotor",
+    "Spring",
     "__version__",
     "algorithms",
     "controllers",
@@ -52,6 +54,7 @@ __all__ = [
     "export",
     "identify",
     "load",
+    "load_string",
     "motion",
     "parallel",
     "robots",
@@ -69,6 +72,7 @@ _LATER = {
     "derivative": "kinetree.kernels.derivative",
     "export": "kinetree.write.code",
     "load": "kinetree.loading",
+    "load_string": "kinetree.loading",
     "symbolic": "kinetree.symbols.robot",
     "threads": "kinetree.backends.call.threads",
 }
@@ -80,9 +84,20 @@ def __getattr__(name: str) -> typing.Any:
     elif name in __all__:
         value = importlib.import_module(f"kinetree.{name}")
     else:
-        raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
+        raise _UnknownAttributeError("module 'kinetree'", name, _reachable)
     globals()[name] = value
     return value
+
+
+def _reachable() -> list[str]:
+    """Public names, and those of the public modules with the module before them."""
+    modules = [name for name in __all__ if name.islower() and name not in (*_LATER, "__version__")]
+    inside = [
+        f"{module}.{name}"
+        for module in modules
+        for name in getattr(importlib.import_module(f"kinetree.{module}"), "__all__", ())
+    ]
+    return [*__all__, *inside]
 
 
 def __dir__() -> list[str]:

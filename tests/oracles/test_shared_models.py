@@ -31,7 +31,7 @@ def load(entry: Entry, mode: str) -> kt.Robot:
 
 
 def bare(robot: kt.Robot) -> Model:
-    return frictionless(robot.model).with_gravity((0, 0, -9.81)).replace(rotors=())
+    return frictionless(robot.model).with_gravity((0, 0, -9.81)).replace(rotors=(), springs=())
 
 
 def assert_close(found, expected, scale, tolerance=1e-10):

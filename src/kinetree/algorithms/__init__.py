@@ -71,6 +71,7 @@ from kinetree.formulations.newton_euler import (
 )
 from kinetree.formulations.recursion import Recursion
 from kinetree.formulations.screw import body_acceleration, body_wrench
+from kinetree.formulations.springs import spring_energy, spring_forces, spring_stiffness
 
 __all__ = [
     "FORMULATIONS",
@@ -131,6 +132,9 @@ __all__ = [
     "regressor",
     "space_jacobian",
     "space_jacobian_rate",
+    "spring_energy",
+    "spring_forces",
+    "spring_stiffness",
     "tangent_map",
     "task_space",
     "task_space_derivatives",

@@ -2,6 +2,7 @@
 
 from kinetree.algorithms.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
 from kinetree.model.inputs import (
     TipWrench,
@@ -31,7 +32,8 @@ def book_tree(model: Model, q: ArrayLike, F_ext: Wrenches = None, F_tip: TipWren
         to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
         load = None if loads is None else Load(loads[i])
         links.append(TreeLink(model.parent[i], joint.dofs, model.A[i], to, model.moments[i], load))
-    return Tree(model, tuple(links), model.rotors, base_at_rest(model))
+    springs = joint_spring_forces(model, q) if model.springs else None
+    return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
 
 
 def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:

@@ -15,6 +15,7 @@ from kinetree.algorithms.lean_frames import WIDE, Placement, place_frames
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
@@ -37,7 +38,7 @@ class LeanLink:
 
 @dataclass(frozen=True, eq=False)
 class LeanModel:
-    """The links, and the model that they came from (gravity, drives, names)."""
+    """The links, and the model that they came from (gravity, drives, springs, names)."""
 
     model: Model
     links: tuple[LeanLink, ...]
@@ -77,7 +78,8 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
         load = None if F_ext is None else Load(F_ext[i], link.place.X)
         to = _step(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
-    return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model))
+    springs = joint_spring_forces(lean.model, q) if lean.model.springs else None
+    return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model), springs)
 
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:

@@ -83,7 +83,13 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
         rate = (l if joint.type == PRISMATIC else 1.0) / t
         of_joint = {"viscous": force / rate, "coulomb": force, "armature": force * t / rate}
         found += [of_joint[kind.rstrip("+-")] for kind in JOINT]
-    return np.array(found + [m * l * l] * len(model.rotors))
+    found += [m * l * l] * len(model.rotors)
+    for spring in model.springs:
+        pairs = zip(spring.coords, spring.arms, strict=True)
+        reach = [abs(float(arm)) * (l if units.positions[k] else 1.0) for k, arm in pairs]
+        x, energy = max(reach) or 1.0, m * l * l / t**2
+        found += [energy / (x * x), energy / x]
+    return np.array(found)
 
 
 def _distances(model: Model) -> list[float]:

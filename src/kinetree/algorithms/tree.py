@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.formulations.drives import frictionless
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
@@ -169,13 +169,15 @@ class Tree:
     """The links, parents before children, and the drives.
 
     The joints of `model` have friction and armature; each rotor has its axis s in the frame of the
-    link that carries it. Positions, masses and gravity of `model` itself are not used.
+    link that carries it. springs: joint forces of the springs of `model` at this position, (n,);
+    None if it has none. Positions, masses and gravity of `model` itself are not used.
     """
 
     model: Model
     links: tuple[TreeLink, ...]
     rotors: tuple[JointRotor, ...]
     base: BaseMotion
+    springs: Array | None = None
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
@@ -225,7 +227,11 @@ def base_at_rest(model: Model) -> BaseMotion:
 
 
 def weightless(tree: Tree) -> Tree:
-    """The tree without gravity, motion of the base, friction and loads: tau at rest is M ddq."""
+    """The tree without gravity, motion of the base, friction, springs and loads.
+
+    tau at rest is then M ddq.
+    """
     links = tuple(replace(link, load=None) for link in tree.links)
     base = BaseMotion(zeros(3), zeros(3), zeros(3))
-    return replace(tree, model=frictionless(tree.model), links=links, base=base)
+    model = without_passive_forces(tree.model)
+    return replace(tree, model=model, links=links, base=base, springs=None)

@@ -9,6 +9,7 @@ the error dies out whatever the masses are. Y itself is never formed: the recurs
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.regressor import numbers_of, reference_forces
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
     Following,
     RobotLike,
@@ -28,9 +30,11 @@ from kinetree.controllers.terms import (
 )
 from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import Reference, SignalValues
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
 from kinetree.spatial.inertia import Moments
 
 
@@ -39,10 +43,16 @@ class Adaptive(Following):
     """Follow a reference with ten estimated numbers for each link: mass, first and second moments.
 
     lam: 1/s, kd: N m s/rad. gamma: rate of adaptation, a number or (links, 10). guess: the robot
-    whose masses are the first estimate; None starts at zero. Friction, armature and rotors are
-    taken as known. The estimates are the controller's state, (10 links,), in the lean frames
+    whose masses are the first estimate; None starts at zero. Friction, springs, armature and
+    rotors are taken as known. The estimates are the controller's state, (10 links,), in the lean frames
     of the robot.
     """
+
+    named_fields: ClassVar[NamedFields] = {
+        "reference": coordinate_axis,
+        "lam": dof_axis,
+        "kd": dof_axis,
+    }
 
     reference: Reference
     lam: ArrayLike
@@ -68,10 +78,12 @@ class Adaptive(Following):
         tree = lean_tree(bare(model), q)
         tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, 10), s)
         known = drives(tree, dq, dq_r, ddq_r) + friction_forces(model, dq)
+        known = known + joint_spring_forces(model, q) if model.springs else known
         dz = -(share * self._gamma(links)).ravel()
         return tau + known - kd @ s, dz
 
     def _gamma(self, links: int) -> Array:
+        refuse_labels(self.gamma, "gamma")
         gamma = np.asarray(self.gamma, float)
         if gamma.shape not in ((), (10,), (links, 10)) or not (gamma >= 0).all():
             raise InputError(

@@ -5,32 +5,39 @@ With the position error e = q_d - q and its rate de = dq_d - dq.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
+    BY_JOINT,
     Following,
     RobotLike,
     errors,
     gain,
-    gravity_forces,
     inverse_dynamics,
     model_for,
+    static_forces,
 )
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar, clip
-from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
 
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Stateless):
     """tau = g(q) - kd dq: the robot floats, and comes to rest if kd is above 0.
 
+    Forces of springs are part of g here, so that the robot stays wherever it is put.
+
     model: a robot with other parameters than the controlled one; None is the robot itself.
     """
+
+    named_fields: ClassVar[NamedFields] = {"kd": dof_axis}
 
     kd: ArrayLike = 0
     model: RobotLike | None = None
@@ -44,17 +51,19 @@ class GravityCompensation(Stateless):
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        g = gravity_forces(model_for(self.model, model), q)
+        g = static_forces(model_for(self.model, model), q)
         return g - gain(self.kd, model.n, "kd") @ dq, z
 
 
 @dataclass(frozen=True, eq=False)
 class PD(Following, Stateless):
-    """tau = kp e + kd de, plus g(q) if `gravity` is set.
+    """tau = kp e + kd de, plus g(q) and the forces of springs if `gravity` is set.
 
     kp: N m/rad, kd: N m s/rad, each a number, a diagonal (n,) or a matrix. reference: a position,
     a function of t, or a Trajectory. gravity: False, True for the robot's own, or another robot.
     """
+
+    named_fields: ClassVar[NamedFields] = BY_JOINT
 
     reference: Reference
     kp: ArrayLike
@@ -73,12 +82,14 @@ class PD(Following, Stateless):
 
 @dataclass(frozen=True, eq=False)
 class PID(Following):
-    """tau = kp e + kd de + ki z with dz = e, plus g(q) if `gravity` is set.
+    """tau = kp e + kd de + ki z with dz = e, plus g(q) and the forces of springs if `gravity` is set.
 
     ki: N m/(rad s). bound: the most of the integral z that counts in tau (rad s), so that it does
     not wind up; a number, (n,) or None. z itself may go beyond by |e| times 1 ms. The other
     arguments as for PD.
     """
+
+    named_fields: ClassVar[NamedFields] = {**BY_JOINT, "ki": dof_axis, "bound": dof_axis}
 
     reference: Reference
     kp: ArrayLike
@@ -108,6 +119,7 @@ class PID(Following):
         """
         if self.bound is None:
             return z, e
+        refuse_labels(self.bound, "bound")
         bound = np.broadcast_to(np.asarray(self.bound, float), model.n)
         if not (bound > 0).all():
             raise InputError(f"bound of the integral is {self.bound}; expected above 0.")
@@ -122,6 +134,8 @@ class ComputedTorque(Following, Stateless):
     kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even if a simulation
     varies them; another robot for wrong ones.
     """
+
+    named_fields: ClassVar[NamedFields] = BY_JOINT
 
     reference: Reference
     kp: ArrayLike
@@ -139,7 +153,7 @@ class ComputedTorque(Following, Stateless):
 
 
 def _gravity(gravity: bool | RobotLike | None, model: Model, q: Array) -> Array | int:
-    """g(q) of the robot itself or of another, or 0."""
+    """g(q) and springs of the robot itself or of another, or 0."""
     if gravity is False or gravity is None:
         return 0
-    return gravity_forces(model if gravity is True else model_for(gravity, model), q)
+    return static_forces(model if gravity is True else model_for(gravity, model), q)

@@ -14,20 +14,24 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
+from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.drives import frictionless
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.kernels.memo import remembered
 from kinetree.model import HasModel, Joint, Model, model_of
-from kinetree.model.inputs import zeros
+from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.scalars import Scalar, cos, sign, sin
-from kinetree.simulate.core.controller import Reference, SignalValues
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
 
 RobotLike = Model | HasModel
+
+# the names along the fields of controllers that follow a motion of the joints
+BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof_axis}
 
 
 def lean(model: Model) -> LeanModel:
@@ -43,8 +47,8 @@ def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
     return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
 
 
-def gravity_forces(model: Model, q: Array) -> Array:
-    """g(q), (n,)."""
+def static_forces(model: Model, q: Array) -> Array:
+    """g(q) and the forces of springs, (n,): joint forces that keep the robot at rest."""
     smooth, rest = replace(lean(model), model=frictionless(model)), zeros(model.n)
     return tree_inverse_dynamics(lean_tree(smooth, q), rest, rest)
 
@@ -73,8 +77,8 @@ class Following:
 
 def as_reference(value: Reference, name: str = "reference") -> Any:
     """Check a position (..., nq), a function of t, or a Trajectory; positions become arrays."""
-    if callable(value) or hasattr(value, "ddq"):
-        return value
+    if callable(value) or hasattr(value, "ddq") or has_labels(value):
+        return value  # labelled positions are aligned when the robot is known
     try:
         x = np.array(value, float)
     except (TypeError, ValueError):
@@ -114,6 +118,7 @@ def errors(
 
 def gain(value: ArrayLike, size: int, name: str) -> Array:
     """Gains as a matrix (size, size), from a number, a diagonal (size,) or the matrix itself."""
+    refuse_labels(value, name, f"a number, ({size},) or a matrix")
     x = np.asarray(value, float)
     if x.ndim < 2:
         if x.shape not in ((), (size,)):

@@ -16,6 +16,7 @@ from kinetree.description.records import (
     Note,
     RobotDescription,
     Rotor,
+    Spring,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "Note",
     "RobotDescription",
     "Rotor",
+    "Spring",
     "describe_dh",
     "describe_points",
     "describe_screws",

@@ -1,6 +1,6 @@
 """The records between a source (file, table, list of screws) and the model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -55,6 +55,22 @@ class Friction:
                     "directions (friction takes energy out)."
                 )
         return pair[0], pair[1]
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A linear spring of a joint, or between joints, with the energy stiffness / 2 (x - rest)^2.
+
+    x is the position of the joint, or the sum of c_j q_j over `joints`, {joint: coefficient c_j}, of
+    one degree of freedom each; None is the joint that the spring is given to. stiffness: N m/rad or
+    N/m. rest: value of x without force, rad or m, counted as q is. The spring needs the joint force
+    c_j stiffness (x - rest), which is part of tau. Of a joint that follows another, the position
+    counts at which it stands.
+    """
+
+    stiffness: Scalar
+    rest: Scalar = 0
+    joints: Mapping[str, Scalar] | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +169,10 @@ class Mesh:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotDescription:
-    """Links, joints and frames in the order of the source; `tool` names the end-effector frame."""
+    """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
+
+    springs: by name; one that lists no joints belongs to the joint of its name.
+    """
 
     name: str
     links: tuple[LinkDescription, ...]
@@ -161,6 +180,7 @@ class RobotDescription:
     frames: tuple[FrameDescription, ...] = ()
     tool: str | None = None
     gravity: ArrayLike = (0, 0, -9.81)
+    springs: Mapping[str, Spring] = field(default_factory=dict[str, Spring])
     notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()

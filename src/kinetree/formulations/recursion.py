@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.tables import notebook_table, number
 from kinetree.formulations.drives import friction_forces, rotor_forces
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.spatial import cross
@@ -36,6 +37,7 @@ class Recursion:
     n: Array  # moment onto link i through joint i
     tau_rotor: Array  # joint forces for armature and rotors, (n,)
     tau_friction: Array  # joint forces against friction, (n,)
+    tau_spring: Array  # joint forces against springs, (n,)
     tau: Array  # joint forces, everything included, (n,)
 
     @property
@@ -90,9 +92,12 @@ def record(
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
     rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
     friction = friction_forces(model, x.dq)
+    tau = tau + rotor + friction
+    springs = joint_spring_forces(model, x.q)
     return Recursion(
         formulation, frame, T_si, **rows,
-        tau_rotor=rotor, tau_friction=friction, tau=tau + rotor + friction,
+        tau_rotor=rotor, tau_friction=friction, tau_spring=springs,
+        tau=tau + springs if model.springs else tau,
     )  # fmt: skip
 
 

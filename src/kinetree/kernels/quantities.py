@@ -18,7 +18,7 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
-from kinetree.formulations.drives import frictionless
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 
@@ -88,7 +88,7 @@ def _mass_matrix_rate(tree: Tree, dq: Array) -> Array:
 
 
 def _weightless(model: Model) -> Model:
-    return frictionless(model).with_gravity(zeros(3))
+    return without_passive_forces(model).with_gravity(zeros(3))
 
 
 def _centroidal_momentum(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
@@ -122,10 +122,11 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "mass_matrix": Quantity(Q, SQUARE, _over_tree(tree_mass_matrix, 0), "M(q)"),
     "bias_forces": Quantity(
-        V, VECTOR, _over_tree(_bias_forces, 1), "h(q, dq) = c + g + friction", wrenches=True
+        V, VECTOR, _over_tree(_bias_forces, 1), "h(q, dq) = c + g + springs + friction",
+        wrenches=True,
     ),
     "gravity_forces": Quantity(
-        Q, VECTOR, _over_tree(_gravity_forces, 0, of=frictionless), "g(q)"
+        Q, VECTOR, _over_tree(_gravity_forces, 0, of=without_passive_forces), "g(q)"
     ),
     "coriolis_forces": Quantity(
         V, VECTOR, _over_tree(_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"
@@ -136,7 +137,7 @@ QUANTITIES: dict[str, Quantity] = {
     "mass_matrix_rate": Quantity(V, SQUARE, _over_tree(_mass_matrix_rate, 1), "dM/dt"),
     "kinetic_energy": Quantity(V, (), _over_tree(tree_kinetic_energy, 1), "dq^T M dq / 2, J"),
     "potential_energy": Quantity(
-        Q, (), _textbook(algorithms.potential_energy), "- sum of m g . x, J"
+        Q, (), _textbook(algorithms.potential_energy), "- sum of m g . x, and springs, J"
     ),
     "center_of_mass": Quantity(
         Q, ("3",), _textbook(algorithms.center_of_mass), "centre of mass in {s}, m"
@@ -149,6 +150,9 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "friction_forces": Quantity(
         ("dq",), VECTOR, _textbook(algorithms.friction_forces), "b(dq)"
+    ),
+    "spring_forces": Quantity(
+        Q, VECTOR, _textbook(algorithms.spring_forces), "sum of k a (a . q - rest)"
     ),
     "link_poses": Quantity(
         Q, ("l", "4", "4"), _textbook(algorithms.forward_kinematics), "T_si of every link"

@@ -76,6 +76,9 @@ def model_hash(model: Model) -> str:
     for rotor in model.rotors:
         data = rotor.joint, rotor.dof, rotor.link, _plain((rotor.inertia, rotor.ratio, rotor.s))
         _feed(digest, repr(data).encode())
+    for spring in model.springs:
+        numbers = _plain((spring.stiffness, spring.rest, spring.arms))
+        _feed(digest, repr(("spring", spring.name, spring.coords, spring.dofs, numbers)).encode())
     for name, frame in model.frames.items():
         _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
     return digest.hexdigest()

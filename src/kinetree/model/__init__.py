@@ -3,6 +3,7 @@
 from kinetree.model.build import build_model
 from kinetree.model.joint import Joint, JointFriction, joint_pose
 from kinetree.model.model import WORLD, Frame, HasModel, JointRotor, Model, model_of
+from kinetree.model.springs import JointSpring
 
 __all__ = [
     "WORLD",
@@ -11,6 +12,7 @@ __all__ = [
     "Joint",
     "JointFriction",
     "JointRotor",
+    "JointSpring",
     "Model",
     "build_model",
     "joint_pose",

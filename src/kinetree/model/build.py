@@ -13,12 +13,14 @@ from kinetree.description.records import (
     LinkDescription,
     Note,
     RobotDescription,
+    Spring,
 )
 from kinetree.description.tree import check_tree, check_unique
 from kinetree.errors import NameLookupError
 from kinetree.model.checks import check_joint, check_link, check_unphysical
 from kinetree.model.drives import build_joints, build_rotors
 from kinetree.model.model import WORLD, Frame, Model, free_fall
+from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body
 from kinetree.spatial.se3 import check_pose
@@ -62,6 +64,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
+    springs = build_springs(_moving_springs(description, parts), joints)
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
@@ -83,6 +86,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         frames=frames,
         tool=tool,
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
+        springs=springs,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings),
     )
@@ -127,6 +131,19 @@ def idle_drive(joint: JointDescription) -> list[Note]:
     names = ", ".join(name for name, there in given.items() if there)
     text = f"joint {joint.name!r} is fixed, so these have no effect: {names}"
     return [Note(text, joint.where)] if names else []
+
+
+def _moving_springs(description: RobotDescription, parts: Parts) -> dict[str, Spring]:
+    """The springs that move: one whose joints are all fixed has no effect, and gets a note."""
+    fixed = {joint.name for joint in description.joints if joint.type == FIXED}
+    moving: dict[str, Spring] = {}
+    for name, spring in description.springs.items():
+        ends = [name] if spring.joints is None else list(spring.joints)
+        if ends and fixed.issuperset(ends):
+            parts.notes.append(Note(f"spring {name!r} has no effect: its joints are fixed"))
+        else:
+            moving[name] = spring
+    return moving
 
 
 def outward(description: RobotDescription) -> list[JointDescription]:

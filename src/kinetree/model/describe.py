@@ -20,6 +20,7 @@ from kinetree.errors import ModelError
 from kinetree.model.build import build_model
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
+from kinetree.model.springs import describe_springs
 from kinetree.scalars import Scalar
 
 
@@ -27,7 +28,8 @@ def describe_model(model: Model) -> RobotDescription:
     """Records of a model, with its own numbers: the inverse of `build_model`.
 
     Each moving link is one link with one body; links that were merged into others are frames. Every
-    rotor names its link and axis, every mimic joint the joint at the end of its chain.
+    rotor names its link and axis, every mimic joint the joint at the end of its chain, and springs
+    of mimic joints act on that joint.
     `build_model(describe_model(model), unphysical="allow")` is the same model: bit by bit, but for
     rotations and directions that were off by more than rounding, which it cleans.
     """
@@ -45,6 +47,7 @@ def describe_model(model: Model) -> RobotDescription:
         ),
         tool=model.tool,
         gravity=model.gravity[3:],
+        springs=describe_springs(model.springs, model.coordinate_names),
         notes=model.notes,
     )
     return replace(description, warnings=_warnings(model, description))

@@ -5,13 +5,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
+from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.base.tables import counted, notebook_table, number
-from kinetree.description.records import Friction, Note
+from kinetree.description.records import Friction, Note, Spring
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.joint import (
     Joint,
@@ -20,6 +21,7 @@ from kinetree.model.joint import (
     joint_friction,
     rate_names,
 )
+from kinetree.model.springs import JointSpring, changed_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,
@@ -85,6 +87,7 @@ class Model:
     frames: Mapping[str, Frame]
     tool: str
     base: BodyParts
+    springs: tuple[JointSpring, ...] = ()
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -94,6 +97,14 @@ class Model:
         m, com, I_com = self.base
         object.__setattr__(self, "base", (m, frozen(com), frozen(I_com)))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+
+    if not TYPE_CHECKING:  # type checkers report unknown attributes themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an error that names ours for an attribute that another library has."""
+            owner = f"model {self.__dict__.get('name', '')!r}"
+            note = " A Robot has it: robot = kt.Robot(model)."
+            raise UnknownAttributeError(owner, name, self.__dir__, note)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
@@ -259,6 +270,15 @@ class Model:
         ]
         return self.replace(joints=tuple(joints))
 
+    def with_springs(self, springs: Mapping[str, Spring | None]) -> "Model":
+        """Return the same robot with some springs added, replaced by name, or removed (None).
+
+        Args:
+            springs: by name. A spring that lists no joints belongs to the joint of its name:
+                {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
+        """
+        return self.replace(springs=changed_springs(self.springs, springs, self.joints))
+
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
         """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`."""
 
@@ -297,6 +317,15 @@ class Model:
                 )
                 for x in self.rotors
             ),
+            springs=tuple(
+                dataclasses.replace(
+                    x,
+                    stiffness=scalar(x.stiffness),
+                    rest=x.rest if x.rest == 0 else scalar(x.rest),
+                    arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
+                )
+                for x in self.springs
+            ),
         )
 
     def replace(self, **changes: Any) -> "Model":
@@ -330,7 +359,7 @@ class HasModel(Protocol):
 
 def model_of(robot: Model | HasModel) -> Model:
     """The model of a robot, or the model itself; anything else raises InputError."""
-    model = getattr(robot, "model", robot)
+    model = robot if isinstance(robot, Model) else getattr(robot, "model", None)
     if not isinstance(model, Model):
         raise InputError(
             f"robot is {robot!r:.60}; expected a Robot or a Model. kt.load(path) reads one from a "
@@ -355,6 +384,8 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
     for rotor in model.rotors:
         name = model.joints[rotor.joint].name
         yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
+    for spring in model.springs:
+        yield f"spring {spring.name!r}", (spring.stiffness, spring.rest, *spring.arms)
     yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
 
 

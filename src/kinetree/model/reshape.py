@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar
 from kinetree.base.tables import listing
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
-from kinetree.description.records import JointDescription, Note, RobotDescription
+from kinetree.description.records import JointDescription, Note, RobotDescription, Spring
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.build import build_model
 from kinetree.model.describe import describe_model, link_names
@@ -26,8 +26,9 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     """Return the robot with some joints held at given positions; they no longer appear in q.
 
     The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
-    friction and limits, and its rotor stands still, as part of the link that carries it. Joints
-    that follow a locked one are locked with it.
+    friction, limits and springs, and its rotor stands still, as part of the link that carries it.
+    Joints that follow a locked one are locked with it. A spring between a locked joint and others
+    stays on the others, its rest position shifted.
 
     Args:
         model: the robot.
@@ -55,8 +56,21 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         joints.append(fixed)
         text = f"with {own.follows!r}" if own.follows else f"at {', '.join(map(str, q.tolist()))}"
         notes.append(Note(f"joint {own.name!r} locked {text}"))
-    changed = replace(description, joints=tuple(joints), notes=tuple(notes))
+    springs = {name: _held_spring(x, held) for name, x in description.springs.items()}
+    changed = replace(description, joints=tuple(joints), springs=springs, notes=tuple(notes))
     return build_model(changed, unphysical="allow")
+
+
+def _held_spring(spring: Spring, held: Mapping[str, Array]) -> Spring:
+    """The spring on the joints that still move; one whose joints are all locked is as it was."""
+    joints = spring.joints or {}
+    moving = {name: c for name, c in joints.items() if name not in held}
+    if not moving or len(moving) == len(joints):
+        return spring
+    rest = spring.rest
+    for name, c in joints.items():
+        rest = rest - c * held[name][0] if name in held else rest
+    return replace(spring, rest=rest, joints=moving)
 
 
 def _lockable(model: Model, name: str) -> Joint:
@@ -92,7 +106,8 @@ def subtree(model: Model, link: str) -> Model:
 
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
-    A rotor that drives one of the joints from a link that is left out is put on the base.
+    A rotor that drives one of the joints from a link that is left out is put on the base. A spring
+    between joints of the part and joints that are left out raises ModelError.
 
     Args:
         model: the robot.
@@ -105,6 +120,7 @@ def subtree(model: Model, link: str) -> Model:
     _check_followers(model, kept, link)
     inside = {names[i] for i in (root, *kept)}
     description = describe_model(model)
+    springs = _springs_within(description, {model.joints[i].name for i in kept}, link)
     joints = [_carried(model, root, description.joints[i], inside) for i in kept]
     frames = [frame for frame in description.frames if frame.link in inside]
     known = inside | {frame.name for frame in frames}
@@ -122,6 +138,7 @@ def subtree(model: Model, link: str) -> Model:
             frames=tuple(frames),
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
+            springs=springs,
             notes=(*model.notes, *notes),
             warnings=description.warnings,
         ),
@@ -154,6 +171,25 @@ def _check_followers(model: Model, kept: list[int], link: str) -> None:
                 f"from link {link!r}; expected both in it. Lock {joint.follows!r} first, or build "
                 "the robot without this mimic joint."
             )
+
+
+def _springs_within(
+    description: RobotDescription, joints: set[str], link: str
+) -> dict[str, Spring]:
+    """The springs whose joints are all among `joints`."""
+    found: dict[str, Spring] = {}
+    for name, spring in description.springs.items():
+        ends = {name} if spring.joints is None else set(spring.joints)
+        outside = sorted(ends - joints)
+        if outside and len(outside) < len(ends):
+            raise ModelError(
+                f"spring {name!r} acts between {', '.join(sorted(ends & joints))} and "
+                f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
+                f"all its joints in it. Lock {outside[0]!r} first, or remove the spring."
+            )
+        if not outside:
+            found[name] = spring
+    return found
 
 
 def _carried(
@@ -228,6 +264,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     _check_clash("frame", _frame_names(own), _frame_names(theirs), model, other)
     taken = {joint.name for joint in own.joints}
     _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
+    _check_clash("spring", set(own.springs), set(theirs.springs), model, other)
     base = f"{prefix}{other.base_name}"
     weld = JointDescription(
         name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
@@ -242,6 +279,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         joints=(*own.joints, weld, *theirs.joints),
         frames=(*own.frames, *theirs.frames),
         tool=theirs.tool,
+        springs={**own.springs, **theirs.springs},
         notes=(*own.notes, *theirs.notes),
         warnings=(*own.warnings, *theirs.warnings),
     )
@@ -262,6 +300,10 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
             rotor=None if rotor is None else replace(rotor, link=f"{prefix}{rotor.link}"),
         )
 
+    def spring(x: Spring) -> Spring:
+        joints = None if x.joints is None else {prefix + k: c for k, c in x.joints.items()}
+        return replace(x, joints=joints)
+
     return replace(
         description,
         links=tuple(replace(x, name=prefix + x.name) for x in description.links),
@@ -270,6 +312,7 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
             replace(x, name=prefix + x.name, link=prefix + x.link) for x in description.frames
         ),
         tool=f"{prefix}{description.tool}",
+        springs={prefix + name: spring(x) for name, x in description.springs.items()},
     )
 
 

@@ -17,6 +17,7 @@ from kinetree.description.records import (
     Mimic,
     RobotDescription,
     Rotor,
+    Spring,
 )
 from kinetree.model.build import build_model
 from kinetree.model.model import Model
@@ -36,6 +37,7 @@ def random_model(
     drives: bool = True,
     fixed: bool = True,
     mimic: bool = False,
+    springs: bool = False,
 ) -> Model:
     """Make a random robot of n joints: sizes around 0.3 m, masses around 1 kg.
 
@@ -47,6 +49,7 @@ def random_model(
         drives: with friction, armature and rotors on random links.
         fixed: with some links that are fixed to others.
         mimic: with some joints that follow others.
+        springs: with springs of some joints, and one between two.
     """
     rng = np.random.default_rng(seed)
     gravity = rng.normal(size=3) * 5
@@ -94,8 +97,22 @@ def random_model(
         frames=(tool,),
         tool=tool.name,
         gravity=gravity,
+        springs=_random_springs(seed, joints) if springs else {},
     )
     return build_model(found)
+
+
+def _random_springs(seed: int, joints: Sequence[JointDescription]) -> dict[str, Spring]:
+    """Springs of every other joint of one degree of freedom, and one between the first and last."""
+    rng = np.random.default_rng((seed, 1))  # other data of the robot do not depend on its springs
+    ends = [joint.name for joint in joints if joint.type in SCREWS]
+    stiffness, rest = rng.uniform(1, 50, len(ends) + 1), rng.normal(size=len(ends) + 1)
+    pairs = zip(stiffness.tolist(), rest.tolist(), strict=True)
+    k, r = next(pairs)
+    found = {x: Spring(*pair) for x, pair in zip(ends, pairs, strict=True) if rng.random() < 0.6}
+    if len(ends) > 1:
+        found["between"] = Spring(k, r, {ends[0]: 1, ends[-1]: float(rng.normal())})
+    return found
 
 
 def _link(name: str, rng: np.random.Generator) -> LinkDescription:

@@ -84,6 +84,7 @@ class EnvelopeStudy:
         self.own_gravity = np.asarray(model.gravity[3:], float)
         free = self.arguments.parameters
         self.gravity_forces = kernel(model, "gravity_forces", free=free)
+        self.spring_forces = kernel(model, "spring_forces") if model.springs else None
         self.pose = kernel(model, "pose", frame=frame)
         self.jacobian = kernel(model, "body_jacobian", frame=frame)
         limits = ("holding", "payload", "force")
@@ -100,6 +101,8 @@ class EnvelopeStudy:
         x = {name: self.arguments(name, samples) for name in self.arguments.values}
         q, S = x["q"], len(samples)
         g = self.gravity_forces(q, *(x[name] for name in self.arguments.parameters))
+        if self.spring_forces is not None:
+            g = g + self.spring_forces(q)
         T_sb, J_b = self.pose(q), self.jacobian(q)
         R_sb, J_v = T_sb[:, :3, :3], J_b[:, 3:]
         weight = x.get("gravity", np.broadcast_to(self.own_gravity, (S, 3)))  # of 1 kg, in {s}

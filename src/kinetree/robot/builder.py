@@ -16,7 +16,9 @@ from kinetree.description.records import (
     Mimic,
     RobotDescription,
     Rotor,
+    Spring,
 )
+from kinetree.errors import InputError
 from kinetree.model import Model, build_model
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
@@ -48,6 +50,7 @@ class Builder:
         self._links: list[LinkDescription] = []
         self._joints: list[JointDescription] = []
         self._frames: list[FrameDescription] = []
+        self._springs: dict[str, Spring] = {}
         self._tool: str | None = None
 
     def link(
@@ -93,6 +96,7 @@ class Builder:
         mimic: Mimic | None = None,
         offset: Scalar = 0,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
+        spring: Spring | None = None,
     ) -> Self:
         """Add a joint between two links.
 
@@ -112,6 +116,7 @@ class Builder:
             mimic: the joint that this one follows; None: it moves by itself. See `kt.Mimic`.
             offset: the joint stands at q + offset, rad or m.
             limits: limits of position, rate and force; see `kt.Limits`.
+            spring: a spring of the joint; None: no spring. See `kt.Spring`.
 
         Returns:
             The builder, for further calls.
@@ -132,6 +137,24 @@ class Builder:
                 limits=limits,
             )
         )
+        return self if spring is None else self.spring(name, spring)
+
+    def spring(self, name: str, spring: Spring) -> Self:
+        """Add a spring of a joint, or between joints.
+
+        Args:
+            name: its name; that of the joint, if the spring lists no joints.
+            spring: stiffness, rest position and joints; see `kt.Spring`.
+
+        Returns:
+            The builder, for further calls.
+        """
+        if name in self._springs:
+            raise InputError(
+                f"{self.name!r} has a spring {name!r} already; expected a name for each. The sum "
+                "of two springs on one joint is one spring."
+            )
+        self._springs[name] = spring
         return self
 
     def frame(self, name: str, link: str, at: ArrayLike = (0, 0, 0), *, tool: bool = False) -> Self:
@@ -177,4 +200,5 @@ class Builder:
             frames=tuple(self._frames),
             tool=self._tool,
             gravity=self.gravity,
+            springs=dict(self._springs),
         )

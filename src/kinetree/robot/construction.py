@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.description import Friction
+from kinetree.description import Friction, Spring
 from kinetree.model import build_model, model_of
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
@@ -129,6 +129,20 @@ class Construction(RobotCore):
     def with_friction(self, friction: Mapping[str, Friction]) -> Self:
         """The same robot with other friction at some joints: {name: kt.Friction(...)}."""
         return type(self)(self.model.with_friction(friction))
+
+    def with_springs(self, springs: Mapping[str, Spring | None]) -> Self:
+        """The same robot with springs added, replaced by name, or removed (None).
+
+        Args:
+            springs: by name. A spring that lists no joints belongs to the joint of its name; one
+                between joints lists them with their coefficients; see `kt.Spring`.
+
+        Example:
+            >>> arm = kt.robots.planar_2r().with_springs({"joint2": kt.Spring(50, rest=0.5)})
+            >>> arm.spring_forces([0, 0])
+            array([  0., -25.])
+        """
+        return type(self)(self.model.with_springs(springs))
 
     def with_tool(
         self,

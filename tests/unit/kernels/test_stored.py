@@ -21,7 +21,7 @@ from kinetree.model.samples import ALL_TYPES, random_model
 
 def sample():
     """A robot with every kind of data, and no friction function."""
-    model = random_model(7, 4, types=ALL_TYPES, mimic=True)
+    model = random_model(7, 4, types=ALL_TYPES, mimic=True, springs=True)
     joints = tuple(
         dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
         for x in model.joints
@@ -73,7 +73,12 @@ def with_rotor(**changes):
     return MODEL.replace(rotors=rotors)
 
 
+def with_spring(**changes):
+    return MODEL.replace(springs=(dataclasses.replace(SPRING, **changes), *MODEL.springs[1:]))
+
+
 JOINT, ROTOR, TOOL = MODEL.joints[-1], MODEL.rotors[0], MODEL.frames[MODEL.tool]
+SPRING = MODEL.springs[0]
 CHANGES = {
     "M_pi": lambda: MODEL.replace(M_pi=changed(MODEL.M_pi, 3)),
     "m": lambda: MODEL.replace(m=changed(MODEL.m)),
@@ -114,6 +119,13 @@ CHANGES = {
     "rotor's ratio": lambda: with_rotor(ratio=ROTOR.ratio * 2),
     "rotor's axis": lambda: with_rotor(s=changed(ROTOR.s)),
     "no rotors": lambda: MODEL.replace(rotors=()),
+    "spring's name": lambda: with_spring(name="another"),  # parameters name it
+    "spring's stiffness": lambda: with_spring(stiffness=SPRING.stiffness * 2),
+    "spring's rest": lambda: with_spring(rest=SPRING.rest + 0.1),
+    "spring's coords": lambda: with_spring(coords=tuple(c + 1 for c in SPRING.coords)),
+    "spring's dofs": lambda: with_spring(dofs=tuple(d + 1 for d in SPRING.dofs)),
+    "spring's arms": lambda: with_spring(arms=tuple(2.0 * a for a in SPRING.arms)),
+    "no springs": lambda: MODEL.replace(springs=()),
 }
 # names and remarks decide nothing that is computed, limits only where `algorithms.random` looks
 IGNORED = {"name", "link_names", "base_name", "notes", "warnings"}
@@ -127,6 +139,7 @@ def test_every_change_of_a_model_changes_its_hash(change):
 def test_all_fields_of_a_model_are_changed_above():
     """A field that is added to a model must be added to its hash, and to this list."""
     names = {"joints": "joint", "rotors": "rotor", "frames": "frame", "base": "base mass"}
+    names |= {"springs": "spring"}
     for field in dataclasses.fields(MODEL):
         if field.name not in IGNORED:
             known = names.get(field.name, field.name)
@@ -138,6 +151,8 @@ def test_all_fields_of_a_model_are_changed_above():
     }  # fmt: skip
     rotor_fields = {field.name for field in dataclasses.fields(ROTOR)}
     assert rotor_fields == {"joint", "dof", "link", "inertia", "ratio", "s"}
+    spring_fields = {field.name for field in dataclasses.fields(SPRING)}
+    assert spring_fields == {"name", "stiffness", "rest", "coords", "dofs", "arms"}
 
 
 def test_equal_models_have_equal_hashes():

@@ -2,7 +2,7 @@
 
 `files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
 everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
-`links`, `drives` and `notes` make the records.
+`links`, `drives`, `springs` and `notes` make the records.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,15 @@ from kinetree.description.mjcf.links import frames, links_and_joints, mesh_recor
 from kinetree.description.mjcf.meshes import MeshedModel, compile_with_meshes
 from kinetree.description.mjcf.nodes import Node
 from kinetree.description.mjcf.notes import notes_of, warnings_of
+from kinetree.description.mjcf.springs import springs_of
 from kinetree.description.records import RobotDescription
 
 
 def read_mjcf(
-    path: str | PathLike[str], *, folders: Sequence[str | PathLike[str]] = ()
+    path: str | PathLike[str],
+    *,
+    folders: Sequence[str | PathLike[str]] = (),
+    text: str | None = None,
 ) -> RobotDescription:
     """Read the robot of an MJCF file, with the constants that MuJoCo compiles.
 
@@ -30,7 +34,8 @@ def read_mjcf(
     joint without name "#j<id>". The base is the world. Gravity is that of the file's <option>.
 
     MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
-    Gravity is 0 with <flag gravity="disable"/>; frictionloss and damping likewise.
+    Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
+    Stiffness of hinges and slides, and of <fixed> tendons, becomes springs.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where
@@ -40,8 +45,10 @@ def read_mjcf(
         path: the MJCF file.
         folders: further folders that includes, attached models and meshes may lie in, for files
             that are trusted.
+        text: the content, if it is not in a file; `path` is then its name in messages, and other
+            files are opened in `folders` only.
     """
-    nodes, meshed = compile_file(path, folders)
+    nodes, meshed = compile_file(path, folders, text)
     compiled = meshed.compiled
     check_keyframes(nodes, compiled.model.nq)
     links, joints = links_and_joints(meshed)
@@ -51,6 +58,7 @@ def read_mjcf(
         joints=joints,
         frames=frames(compiled, links),
         gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
+        springs=springs_of(compiled),
         notes=notes_of(compiled, nodes),
         warnings=warnings_of(meshed, nodes),
         meshes=mesh_records(meshed),
@@ -58,11 +66,13 @@ def read_mjcf(
 
 
 def compile_file(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
+    path: str | PathLike[str],
+    folders: Sequence[str | PathLike[str]],
+    text: str | None = None,
 ) -> tuple[list[Node], MeshedModel]:
     """The checked elements of an MJCF file, and the model that MuJoCo compiles from them."""
     import_mujoco()
-    nodes, files = read_document(path, folders)
+    nodes, files = read_document(path, folders, text)
     check_nodes(nodes)
     return nodes, compile_with_meshes(nodes, files)
 

@@ -10,6 +10,13 @@ from kinetree.description.mjcf.compile import Compiled
 from kinetree.description.mjcf.drives import BALL, FREE, actuators, disabled, motor_efforts
 from kinetree.description.mjcf.meshes import MeshedModel
 from kinetree.description.mjcf.nodes import Node
+from kinetree.description.mjcf.springs import (
+    curved_springs,
+    is_only_spring,
+    is_spring,
+    tendon_name,
+    unread_joint_springs,
+)
 from kinetree.description.records import Note
 from kinetree.description.xml import clip
 
@@ -94,10 +101,16 @@ def _equality(c: Compiled) -> Found:
 
 
 def _tendons(c: Compiled) -> Found:
-    names = _names(c, "tendon", range(c.model.ntendon))
-    armature = [n for n, a in zip(names, c.model.tendon_armature, strict=True) if a]
+    ignored = [t for t in range(c.model.ntendon) if not is_spring(c, t)]
+    armature = [tendon_name(c, t) for t in ignored if c.model.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MOST_NAMES)})" if armature else ""
-    return names, f"tendons are ignored{extra}"
+    return [tendon_name(c, t) for t in ignored], f"tendons are ignored{extra}"
+
+
+def _sprung_tendons(c: Compiled) -> Found:
+    ids = [t for t in range(c.model.ntendon) if is_spring(c, t) and not is_only_spring(c, t)]
+    text = "of these tendons only the spring is kept, without damping, friction, limits or armature"
+    return [tendon_name(c, t) for t in ids], text
 
 
 def _gravcomp(c: Compiled) -> Found:
@@ -106,15 +119,13 @@ def _gravcomp(c: Compiled) -> Found:
 
 
 def _springs(c: Compiled) -> Found:
-    m = c.model
-    if disabled(c, "SPRING"):
-        return [], ""
-    poly = getattr(m, "jnt_stiffnesspoly", None)
-    stiff = [
-        bool(m.jnt_stiffness[j]) or (poly is not None and poly[j].any()) for j in range(m.njnt)
-    ]
-    names = [n for n, is_stiff in zip(c.joint_names, stiff, strict=True) if is_stiff]
-    return names, "joint springs (stiffness, springref) are ignored, tau is without their force"
+    text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
+    return unread_joint_springs(c), text
+
+
+def _curved_springs(c: Compiled) -> Found:
+    text = "of these springs only the part linear in the position is kept, and none yields"
+    return curved_springs(c), text
 
 
 def _curved_damping(c: Compiled) -> Found:
@@ -142,7 +153,7 @@ def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
         flag = "frictionloss" if disabled(c, "FRICTIONLOSS") else "constraint"
         yield flag, "dry friction of joints (frictionloss) is 0"
     if disabled(c, "SPRING"):
-        yield "spring", "joint springs are off"
+        yield "spring", "springs are off"
 
 
 def _free_dry_friction(c: Compiled) -> Found:
@@ -186,8 +197,10 @@ def _mocap(c: Compiled) -> Found:
 FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_equality, "equalities"),
     (_tendons, "tendons"),
+    (_sprung_tendons, "tendons"),
     (_gravcomp, "bodies"),
     (_springs, "joints"),
+    (_curved_springs, "joints"),
     (_curved_damping, "joints"),
     (_fluid, ""),
     (_free_dry_friction, "joints"),

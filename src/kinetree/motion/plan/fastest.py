@@ -11,6 +11,7 @@ from kinetree.model import Model
 from kinetree.model.bounds import Bounds
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
+from kinetree.samples.limits.loads import static_forces
 
 ROUNDS = 40  # most repetitions of an iteration
 ROUNDING = 0.1  # share of the margin by which a limit may be exceeded
@@ -38,7 +39,7 @@ class Limits:
 class Knots:
     """Joint forces at the grid of a path are A u + B x + gravity + friction, (N + 1, n) each.
 
-    slope, bend: q' and q'' at the grid. sense: direction of every joint in every interval, (N, n).
+    gravity: with the forces of springs. slope, bend: q' and q'' at the grid. sense: direction of every joint in every interval, (N, n).
     lengths: of the intervals, (N,).
     """
 
@@ -88,13 +89,13 @@ def fastest(
 
 
 def knots_of(model: Model, path: Path) -> Knots:
-    """A = M q', B = M q'' + c(q, q') and g at the grid of a path."""
+    """A = M q', B = M q'' + c(q, q'), and g with the springs, at the grid of a path."""
     q, slope, bend = path.curve(path.grid)
     M = kernel(model, "mass_matrix")(q)
     A = np.einsum("kij,kj->ki", M, slope)
     B = np.einsum("kij,kj->ki", M, bend) + kernel(model, "coriolis_forces")(q, slope)
     sense = np.sign(path.curve((path.grid[1:] + path.grid[:-1]) / 2)[1])
-    gravity = kernel(model, "gravity_forces")(q)
+    gravity = static_forces(model, q)
     return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid))
 
 
@@ -161,7 +162,9 @@ def _check_standing(model: Model, path: Path, knots: Knots, bounds: Bounds) -> N
     """Raise InputError if the robot cannot move along the path even slowly; name the place."""
     gravity = np.stack([knots.gravity[:-1], knots.gravity[1:]])
     creeping = gravity + friction_near(model, knots, 0 * path.grid).rest
-    for force, cause in ((gravity, "gravity alone needs"), (creeping, "gravity and friction need")):
+    held = "gravity and springs" if model.springs else "gravity"
+    alone = "gravity and springs need" if model.springs else "gravity alone needs"
+    for force, cause in ((gravity, alone), (creeping, f"{held} and friction need")):
         side, k, j = np.unravel_index(int(np.argmax(np.abs(force) - bounds.effort)), force.shape)
         if not abs(force[side, k, j]) < bounds.effort[j]:
             share = path.grid[k + side] / path.grid[-1]

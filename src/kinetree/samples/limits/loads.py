@@ -2,7 +2,7 @@
 
 At s times the speed, rates are s dq and accelerations s^2 ddq, so that
 
-    tau(s) = s^2 (M ddq + c) + s viscous + (g + Coulomb)
+    tau(s) = s^2 (M ddq + c) + s viscous + (g + springs + Coulomb)
 
 A sampled motion may also exceed a limit between its samples. Around a sample that is a local
 extremum, the parabola through it and its neighbours has its vertex near the peak; the quartic
@@ -49,7 +49,8 @@ class Loads:
     """Samples of a motion, (T, n) each: positions of joints, rates, forces and their parts.
 
     inertial + viscous + static = tau of the model; a given tau that differs from it differs by a
-    part of `static`. gravity: tau that holds the robot still, without friction. known: True if
+    part of `static`. held: tau that holds the robot still: gravity and, if `springs`, the forces of
+    springs. known: True if
     friction is viscous and Coulomb friction alone, so that tau(s) is known at every speed.
     smooth: True if there may be peaks between the samples.
     """
@@ -61,9 +62,10 @@ class Loads:
     inertial: Array
     viscous: Array
     static: Array
-    gravity: Array
+    held: Array
     known: bool
     smooth: bool
+    springs: bool = False
 
     def between(self, x: Array) -> Vertices:
         """Peaks of x, (T,), between the samples; none if the motion is not smooth."""
@@ -87,7 +89,7 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
     t, q, dq, ddq = with_sides_of_jumps(trajectory)
     model_tau = kernel(model, "inverse_dynamics")(q, dq, ddq)
     tau = model_tau if trajectory.tau is None else trajectory.tau
-    gravity, friction = kernel(model, "gravity_forces")(q), friction_forces(dq)
+    held, friction = static_forces(model, q), friction_forces(dq)
     viscous = friction_forces(2 * dq) - friction  # Coulomb friction does not double
     known = all(joint.friction.function is None for joint in model.joints)
     return Loads(
@@ -95,13 +97,20 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
         q=positions(bounds, q),
         dq=dq,
         tau=tau,
-        inertial=model_tau - gravity - friction,
+        inertial=model_tau - held - friction,
         viscous=viscous if known else np.zeros_like(dq),
-        static=gravity + friction - (viscous if known else 0) + (tau - model_tau),
-        gravity=gravity,
+        static=held + friction - (viscous if known else 0) + (tau - model_tau),
+        held=held,
         known=known,
         smooth=bool(trajectory.meta.get("smooth", True)),
+        springs=bool(model.springs),
     )
+
+
+def static_forces(model: Model, q: Array) -> Array:
+    """Joint forces that hold a robot still at q, (..., nq): gravity and springs, (..., n)."""
+    gravity = kernel(model, "gravity_forces")(q)
+    return gravity + kernel(model, "spring_forces")(q) if model.springs else gravity
 
 
 def with_sides_of_jumps(trajectory: Record) -> tuple[Array, Array, Array, Array]:

@@ -166,6 +166,8 @@ class LimitReport:
         scaling = self.scaling
         for load in scaling.overloads:
             cause = "gravity alone needs" if load.gravity else "friction and gravity need"
+            if load.springs:
+                cause = "gravity and springs need" if load.gravity else f"springs, {cause}"
             yield (
                 f"{cause} {load.torque:.5g} on {load.joint!r} at t = {load.t:.4g} s, limit "
                 f"{load.limit:.5g}: a slower motion does not help there"

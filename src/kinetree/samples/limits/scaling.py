@@ -35,6 +35,7 @@ class Overload:
     torque: float
     limit: float
     gravity: bool  # True if gravity alone is too much; False if with Coulomb friction or loads
+    springs: bool = False  # True if the robot has springs, whose forces count with gravity
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,11 @@ def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
     found: list[Overload] = []
     for k, name in enumerate(bounds.names):
         limit = float(bounds.effort[k])
-        for force, gravity in ((loads.gravity[:, k], True), (loads.static[:, k], False)):
+        for force, gravity in ((loads.held[:, k], True), (loads.static[:, k], False)):
             worst = int(np.argmax(np.abs(force)))
             if abs(force[worst]) > limit:
                 place = float(loads.t[worst]), float(force[worst])
-                found.append(Overload(name, *place, limit, gravity))
+                found.append(Overload(name, *place, limit, gravity, loads.springs))
                 break
     return found
 

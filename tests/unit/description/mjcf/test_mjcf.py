@@ -173,7 +173,9 @@ NOT_HONOURED = {
 }
 NOT_HONOURED_INSIDE = {
     "gravcomp": (f'<body name="balloon" gravcomp="1">{ROUND}</body>', "gravcomp balloon"),
-    "spring": (f'<body><joint name="soft" stiffness="2"/>{ROUND}</body>', "stiffness soft"),
+    "spring": (
+        f'<body><joint name="soft" type="ball" stiffness="2"/>{ROUND}</body>', "stiffness soft"
+    ),
     "damping": (f'<body><joint name="oil" damping="1 2"/>{ROUND}</body>', "damping linear oil"),
 }
 

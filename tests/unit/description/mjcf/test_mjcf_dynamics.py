@@ -26,13 +26,14 @@ def error(found, expected, scale=0.0):
 
 @cache
 def load(folder):
-    """The model without friction, which the references leave out, and the references."""
+    """The model without friction and springs, which the references leave out, and these."""
     meta = meta_of(folder)
     if "mjcf" not in meta["modes"]:
         pytest.skip("the file is refused")
     robot = read_mjcf(folder / meta["file"])
     joints = tuple(dataclasses.replace(joint, friction=Friction()) for joint in robot.joints)
-    model = build_model(dataclasses.replace(robot, joints=joints), unphysical="allow")
+    bare = dataclasses.replace(robot, joints=joints, springs={})
+    model = build_model(bare, unphysical="allow")
     ref = reference_module().Ref(str(folder), meta, "mjcf")
     return model.with_gravity(ref.z["gravity"]), ref
 

@@ -1,5 +1,7 @@
 """Options, flags and compiler settings that change accelerations: as in MuJoCo, or named."""
 
+import math
+
 import numpy as np
 import pytest
 from mjcf_files_given import model
@@ -59,11 +61,13 @@ def test_friction_that_a_flag_disables_is_zero(tmp_path, flag, friction, word):
     assert word in texts(robot.notes)
 
 
-def test_springs_are_named_unless_a_flag_disables_them(tmp_path):
-    assert "springs (stiffness, springref) are ignored" in texts(
-        read(tmp_path, model(body=RUBBING)).warnings
-    )
+def test_springs_are_read_unless_a_flag_disables_them(tmp_path):
+    robot = read(tmp_path, model(body=RUBBING))
+    (spring,) = robot.springs.values()
+    assert (spring.stiffness, spring.rest) == (7, pytest.approx(math.radians(20), rel=1e-15))
+    assert "spring" not in texts(robot.warnings)
     robot = read(tmp_path, flagged('spring="disable"'))
+    assert not robot.springs
     assert "spring" not in texts(robot.warnings) and "springs are off" in texts(robot.notes)
 
 

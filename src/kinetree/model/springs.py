@@ -1,0 +1,157 @@
+"""Springs of the model from their descriptions: joints by number, mimic joints resolved, checks.
+
+A spring has the energy k/2 (x - rest)^2 with x = sum of c_j q_j. A joint that follows another
+stands at scale * q + offset of its leader, so a spring on it acts through the leader: scale becomes
+a part of the coefficient, and offset a part of the rest position. The model has coefficients of
+entries of q alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.base.arrays import known, scalar
+from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.description.records import Spring
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.joint import Joint
+from kinetree.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
+
+    dofs: the entries of dq and tau that belong to `coords`.
+    """
+
+    name: str
+    stiffness: Scalar
+    rest: Scalar
+    coords: tuple[int, ...]
+    dofs: tuple[int, ...]
+    arms: tuple[Scalar, ...]
+
+
+def build_springs(
+    springs: Mapping[str, Spring], joints: Sequence[Joint]
+) -> tuple[JointSpring, ...]:
+    """Springs by name, over the joints of a model; `Spring` has the meaning of their numbers."""
+    return tuple(_build(name, spring, joints) for name, spring in springs.items())
+
+
+def changed_springs(
+    own: Sequence[JointSpring], changes: Mapping[str, Spring | None], joints: Sequence[Joint]
+) -> tuple[JointSpring, ...]:
+    """The springs with some added or replaced by name; None removes one."""
+    if not isinstance(changes, Mapping):
+        raise InputError(
+            f"springs are {changes!r:.60}; expected them by name, {{name: Spring(...)}}: the name "
+            "of a joint for the spring of that joint, or a new name for a spring between joints."
+        )
+    kept = {spring.name: spring for spring in own}
+    for name, spring in changes.items():
+        if spring is not None:
+            kept[name] = _build(name, spring, joints)
+        elif kept.pop(name, None) is None:
+            raise NameLookupError(
+                f"there is no spring {name!r} to remove; the springs are "
+                f"{', '.join(kept) or 'none'}."
+            )
+    return tuple(kept.values())
+
+
+def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
+    if not isinstance(spring, Spring):
+        raise InputError(f"spring {name!r} is {spring!r:.60}; expected a record Spring(...).")
+    stiffness = scalar(spring.stiffness, f"stiffness of spring {name!r}")
+    number = known(np.asarray(stiffness))
+    if number is not None and number < 0:
+        raise InputError(
+            f"stiffness of spring {name!r} is {stiffness}; expected >= 0 (a spring pulls back to "
+            "its rest position)."
+        )
+    rest = scalar(spring.rest, f"rest position of spring {name!r}")
+    arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
+    for joint, coefficient in _ends(name, spring, joints):
+        leader = joint if joint.follows is None else _named(joint.follows, name, joints)
+        arm = coefficient if _is(joint.scale, 1) else coefficient * joint.scale
+        arms[leader] = arms[leader] + arm if leader in arms else arm
+        if joint.follows is not None and not _is(joint.offset, 0):
+            rest = rest - coefficient * joint.offset
+    return JointSpring(
+        name,
+        stiffness,
+        rest,
+        coords=tuple(joint.coords[0] for joint in arms),
+        dofs=tuple(joint.dofs[0] for joint in arms),
+        arms=tuple(arms.values()),
+    )
+
+
+def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Joint, Scalar]]:
+    """The joints of a spring with their coefficients, checked."""
+    given = {name: 1} if spring.joints is None else spring.joints
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(
+            f"joints of spring {name!r} are {given!r:.60}; expected {{joint: coefficient}}, such "
+            "as {'hip': 1, 'knee': -1}."
+        )
+    found: list[tuple[Joint, Scalar]] = []
+    for key, coefficient in given.items():
+        joint = _named(key, name, joints)
+        if joint.type not in SCREW_TYPES:
+            raise ModelError(
+                f"spring {name!r} acts on joint {key!r}, which is {joint.type}; expected joints of "
+                f"one degree of freedom ({', '.join(SCREW_TYPES)}). Apply the force of such a "
+                "spring as a control law, or replace the joint by several of one degree of freedom."
+            )
+        value = scalar(coefficient, f"coefficient of joint {key!r} in spring {name!r}")
+        if _is(value, 0):
+            raise InputError(
+                f"coefficient of joint {key!r} in spring {name!r} is 0; expected another number, "
+                "or leave the joint out."
+            )
+        found.append((joint, value))
+    return found
+
+
+def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
+    for joint in joints:
+        if joint.name == key:
+            return joint
+    names = ", ".join(joint.name for joint in joints)
+    raise NameLookupError(
+        f"spring {spring!r} acts on {key!r}, which is not a moving joint; the moving joints are "
+        f"{names}. A spring between joints lists them: Spring(stiffness, joints={{joint: "
+        "coefficient}})."
+    )
+
+
+def describe_springs(
+    springs: Iterable[JointSpring], coordinate_names: Sequence[str]
+) -> dict[str, Spring]:
+    """Records from which `build_springs` makes the same springs again."""
+    found: dict[str, Spring] = {}
+    for x in springs:
+        joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
+        own = list(joints) == [x.name] and _is(x.arms[0], 1)
+        found[x.name] = Spring(x.stiffness, x.rest, None if own else joints)
+    return found
+
+
+def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str, str]:
+    """Units of stiffness, of stiffness times rest position, and of the rest position.
+
+    Coefficients of a spring between joints count as plain numbers if all joints turn or all slide;
+    the sum over joints of both kinds has no unit of its own.
+    """
+    sliding = {x.type == PRISMATIC for x in joints if set(x.coords) & set(spring.coords)}
+    if len(sliding) > 1:
+        return "J", "J", "1"
+    return ("N/m", "N", "m") if True in sliding else ("N m/rad", "N m", "rad")
+
+
+def _is(x: Scalar, number: int) -> bool:
+    return isinstance(x, int | float) and x == number
