@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.model import Model, model_of
 from kinetree.model.inputs import frame_wrenches
 
@@ -22,6 +23,14 @@ class RobotCore:
     def __init__(self, model: Model, report: Report | None = None) -> None:
         self.model = model_of(model)
         self.report = report
+
+    if not TYPE_CHECKING:  # type checkers report unknown attributes themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an error that names ours for an attribute that another library has."""
+            model = self.__dict__.get("model")  # not there while a copy is being made
+            owner = "a robot" if model is None else f"robot {model.name!r}"
+            raise UnknownAttributeError(owner, name, self.__dir__)
 
     @property
     def name(self) -> str:
