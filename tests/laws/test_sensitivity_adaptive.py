@@ -10,6 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms.stiction import without_dry_friction
 from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
 from kinetree.formulations.drives import frictionless
@@ -18,7 +19,6 @@ from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.dop853 import dense_output, take_step
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.core.setup import Arguments, grid, read_plan, read_setup
-from kinetree.simulate.friction.stiction import without_dry_friction
 from precise_robots import derivative, numbers
 from robot_states import any_robot, random_state, size
 

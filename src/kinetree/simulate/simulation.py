@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
+from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
@@ -12,9 +13,16 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.fixed_steps import Method, find_method, fixed_steps
 from kinetree.simulate.core.outcome import Outcome, finish
-from kinetree.simulate.core.setup import ADAPTIVE, Arguments, Plan, Setup, read_plan, read_setup
+from kinetree.simulate.core.setup import (
+    ADAPTIVE,
+    Arguments,
+    Plan,
+    Setup,
+    aligned_arguments,
+    read_plan,
+    read_setup,
+)
 from kinetree.simulate.core.sources import ForceInput
-from kinetree.simulate.core.state import StateSpace
 from kinetree.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "euler"]
+MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "euler"]
 LimitsChoice = Literal["stop", "record", "ignore"]
 
 
@@ -101,7 +109,8 @@ def simulate(
             every other argument may have too. dq0 is 0 by default.
         duration: of the motion, s.
         dt: s, by default 0.001; for "dop853" the spacing of the results, by default 0.01.
-        method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler" or "euler".
+        method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit" (stable
+            for joint damping of any size) or "euler".
         tau: joint forces: an array (..., n), `kinetree.simulate.signal(t, values, kind)`, a
             function of t, or one of (t, q, dq). They add to those of the controller.
         F_ext: wrenches onto the links, (..., links, 6), given in the same ways.
@@ -110,7 +119,9 @@ def simulate(
             names and shapes as in `Robot.compile(free=...)`.
         every: record every so many steps, and the last one.
         limits: "stop" raises a SimulationError if a joint leaves its limits, "record" goes on and
-            lists the violations in `meta["violations"]`, "ignore" does not look.
+            lists the violations in `meta["violations"]`, "ignore" does not look. "stop" is the
+            default here, of sensitivities and of the command line: beyond its limits a motion is
+            not that of the robot, which has stops there.
         events: functions g(t, q, dq) whose zeros are found ("dop853" only); see `event`.
         rtol, atol: relative and absolute error allowed in a step of "dop853".
         max_step: s, the longest step of "dop853"; by default a 25th of the duration, a 100th if
@@ -136,6 +147,7 @@ def simulate(
     arguments = Arguments(
         q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters
     )
+    arguments = aligned_arguments(model, arguments)
     if target != "cpu":
         from kinetree.simulate.gpu.rollouts import simulate_on_gpu
 
@@ -171,7 +183,7 @@ def _on_gpu(target: str, method: Method | None) -> Method:
     if method is None:
         raise InputError(
             f"method {ADAPTIVE!r} chooses its steps one by one, which target 'cuda' cannot do; "
-            "take method='rk4', 'semi_implicit_euler' or 'euler'."
+            "take method='rk4', 'semi_implicit_euler', 'implicit' or 'euler'."
         )
     return method
 

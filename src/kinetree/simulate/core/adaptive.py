@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
@@ -19,7 +21,6 @@ from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
 from kinetree.simulate.core.signals import Sampled
-from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.switches import (
     Breaks,
     merged,
@@ -28,7 +29,6 @@ from kinetree.simulate.core.switches import (
     traced_activity,
 )
 from kinetree.simulate.core.system import Plant, make_system
-from kinetree.simulate.friction.stiction import dry_dofs
 
 # The default of max_step is the duration over this number. It bounds what a step can pass over
 # where nothing moves, and neither a switch nor a sample shows that something is going to.
@@ -69,7 +69,7 @@ class AdaptiveSteps:
         self.dry = len(dry_dofs(space.model, setup.acting.parameters))
         plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
         self.system = make_system(plant)
-        self.margins = margins_graph(space, plan.bounds)
+        self.margins = margins_graph(space, plan.bounds, space.model.n)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 

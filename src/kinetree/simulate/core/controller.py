@@ -1,19 +1,24 @@
 """Controller: the interface of all controllers, and a plain function as a controller."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import has_labels, refuse_labels
+from kinetree.base.labels import by_name, vector_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.memory import label
 from kinetree.simulate.core.purity import call
 from kinetree.trajectory import Trajectory
 
+NamedFields = Mapping[str, Callable[[Model], Axis]]
 SignalValues = Mapping[str, tuple[Array, ...]]
 # a reference over time: a constant, a function of t, or a planned motion
 Reference = ArrayLike | Trajectory | Callable[[Scalar], ArrayLike | tuple[ArrayLike, ...]]
@@ -66,6 +71,8 @@ class Law(Stateless):
     reference: a function of t that returns an array or a tuple of arrays, or a Trajectory.
     """
 
+    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
+
     function: Callable[..., ArrayLike]
     reference: Reference | None = None
     signals: Mapping[str, Any] = field(init=False)
@@ -84,7 +91,8 @@ class Law(Stateless):
     ) -> tuple[Array, Array]:
         """Return the forces of the function, checked."""
         law = self.function
-        found = np.array(call(label(law), law, t, q, dq, *given.get("reference", ())))
+        given_back = call(label(law), law, t, q, dq, *given.get("reference", ()))
+        found = np.array(by_name(given_back, dof_axis(model), "tau"))
         if found.shape != (model.n,):
             name = getattr(self.function, "__name__", "the control law")
             raise ShapeError(
@@ -92,6 +100,31 @@ class Law(Stateless):
                 f" one force for each of {', '.join(model.dof_names)}."
             )
         return found, z
+
+
+def aligned(controller: Any, model: Model) -> Any:
+    """Return a controller of kinetree with its labelled fields in the order of the robot.
+
+    `named_fields` of its class has the names along its fields; other fields may not be labelled.
+    """
+    axes: NamedFields | None = getattr(type(controller), "named_fields", None)
+    if axes is None:
+        return controller
+    changed: dict[str, Any] = {}
+    for own in fields(controller):
+        value = getattr(controller, own.name)
+        if hasattr(type(value), "named_fields"):
+            found = aligned(value, model)
+        elif own.init and has_labels(value):
+            if own.name not in axes:
+                refuse_labels(value, f"{own.name} of {type(controller).__name__}")
+            read = by_name if own.name == "reference" else vector_by_name
+            found = read(value, axes[own.name](model), own.name)
+        else:
+            continue
+        if found is not value:
+            changed[own.name] = found
+    return replace(controller, **changed) if changed else controller
 
 
 def as_controller(value: Controller | Callable[..., ArrayLike]) -> Controller:

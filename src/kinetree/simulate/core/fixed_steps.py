@@ -1,15 +1,14 @@
-"""Fixed steps: the methods of integration, and the whole loop in machine code.
+"""Fixed steps: a method of integration (algorithms/steps.py), and the whole loop in machine code.
 
-Each method is written once, over any scalar kind: it is traced into the compiled loop, and run as
-it is where a controller can only be run by Python. x + v means the state reached along a tangent
-vector, on quaternions too (state.py).
+The method is traced into the compiled loop, and interpreted where a controller can only be run by
+Python.
 
 The loop is called for as many steps as take a fraction of a second. Between calls the progress bar
 moves, Ctrl-C is noticed and limits are looked at; then the state goes on where it was. The same
 code drives the CPU and the GPU (`Machine`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
@@ -17,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.steps import METHODS, Method, Stage
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
@@ -32,80 +34,12 @@ from kinetree.simulate.core.forces import check_steady
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
-from kinetree.simulate.core.state import StateSpace
+from kinetree.simulate.core.signals import Sampled
 from kinetree.simulate.core.system import Plant, System, make_system
-from kinetree.simulate.friction.stiction import dry_dofs
 
 WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a second
 TABLE = 4_000_000  # numbers of the table of one call
 SLOW = 2_000  # evaluations by Python in one call
-
-Stage = Callable[[StateSpace, Scalar, Array, Sequence[Array]], Array]
-
-
-@dataclass(frozen=True)
-class Method:
-    """The times within a step at which the rate is evaluated, as parts of h, and its stages.
-
-    A stage maps h, x and the rates so far to the next state. braking: how many times 1 / h dry
-    friction may brake at most. For dq' = -braking / h dq one step leaves little of dq: nothing with
-    Euler's methods, a quarter with Runge and Kutta's.
-    """
-
-    name: str
-    order: int
-    braking: float
-    times: tuple[float, ...]
-    stages: tuple[Stage, ...]
-
-
-def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-    """x + h k_1: the book's method, of first order; q moves with the old dq."""
-    return space.plus(x, k[0] * h)
-
-
-def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-    """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
-    n = space.model.n
-    _, dq, _ = space.split(x)
-    new = space.settle(dq, dq + k[0][n : 2 * n] * h)
-    return space.plus(x, np.concatenate([new * h, new - dq, k[0][2 * n :] * h]))
-
-
-RK4_SHARES = (0.5, 0.5, 1.0)  # where in the step k_2, k_3 and k_4 are evaluated, and with how much
-
-
-def _rk4_stage(i: int) -> Stage:
-    """Stages 1 to 3 of the classical method lead to where k_2, k_3 and k_4 are evaluated."""
-
-    def stage(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-        return space.plus(x, _step_rates(space, h, k)[i] * (h * RK4_SHARES[i]))
-
-    return stage
-
-
-def _rk4_end(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-    """x + h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6."""
-    a, b, c, d = _step_rates(space, h, k)
-    return space.plus(x, (a + (b + c) * 2 + d) * (h / 6))
-
-
-def _step_rates(space: StateSpace, h: Scalar, k: Sequence[Array]) -> list[Array]:
-    """The rates as those of the coordinates of the step (Munthe-Kaas); k itself if none turn."""
-    found = [k[0]]
-    for share, rate in zip(RK4_SHARES, k[1:], strict=False):
-        found.append(space.inverse_rate(found[-1] * (h * share), rate))
-    return found
-
-
-METHODS = {
-    "euler": Method("euler", 1, 1.0, (0.0,), (euler,)),
-    "semi_implicit_euler": Method("semi_implicit_euler", 1, 1.0, (0.0,), (semi_implicit_euler,)),
-    "rk4": Method(
-        "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
-    ),
-}
-
 
 def find_method(name: str) -> Method | None:
     """Return the method of that name; None is the adaptive one."""
@@ -154,7 +88,7 @@ class FixedSteps:
         xp, dtype = machine.xp, setup.x0.dtype.name
         rows, kept = record_rows(len(times), plan.every)
         braking = self.method.braking / float(times[1] - times[0])
-        external = with_stop(setup.external, self.space, braking)
+        external = with_step(with_stop(setup.external, self.space, braking), self.method, times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
@@ -231,8 +165,9 @@ def fixed_steps(
 
     def make() -> FixedSteps:
         space = StateSpace(model, setup.extra, dry_dofs(model, setup.acting.parameters))
-        system = make_system(Plant(space, setup.acting, with_stop(setup.external, space)))
-        fields = recorded_fields(space, setup.acting.constant)
+        external = with_step(with_stop(setup.external, space), method)
+        system = make_system(Plant(space, setup.acting, external, implicit=method.implicit))
+        fields = recorded_fields(space, setup.acting.constant, method.implicit)
         stepping = make_stepping(system, method, plan, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
@@ -248,10 +183,30 @@ def with_stop(external: ExternalInputs, space: StateSpace, stop: float = 0.0) ->
     return replace(external, constants={**external.constants, "stop": (np.array([stop]), (1,))})
 
 
-def recorded_fields(space: StateSpace, constant: bool) -> dict[str, Field]:
-    """The fields of the record; constant forces are left out."""
+def with_step(
+    external: ExternalInputs, method: Method, times: Array | None = None
+) -> ExternalInputs:
+    """The inputs with the length of the step that begins at each time, if the method reads it."""
+    if not method.implicit:
+        return external
+    grid = np.arange(2.0) if times is None else times
+
+    def at(t: Array, ends: Array) -> tuple[Array]:
+        h = np.diff(grid)
+        k = np.clip(np.searchsorted(grid, t, "right") - 1, 0, len(h) - 1)
+        return (h[k][:, None],)
+
+    return replace(external, sampled={**external.sampled, "step": Sampled(at, ((1,),))})
+
+
+def recorded_fields(space: StateSpace, constant: bool, implicit: bool = False) -> dict[str, Field]:
+    """The fields of the record; constant forces are left out.
+
+    The rate of an implicit method is that of its step; the acceleration now follows tau in y.
+    """
     nq, n = space.model.nq, space.model.n
-    found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
+    ddq = Field("y" if implicit else "k", n, n)
+    found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": ddq}
     if not constant:
         found["tau"] = Field("y", 0, n)
     if space.extra:
@@ -265,11 +220,12 @@ def make_stepping(
     """The graphs of a step."""
     space = system.space
     x, k = Port("x", (space.size,)), Port("k", (space.rates,))
-    rate = system.graph or Graph((), (Port("t", ()), x), (k, Port("y", (space.model.n,))), ())
+    y = Port("y", ((2 if method.implicit else 1) * space.model.n,))
+    rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
         stages=tuple(_stage_graph(space, stage, i) for i, stage in enumerate(method.stages)),
-        watch=margins_graph(space, plan.bounds),
+        watch=margins_graph(space, plan.bounds, y.size),
         fields=fields,
     )
 

@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, read_only
+from kinetree.base.containers import has_labels, refuse_labels
+from kinetree.base.labels import by_name
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, warn
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
+from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller, SignalValues
 from kinetree.simulate.core.external import ExternalInputs, NamedParts, Parts
@@ -113,7 +116,8 @@ def _control(
     """tau and dz of a controller, copied: it may return the same arrays every time."""
     name = label(controller, "the controller")
     tau, dz = call(name, controller.act, model, t, q, dq, z, values)
-    return np.array(tau), np.array(dz)
+    refuse_labels(dz, f"the rate of the state of {name}")
+    return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
 
 def examine_forces(
@@ -247,7 +251,7 @@ def field_key(x: Any) -> Key | None:
         return model_key(getattr(x, "model", x))
     if is_own(x, OWN):
         return value_key(x)
-    if callable(x):
+    if callable(x) or has_labels(x):
         return None
     try:
         numbers = np.asarray(x, float)

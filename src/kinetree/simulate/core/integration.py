@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from kinetree.algorithms.state import normalised
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.dop853 import (
     STAGES,
@@ -35,7 +36,6 @@ from kinetree.simulate.core.events import (
     samples,
 )
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.state import normalised
 from kinetree.simulate.core.switches import Breaks
 from kinetree.simulate.core.system import System
 from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction

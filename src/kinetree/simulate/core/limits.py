@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
@@ -14,7 +15,6 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
-from kinetree.simulate.core.state import StateSpace
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
@@ -22,9 +22,14 @@ ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
 
 
 class SimulationError(KinetreeError, ArithmeticError):
-    """A simulation that cannot go on; `trajectory` is the part before, or None."""
+    """A simulation that cannot go on.
+
+    trajectory: the part before, or None if it could not begin. violations: the limits that were
+    left, the earliest first; empty if a number was not finite.
+    """
 
     trajectory: Any = None  # a Trajectory, or a GpuTrajectory of a simulation on a GPU
+    violations: "tuple[Violation, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -106,9 +111,9 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, tau: Array) ->
     return np.array(found)
 
 
-def margins_graph(space: StateSpace, bounds: Sequence[Bound]) -> Graph:
-    """The graph of the margins of a state x with rates k and forces y = tau."""
-    ports = [Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (space.model.n,))]
+def margins_graph(space: StateSpace, bounds: Sequence[Bound], size: int) -> Graph:
+    """The graph of the margins of a state x with rates k; y, (size,), begins with tau."""
+    ports = [Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (size,))]
 
     def watch(x: Array, k: Array, y: Array) -> Array:
         return margins(space, bounds, x, y)

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.limits import Bound, SimulationError, Violation
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup
 from kinetree.simulate.core.signals import on_cpu
-from kinetree.simulate.core.state import StateSpace
 
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
@@ -84,6 +84,7 @@ def finish(
     wrong = noted if plan.limits == "stop" else lost
     if wrong and (plan.limits == "stop" or not setup.batch):
         error = SimulationError(explanation(wrong[0], meta, len(wrong)))
+        error.violations = tuple(wrong) if wrong[0].by is not None else ()
         before = _finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
         if before:
             error.trajectory = record(before)

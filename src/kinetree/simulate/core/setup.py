@@ -3,23 +3,28 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import SupportsFloat
+from functools import partial
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import has_labels
+from kinetree.base.labels import Alignment
 from kinetree.base.progress import Progress
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.samples.inputs import positive
-from kinetree.simulate.core.controller import Controller, as_controller
+from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
 from kinetree.simulate.core.limits import Bound, joint_bounds
-from kinetree.simulate.core.signals import Sampled
+from kinetree.simulate.core.signals import Sampled, Signal
 from kinetree.simulate.core.sources import ForceInput, constant, force_source, time_source
 
 ADAPTIVE = "dop853"
@@ -107,6 +112,28 @@ def read_plan(
     return Plan(method, times, int(every), limits, bounds, progress)
 
 
+def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
+    """Return the arguments with labelled arrays in the order of the robot, as plain arrays."""
+    parameters = dict(arguments.parameters or {})
+    rates = dof_axis(model)
+    tau, F_ext = arguments.tau, arguments.F_ext
+    if isinstance(tau, Signal):
+        tau = tau.ordered(rates, "tau")
+    if isinstance(F_ext, Signal):
+        F_ext = F_ext.ordered(None, "F_ext")
+    given: list[tuple[object, Axis | None, str]] = [
+        (arguments.q0, coordinate_axis(model), "q0"),
+        (arguments.dq0, rates, "dq0"),
+        (tau, rates, "tau"),
+        (F_ext, None, "F_ext"),
+    ]
+    for name, value in parameters.items():
+        given.append((value, link_axis(model) if name == "mass" else None, f"parameter {name}"))
+    q0, dq0, tau, F_ext, *rest = Alignment(given).values
+    values = dict(zip(parameters, rest, strict=True)) if parameters else arguments.parameters
+    return replace(arguments, q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, parameters=values)
+
+
 def read_setup(model: Model, arguments: Arguments) -> Setup:
     """Read everything that acts, with leading axes that broadcast."""
     q0 = read_positions(model, arguments.q0)
@@ -130,16 +157,32 @@ def read_setup(model: Model, arguments: Arguments) -> Setup:
 def read_forces(model: Model, arguments: Arguments) -> ActingForces:
     """Everything that acts on the robot, not yet examined."""
     given = arguments.controller
-    controller = None if given is None else as_controller(given)
+    controller = None if given is None else aligned(as_controller(given), model)
     signals = {} if controller is None else controller.signals
     wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
     return ActingForces(
         controller=controller,
-        signals={name: time_source(value, name) for name, value in signals.items()},
-        tau=force_source(arguments.tau, (model.n,), "tau", ", ".join(model.dof_names)),
+        signals={
+            name: time_source(value, name, partial(_by_name, model, name))
+            for name, value in signals.items()
+        },
+        tau=force_source(
+            arguments.tau, (model.n,), "tau", ", ".join(model.dof_names), dof_axis(model)
+        ),
         F_ext=force_source(arguments.F_ext, *wrenches),
         parameters=tuple(arguments.parameters or ()),
     )
+
+
+def _by_name(model: Model, name: str, found: Any) -> Any:
+    """Align labelled values of a reference: q, or a tuple of q, dq and ddq."""
+    parts = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (found,)
+    if not any(map(has_labels, parts)):
+        return found
+    axes = coordinate_axis(model), dof_axis(model), dof_axis(model)
+    given = list(zip(parts, axes, (name, f"d{name}", f"dd{name}"), strict=False))
+    values = Alignment(given).values
+    return tuple(values) if isinstance(found, tuple) else values[0]
 
 
 def first_state(model: Model, controller: Controller | None) -> Array:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis, order_of
+from kinetree.base.containers import has_labels, read_times, refuse_labels
+from kinetree.base.labels import by_name, check_rows, own_axis, time_first
 from kinetree.errors import InputError, ShapeError
 
 KINDS = ("hold", "linear")
@@ -39,6 +42,19 @@ class Signal:
     t: Array
     values: Array
     kind: str = "hold"
+    axis: Axis | None = None  # the names along the last axis of labelled values
+
+    def ordered(self, axis: Axis | None, name: str) -> "Signal":
+        """Return the signal with its last axis in the order of another axis; as it is if plain."""
+        if self.axis is None:
+            return self
+        if axis is None:
+            raise InputError(
+                f"{name} is a signal of values with the names {', '.join(self.axis.names)}; "
+                "expected plain arrays. robot.wrenches({frame: wrench}) makes F_ext from names."
+            )
+        order = order_of(self.axis.names, axis, name, "names of the signal")
+        return Signal(self.t, self.values[..., order], self.kind)
 
 
 def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
@@ -47,11 +63,18 @@ def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
     Args:
         t: times, (N,), s, increasing.
         values: (N, n) of torques or (N, links, 6) of wrenches; axes of a batch after the first.
-            On a GPU they stay there, for `target="cuda"`.
+            On a GPU they stay there, for `target="cuda"`. Torques may be a data frame with a column
+            for each joint, or a dict {joint: (N,)}: they are aligned by name.
         kind: "hold" keeps each value until the next time, "linear" joins them by lines.
     """
+    check_rows(t, values, "t", "values")
+    axis = own_axis(values, "values of the signal")
+    if axis is not None or has_labels(values):
+        known = Axis(()) if axis is None else axis
+        values = by_name(time_first(values, "values of the signal"), known, "values of the signal")
+    refuse_labels(values, "values of the signal")
     try:
-        times, numbers = np.array(on_cpu(t), float), _copied(values)
+        times, numbers = np.array(on_cpu(read_times(t)), float), _copied(values)
     except (TypeError, ValueError) as problem:
         raise InputError(f"the signal needs numbers, rows of one length: {problem}") from None
     if numbers.dtype.kind not in "fiub":
@@ -66,7 +89,7 @@ def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
             f"values{list(at)} of the signal, at t = {times[at[0]]:.6g} s, is {numbers[at]}; "
             "expected a finite number."
         )
-    return Signal(times, numbers, kind)
+    return Signal(times, numbers, kind, axis)
 
 
 def _check_times(t: Array, shape: tuple[int, ...]) -> None:

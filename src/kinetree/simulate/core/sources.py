@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import refuse_labels
+from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, ShapeError
 from kinetree.samples.interpolation import warn_of_excess
@@ -59,7 +62,11 @@ class Source:
 
 
 def force_source(
-    value: ForceInput | None, shape: tuple[int, ...], name: str, names: str
+    value: ForceInput | None,
+    shape: tuple[int, ...],
+    name: str,
+    names: str,
+    axis: Axis | None = None,
 ) -> Source | None:
     """Read torques or wrenches of the given shape; None if there are none.
 
@@ -68,6 +75,7 @@ def force_source(
         shape: of one value.
         name: of the argument, for messages.
         names: of the entries, for messages.
+        axis: the names by which labelled values of functions are aligned; None: they are refused.
     """
     if value is None:
         return None
@@ -75,16 +83,18 @@ def force_source(
         return Source(fed, sampled=sample_signal(value, shape, name))
     if callable(value):
         if arguments(value) >= 3:
-            return Source(_law(value, shape, name), law=value)
-        return time_source(value, name, lambda x: shaped(x, shape, name))
+            return Source(_law(value, shape, name, axis), law=value)
+        return time_source(value, name, lambda x: shaped(x, shape, name, axis))
     return Source(fed, constant=constant(value, shape, name, names))
 
 
-def _law(law: Callable[..., ArrayLike], shape: tuple[int, ...], name: str) -> Evaluate:
+def _law(
+    law: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, axis: Axis | None
+) -> Evaluate:
     """A user's function of t, q and dq as a source."""
 
     def evaluate(t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
-        return (shaped(call(label(law), law, t, q, dq), shape, name),)
+        return (shaped(call(label(law), law, t, q, dq), shape, name, axis),)
 
     return evaluate
 
@@ -183,6 +193,7 @@ def arguments(function: Callable[..., Any]) -> int:
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
     """Read an array (..., *shape) of finite numbers, as a copy."""
+    refuse_labels(value, name)
     try:
         x = np.asarray(value, float).copy()  # np.array(tensor, copy=True) fails on torch's tensors
     except (TypeError, ValueError) as problem:
@@ -203,9 +214,9 @@ def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array
     return x
 
 
-def shaped(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+def shaped(value: ArrayLike, shape: tuple[int, ...], name: str, axis: Axis | None = None) -> Array:
     """Copy the result of a user's function; raise unless it has the shape and is finite."""
-    x = np.array(value)
+    x = np.array(Alignment([(value, axis, name)]).values[0])
     if x.shape != shape:
         raise ShapeError(f"the function {name} returned shape {x.shape}; expected {shape}.")
     if x.dtype != object and not np.isfinite(x).all():

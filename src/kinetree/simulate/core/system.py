@@ -2,8 +2,10 @@
 
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
 k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" that p ends with
-(friction/stiction.py). The adaptive method takes the rates of the coordinates in the place of dq,
-and y = (tau, dry friction) for the "mode" that p ends with (friction/modes.py).
+(algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
+"step" that s ends with, and y = (tau, ddq). The adaptive method takes the rates of the
+coordinates in the place of dq, and y = (tau, dry friction) for the "mode" that p ends with
+(friction/modes.py).
 
 The function is traced. If a user's law cannot be traced, or is not a function of t, q and dq
 (purity.py), only the robot is, and the law runs in Python, rollout by rollout.
@@ -18,6 +20,8 @@ import numpy as np
 
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.state import StateSpace, coordinate_rates
+from kinetree.algorithms.stiction import accelerations, implicit_accelerations
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -29,9 +33,7 @@ from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.purity import first_line
-from kinetree.simulate.core.state import StateSpace, coordinate_rates
 from kinetree.simulate.friction.modes import accelerations_in_mode
-from kinetree.simulate.friction.stiction import accelerations
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ class Plant:
     acting: ActingForces
     external: ExternalInputs
     adaptive: bool = False
+    implicit: bool = False
 
     def loads(
         self,
@@ -84,6 +87,8 @@ class Plant:
     def motion(self, loads: Loads, traced: bool = False) -> tuple[Array, Array, Array]:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
+        Of an implicit method: dq, the acceleration of the step, and ddq.
+
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
         cannot be regrouped into fewer numbers.
         """
@@ -92,6 +97,8 @@ class Plant:
         dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
         if not self.adaptive:
             stop = given["stop"][0][0] if "stop" in given else 0
+            if self.implicit:
+                return dq, *implicit_accelerations(tree, dq, tau, given["step"][0][0], stop)
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
         if "mode" not in given:
@@ -172,7 +179,7 @@ def _python_rate(plant: Plant) -> Rate:
         q, dq, _ = space.split(x)
         tau = np.array(taus)
         extra = [np.array(loads)] if loads else []
-        motion, friction = kernel(q, dq, tau, p, *extra)
+        motion, friction = kernel(q, dq, tau, p, *([s] if plant.implicit else []), *extra)
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:]], -1)
 
@@ -180,7 +187,10 @@ def _python_rate(plant: Plant) -> Rate:
 
 
 def _robot_kernel(plant: Plant) -> Kernel:
-    """The robot alone: q, dq, tau, p (and F_ext) to (rate of q, ddq) and (0, dry friction)."""
+    """The robot alone: q, dq, tau, p (s, F_ext) to (rate of q, ddq) and (0, dry friction).
+
+    s is an argument if the method is implicit, F_ext if wrenches act.
+    """
     space, acting, external, verdict = (
         plant.space,
         plant.acting,
@@ -189,14 +199,16 @@ def _robot_kernel(plant: Plant) -> Kernel:
     )
     model, nothing = space.model, np.zeros(0)
 
-    def robot(q: Array, dq: Array, tau: Array, p: Array, *F_ext: Array) -> tuple[Array, Array]:
-        given = external.named(p, np.zeros(external.table_size))
-        own, load = acting.changed_model(model, given), F_ext[0] if F_ext else None
+    def robot(q: Array, dq: Array, tau: Array, p: Array, *rest: Array) -> tuple[Array, Array]:
+        given = external.named(p, rest[0] if plant.implicit else np.zeros(external.table_size))
+        own = acting.changed_model(model, given)
+        load = None if acting.F_ext is None else rest[-1]
         moving, ddq, friction = plant.motion(Loads(own, q, dq, tau, nothing, load, given))
         return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty
 
     def make() -> Kernel:
         sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
+        sizes |= {"s": external.table_size} if plant.implicit else {}
         ports = [Port(name, (size,)) for name, size in sizes.items()]
         if acting.F_ext is not None:
             ports.append(Port("F_ext", (len(model.links), 6)))
@@ -207,6 +219,7 @@ def _robot_kernel(plant: Plant) -> Kernel:
         return make()
     shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
     own = space.extra, space.dry, plant.adaptive, acting.parameters, acting.F_ext is None
+    own = *own, external.table_size if plant.implicit else 0
     return recent(model, "robots", (verdict.robot, shapes, own), make, lambda kernel: True)
 
 

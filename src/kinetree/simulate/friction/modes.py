@@ -14,19 +14,19 @@ import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
-from kinetree.model import Model
-from kinetree.model.inputs import zeros
-from kinetree.scalars import absolute
-from kinetree.simulate.core.limits import SimulationError
-from kinetree.simulate.friction.stiction import (
+from kinetree.algorithms.stiction import (
     dry_dofs,
     dry_friction,
     slip,
     solve_in,
     without_dry_friction,
 )
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.model import Model
+from kinetree.model.inputs import zeros
+from kinetree.scalars import absolute
+from kinetree.simulate.core.limits import SimulationError
 
 SLACK = 5e-10  # of the friction in both directions: a held joint is released that much late
 

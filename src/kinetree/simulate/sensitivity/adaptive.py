@@ -17,6 +17,8 @@ from functools import partial
 import numpy as np
 
 from kinetree.algorithms import with_parameters
+from kinetree.algorithms.state import StateSpace, quaternions
+from kinetree.algorithms.stiction import dry_friction
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jvp
@@ -32,9 +34,7 @@ from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.integration import AcceptedSteps, Rollouts
 from kinetree.simulate.core.setup import Arguments, Setup
-from kinetree.simulate.core.state import StateSpace, quaternions
 from kinetree.simulate.core.system import Plant
-from kinetree.simulate.friction.stiction import dry_friction
 from kinetree.simulate.sensitivity.checks import without_slope
 from kinetree.simulate.sensitivity.inputs import (
     PARAMETERS,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.friction.modes import DryFriction
-from kinetree.simulate.friction.stiction import dry_friction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
 
 MOST = 2**28  # numbers, 2 GiB

@@ -14,6 +14,8 @@ from typing import cast
 import numpy as np
 
 from kinetree.algorithms.derivatives.forward_dynamics import discretize, turning
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.steps import Method, Stage
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jvp
@@ -23,9 +25,8 @@ from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.samples.between import curved
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.fixed_steps import FixedSteps, Method, Stage, with_stop
+from kinetree.simulate.core.fixed_steps import FixedSteps, with_stop
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.sensitivity.checks import (
     check_repeated,

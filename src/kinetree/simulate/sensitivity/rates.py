@@ -17,6 +17,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
+from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.tangents import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
@@ -31,7 +32,6 @@ from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.purity import first_line
-from kinetree.simulate.core.state import StateSpace
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions, Input
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.simulate.core.adaptive import (
@@ -23,7 +24,14 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.fixed_steps import FixedSteps, Method, find_method, fixed_steps
 from kinetree.simulate.core.integration import AcceptedSteps
-from kinetree.simulate.core.setup import Arguments, Plan, Setup, read_plan, read_setup
+from kinetree.simulate.core.setup import (
+    Arguments,
+    Plan,
+    Setup,
+    aligned_arguments,
+    read_plan,
+    read_setup,
+)
 from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.sensitivity.adaptive import AdaptiveDerivatives
 from kinetree.simulate.sensitivity.checks import (
@@ -90,9 +98,11 @@ def sensitivities(
     plan = read_plan(model, method, duration, dt, limits)
     if fixed is not None:
         check_fixed(fixed, events)
+        check_explicit(fixed)
     arguments = Arguments(
         q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters
     )
+    arguments = aligned_arguments(model, arguments)
     arguments = complete(model, names, arguments)
     setup = read_setup(model, arguments)
     check_pure(model, setup)
@@ -100,6 +110,16 @@ def sensitivities(
         return _of_fixed_steps(model, names, arguments, setup, plan, fixed)
     options = read_options(setup, rtol, atol, max_step, events)
     return _of_adaptive_steps(model, names, arguments, setup, plan, options)
+
+
+def check_explicit(method: Method) -> None:
+    """Raise InputError if the accelerations of a method depend on its step."""
+    if method.implicit:
+        raise InputError(
+            f"sensitivities of method {method.name!r} are not available; take 'rk4', "
+            "'semi_implicit_euler', 'euler' or 'dop853'. Single steps can be differentiated: "
+            f"robot.derivative('step_{method.name}', 'q'), or torch and JAX through robot.step."
+        )
 
 
 def _of_fixed_steps(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms
+from kinetree.algorithms.state import StateSpace, coordinate_rates, normalised
 from kinetree.algorithms.tangents import integrate, inverse_rate
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace
 from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.simulate.core.state import StateSpace, coordinate_rates, normalised
 
 MODEL = random_model(3, 9, types=ALL_TYPES)
 

@@ -8,8 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.stiction import accelerations
 from kinetree.simulate.friction.modes import DryFriction, consistent_modes
-from kinetree.simulate.friction.stiction import accelerations
 
 
 def sliders(m, coulomb):

@@ -1,0 +1,162 @@
+"""Steps of fixed length: the methods of integration, and one step of a robot.
+
+Each method is written once, over any scalar kind: `simulate` traces it into its compiled loop, and
+`robot.step` is a kernel of one step. x + v means the state reached along a tangent vector, on
+quaternions too (state.py). Forces are constant within a step.
+
+Dry friction stops and holds joints (stiction.py). It brakes at most with `braking` / h, so that a
+joint that stops is at rest at the end of the step.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.stiction import Gains, accelerations, dry_dofs, implicit_accelerations
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
+from kinetree.scalars import Scalar
+
+Stage = Callable[[StateSpace, Scalar, Array, Sequence[Array]], Array]
+
+
+@dataclass(frozen=True)
+class Method:
+    """The times within a step at which the rate is evaluated, as parts of h, and its stages.
+
+    A stage maps h, x and the rates so far to the next state. braking: how many times 1 / h dry
+    friction may brake at most. For dq' = -braking / h dq one step leaves little of dq: nothing with
+    Euler's methods, a quarter with Runge and Kutta's. implicit: the accelerations depend on h,
+    because forces that grow with dq are those at the end of the step.
+    """
+
+    name: str
+    order: int
+    braking: float
+    times: tuple[float, ...]
+    stages: tuple[Stage, ...]
+    implicit: bool = False
+
+
+def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """x + h k_1: the book's method, of first order; q moves with the old dq."""
+    return space.plus(x, k[0] * h)
+
+
+def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
+    n = space.model.n
+    _, dq, _ = space.split(x)
+    new = space.settle(dq, dq + k[0][n : 2 * n] * h)
+    return space.plus(x, np.concatenate([new * h, new - dq, k[0][2 * n :] * h]))
+
+
+RK4_SHARES = (0.5, 0.5, 1.0)  # where in the step k_2, k_3 and k_4 are evaluated, and with how much
+
+
+def _rk4_stage(i: int) -> Stage:
+    """Stages 1 to 3 of the classical method lead to where k_2, k_3 and k_4 are evaluated."""
+
+    def stage(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+        return space.plus(x, _step_rates(space, h, k)[i] * (h * RK4_SHARES[i]))
+
+    return stage
+
+
+def _rk4_end(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """x + h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6."""
+    a, b, c, d = _step_rates(space, h, k)
+    return space.plus(x, (a + (b + c) * 2 + d) * (h / 6))
+
+
+def _step_rates(space: StateSpace, h: Scalar, k: Sequence[Array]) -> list[Array]:
+    """The rates as those of the coordinates of the step (Munthe-Kaas); k itself if none turn."""
+    found = [k[0]]
+    for share, rate in zip(RK4_SHARES, k[1:], strict=False):
+        found.append(space.inverse_rate(found[-1] * (h * share), rate))
+    return found
+
+
+METHODS = {
+    "euler": Method("euler", 1, 1.0, (0.0,), (euler,)),
+    "semi_implicit_euler": Method("semi_implicit_euler", 1, 1.0, (0.0,), (semi_implicit_euler,)),
+    "rk4": Method(
+        "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
+    ),
+    "implicit": Method("implicit", 1, 1.0, (0.0,), (semi_implicit_euler,), implicit=True),
+}
+
+
+def step(
+    model: Model,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    dt: Scalar,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    method: str = "semi_implicit_euler",
+    gains: Gains | None = None,
+) -> tuple[Array, Array]:
+    """The state after one step of length dt: q, (nq,), and dq, (n,), over any scalars.
+
+    Args:
+        model: the robot.
+        q: joint positions, (nq,), rad or m, or quaternions.
+        dq: joint rates, (n,), rad/s or m/s.
+        tau: joint forces, (n,), N m or N, constant in the step.
+        dt: length of the step, s.
+        F_ext, F_tip: wrenches, constant in the axes of their links, as in `inverse_dynamics`.
+        method: "euler", "semi_implicit_euler", "rk4" or "implicit".
+        gains: slopes of tau that "implicit" takes into account.
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+    way, space = METHODS[method], StateSpace(model, dry=dry_dofs(model))
+    tau, x = rates(model, tau, "tau"), [coordinates(model, q), rates(model, dq, "dq")]
+    stop = way.braking / dt
+
+    def rate(x: Array) -> Array:
+        q, dq, _ = space.split(x)
+        tree = book_tree(model, q, F_ext, F_tip)
+        return step_rate(way, tree, dq, tau, dt, stop, gains)[0]
+
+    end = take_stages(way, space, dt, np.concatenate(x), rate)
+    return end[: model.nq], end[model.nq :]
+
+
+def take_stages(
+    method: Method, space: StateSpace, h: Scalar, x: Array, rate: Callable[[Array], Array]
+) -> Array:
+    """The state after one step from x, with the rates of a function of the state."""
+    reached, k = x, list[Array]()
+    for stage in method.stages:
+        k.append(rate(reached))
+        reached = stage(space, h, x, k)
+    return reached
+
+
+def step_rate(
+    method: Method,
+    tree: Tree,
+    dq: Array,
+    tau: Array,
+    h: Scalar,
+    stop: Scalar,
+    gains: Gains | None = None,
+) -> tuple[Array, Array]:
+    """Rate (dq, ddq) of a state, (2n,), and the acceleration now where the method is implicit.
+
+    h is read by implicit methods, `stop` if a joint has dry friction.
+    """
+    if not method.implicit:
+        return np.concatenate([dq, accelerations(tree, dq, tau, stop)]), zeros(0)
+    a, ddq = implicit_accelerations(tree, dq, tau, h, stop, gains)
+    return np.concatenate([dq, a]), ddq
