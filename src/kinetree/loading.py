@@ -1,16 +1,21 @@
-"""kt.load: a robot from a file, with a report of its contents."""
+"""kt.load and kt.load_string: a robot from a file, a name or a text, with a report of its contents.
+
+A word without an ending and without a separator is a name (see `kinetree.robots.names`); anything
+else is the path of a file, whose ending decides the format. The format of a text is that of its
+root element.
+"""
 
 import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, nearest
 from kinetree.description.joints import FREE
-from kinetree.description.mjcf import read_mjcf
 from kinetree.description.records import (
     ArgumentValue,
     Friction,
@@ -19,18 +24,21 @@ from kinetree.description.records import (
     Note,
     RobotDescription,
 )
-from kinetree.description.tree import check_tree
-from kinetree.description.urdf import SDF_HINT, read_urdf, refuse_arguments
-from kinetree.errors import InputError, ModelError, warn
+from kinetree.errors import InputError, ModelError, ParseError, warn
 from kinetree.model import Model, build_model
-from kinetree.report import Report
 from kinetree.robot import Robot
+from kinetree.robots.names import built_in, described, is_name, unknown_robot
 
-URDF, MJCF = (".urdf", ".xacro"), (".xml", ".mjcf")
+# readers are imported when a file or text is read, so that built-in robots load quickly
+
+URDF, MJCF, SDF = (".urdf", ".xacro"), (".xml", ".mjcf"), (".sdf", ".world")
+ROBOT_FILES = (*URDF, *MJCF, *SDF)
+THE_TEXT = "the text"  # replaces the name of a file in messages
 FrictionOf = Literal["file", "none"]
+TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
+ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
+MOST_FILES = 5  # of a folder that are named in a message
 OTHER_ENDINGS = {  # formats of other files
-    ".sdf": SDF_HINT,
-    ".world": SDF_HINT,
     ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
     ".usd": "this is USD, which is not read; export the robot as URDF or MJCF",
     ".usda": "this is USD, which is not read; export the robot as URDF or MJCF",
@@ -53,11 +61,15 @@ def load(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     friction: FrictionOf = "file",
+    model: str | None = None,
 ) -> Robot:
-    """Load the robot of a URDF (.urdf, .xacro) or MJCF (.xml, .mjcf) file.
+    """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
 
     Args:
-        path: the file.
+        path: the file (.urdf, .xacro, .xml, .mjcf, .sdf, .world), or a name: a built-in robot
+            ("panda", see `kinetree.robots`) or a module of the package robot_descriptions
+            ("panda_description"). A word with an ending or a separator is a file ("panda.urdf",
+            "./panda"), any other word is a name.
         floating: hang the root link on a free joint called "base" instead of fixing it.
         mimic: joints that mimic another follow it and have no entry in q; False keeps them
             independent.
@@ -66,21 +78,107 @@ def load(
         arguments: values of the arguments of a xacro file, such as {"ur_type": "ur5e"}.
         friction: "file" keeps the joint friction of the file (damping, dry friction), which is part
             of tau; "none" leaves it out.
+        model: name of the model, for an SDF world with several.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
-        tau besides the rigid bodies.
+        tau besides the rigid bodies. It is None for a built-in robot.
     """
-    if friction not in get_args(FrictionOf):
-        raise InputError(f"friction is {friction!r}; expected 'file' or 'none'.")
-    description = read(path, folders, mimic, arguments)
-    if friction == "none":
-        description = without_friction(description)
-    if floating:
-        description = float_base(description)
+    _check_friction(friction)
+    if isinstance(path, str) and path.lstrip().startswith("<"):
+        raise InputError(
+            "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
+        )
+    if isinstance(path, str) and (is_name(path) or not path.strip()):
+        robot = built_in(path)
+        if robot is not None:
+            _refuse_model(robot.name, model)
+            if arguments:
+                raise InputError(
+                    f"{robot.name} is a built-in robot and has no arguments, found "
+                    f"{', '.join(map(str, arguments))}; expected them for .xacro files. Leave "
+                    "--arg (in Python, arguments) out."
+                )
+            _warn_of_files(path, strict)
+            return _with_options(robot, floating, mimic, friction)
+        found = described(path)
+        if found is not None:
+            path, folders = found.path, (*folders, *found.folders)
+            arguments = {**found.arguments, **(arguments or {})} or None
+        elif not os.path.exists(path):
+            raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
+    description = read(path, folders, mimic, arguments, floating, model)
+    description = _changed(description, floating, friction)
+    return _reported(description, Path(path), folders, arguments, strict)
+
+
+def load_string(
+    text: str | bytes,
+    *,
+    format: TextFormat | None = None,
+    floating: bool = False,
+    mimic: bool = True,
+    strict: bool = False,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, ArgumentValue] | None = None,
+    friction: FrictionOf = "file",
+    model: str | None = None,
+) -> Robot:
+    """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
+
+    This is for a text that lies in no file, such as the ROS parameter robot_description.
+
+    Args:
+        text: the whole document. Bytes are decoded by their byte order mark, by the encoding that
+            the XML declaration states, or as UTF-8; a str is taken as it is, whatever its
+            declaration states.
+        format: "urdf", "xacro", "mjcf" or "sdf"; None: by the root element.
+        floating, mimic, strict, arguments, friction, model: as of `load`.
+        folders: folders of ROS packages, includes and meshes. A text has no folder of its own, so
+            relative paths in it start from each of these.
+
+    Returns:
+        The robot. In messages and in `robot.report` the text is called "the text", with line and
+        column.
+    """
+    from kinetree.description.mjcf import read_mjcf
+    from kinetree.description.sdf import read_sdf_text
+    from kinetree.description.urdf import read_urdf_text, read_xacro, refuse_arguments
+
+    _check_friction(friction)
+    content = _content(text)
+    kind = _format(content, format)
+    if kind != "sdf":
+        _refuse_model(THE_TEXT, model)
+    if kind != "xacro":
+        refuse_arguments(THE_TEXT, arguments)
+    if kind == "urdf":
+        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
+    elif kind == "xacro":
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content)
+    elif kind == "mjcf":
+        description = read_mjcf(THE_TEXT, folders=folders, text=content)
+    else:
+        description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
+                                    floating=floating, model=model)  # fmt: skip
+    description = _changed(description, floating, friction)
+    return _reported(description, Path(THE_TEXT), folders, arguments, strict, content)
+
+
+def _reported(
+    description: RobotDescription,
+    source: Path,
+    folders: Sequence[str | os.PathLike[str]],
+    arguments: Mapping[str, ArgumentValue] | None,
+    strict: bool,
+    text: str | None = None,
+) -> Robot:
+    """The robot of a description, with its report, and one warning for all that is odd."""
+    from kinetree.report import Report
+
     model = build_model(description, unphysical="allow")
-    report = Report.of(Path(path), description, model, folders, arguments)
-    announce(model, str(path), strict)
+    report = Report.of(source, description, model, folders, arguments, text)
+    announce(model, str(source), strict)
     return Robot(model, report=report)
 
 
@@ -89,24 +187,178 @@ def read(
     folders: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
     arguments: Mapping[str, ArgumentValue] | None = None,
+    floating: bool = False,
+    model: str | None = None,
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name."""
+    """Read the records of a file, by the ending of its name; arguments as of `load`."""
+    from kinetree.description.mjcf import read_mjcf
+    from kinetree.description.sdf import read_sdf
+    from kinetree.description.source import MissingFileError, path_text
+    from kinetree.description.urdf import read_urdf, refuse_arguments
+
     try:
-        ending = Path(path).suffix.lower()
-    except TypeError:
-        raise InputError(f"path is {path!r}; expected the name of a URDF or MJCF file.") from None
-    if ending in URDF:
-        return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments)
-    if ending in MJCF:
-        refuse_arguments(Path(path).name, arguments)
-        return read_mjcf(path, folders=folders)
-    expected = f"expected {', '.join((*URDF, *MJCF))}"
+        place = Path(path_text(path))
+    except (TypeError, InputError) as error:
+        raise InputError(f"path is {path!r}; expected the name of a robot file. {error}") from None
+    ending = place.suffix.lower()
+    if place.is_dir():
+        raise InputError(f"{place} is a folder; expected a robot file.{_inside(place)}")
+    if ending in ROBOT_FILES:
+        if not os.path.lexists(place):
+            seen = "" if place.is_absolute() else f" It was looked for in {os.getcwd()}."
+            raise MissingFileError(
+                f"there is no file {place}; expected a robot.{_beside(place)}{seen}"
+            )
+        if ending not in SDF:
+            _refuse_model(place.name, model)
+        if ending in URDF:
+            return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments)
+        refuse_arguments(place.name, arguments)
+        if ending in MJCF:
+            return read_mjcf(path, folders=folders)
+        return read_sdf(path, folders=folders, mimic=mimic, floating=floating, model=model)
+    expected = f"expected {', '.join(ROBOT_FILES)}"
     if ending in OTHER_ENDINGS:
-        raise InputError(f"{os.fspath(path)}: {OTHER_ENDINGS[ending]}; {expected}.")
+        raise InputError(f"{place}: {OTHER_ENDINGS[ending]}; {expected}.")
     found = f"ends with {ending!r}" if ending else "has no ending"
-    raise InputError(
-        f"{os.fspath(path)} {found}; {expected}. If it is such a file, give it that ending."
+    raise InputError(f"{place} {found}; {expected}. If it is such a file, give it that ending.")
+
+
+def _check_friction(friction: str) -> None:
+    if friction not in get_args(FrictionOf):
+        raise InputError(f"friction is {friction!r}; expected 'file' or 'none'.")
+
+
+def _refuse_model(source: str, model: str | None) -> None:
+    if model is not None:
+        raise InputError(
+            f"{source} is one robot; a model is chosen for SDF files only, found {model!r}. Leave "
+            "--model (in Python, model) out."
+        )
+
+
+# texts
+
+
+def _content(text: str | bytes) -> str:
+    """The text, decoded; raise InputError for other types and for what looks like a path."""
+    from kinetree.description.source import decode
+    from kinetree.description.xml import clip
+
+    if not isinstance(text, str | bytes):
+        raise InputError(f"text is {type(text).__name__}; expected the text of a robot file.")
+    content = decode(text, THE_TEXT) if isinstance(text, bytes) else text
+    if "<" not in content and content.strip() and len(content) < 1000:
+        raise InputError(
+            f"text is {clip(content)!r}, which is not XML; expected the content of a robot file. "
+            "Load a file or a name by kt.load."
+        )
+    return content
+
+
+def _format(content: str, given: TextFormat | None) -> str:
+    """The format of a text: by its root, and for URDF by the xacro elements in it."""
+    from kinetree.description.xml import clip
+
+    if given is not None and given not in get_args(TextFormat):
+        raise InputError(
+            f"format is {given!r}; expected {', '.join(map(repr, get_args(TextFormat)))} or None."
+        )
+    tag = root_tag(content)
+    found = ROOTS.get(tag)
+    if found is None and tag:
+        raise ParseError(
+            f"{THE_TEXT}: the root is <{clip(tag)}>; expected <robot> (URDF, xacro), <mujoco> "
+            "(MJCF) or <sdf>."
+        )
+    if found == "urdf" and "<xacro:" in content:
+        found = "xacro"
+    fits = found is None or given in (None, found) or {given, found} == {"urdf", "xacro"}
+    if not fits:
+        raise InputError(f"format is {given!r}, but the root <{clip(tag)}> is that of {found}.")
+    return given or found or "urdf"
+
+
+def root_tag(content: str) -> str:
+    """The tag of the root element, behind declarations and comments; empty if there is none."""
+    place = len(content) - len(content.lstrip("\ufeff \t\r\n"))
+    for start, end in (("<?", "?>"), ("<!--", "-->")) * 50:
+        if content.startswith(start, place):
+            stop = content.find(end, place)
+            if stop < 0:
+                return ""
+            place = stop + len(end)
+            place += len(content[place:]) - len(content[place:].lstrip())
+    found = re.compile(r"<([^\s<>/!?]+)").match(content, place)
+    return found[1] if found else ""
+
+
+# files and names
+
+
+def _robot_files(folder: Path) -> list[str]:
+    """Names of the robot files in a folder."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [x for x in names if Path(x).suffix.lower() in ROBOT_FILES]
+
+
+def _inside(folder: Path) -> str:
+    """Name the robot files of a folder."""
+    files = _robot_files(folder)
+    if not files:
+        return f" It has no file that ends with {', '.join(ROBOT_FILES)}."
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    return f" It has {', '.join(files[:MOST_FILES])}{more}."
+
+
+def _beside(path: Path) -> str:
+    """Name a file with a similar name in the same folder."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f" There is no folder {folder} either."
+    return nearest(path.name, _robot_files(folder))
+
+
+def _warn_of_files(name: str, strict: bool) -> None:
+    """Warn if the current folder has a file that a built-in robot's name could mean, too."""
+    files = [file for file in _robot_files(Path()) if Path(file).stem == name]
+    if not files:
+        return
+    text = (
+        f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder; give its whole "
+        "name to load the file."
     )
+    if strict:
+        raise InputError(text)
+    warn(text)
+
+
+# robots that were read
+
+
+def _with_options(robot: Robot, floating: bool, mimic: bool, friction: FrictionOf) -> Robot:
+    """A built-in robot with the options of `load`."""
+    if mimic and not floating and friction == "file":
+        return robot
+    from kinetree.model.describe import describe_model
+
+    description = describe_model(robot.model)
+    if not mimic:
+        joints = tuple(dataclasses.replace(x, mimic=None) for x in description.joints)
+        description = dataclasses.replace(description, joints=joints)
+    return Robot(build_model(_changed(description, floating, friction), unphysical="allow"))
+
+
+def _changed(
+    description: RobotDescription, floating: bool, friction: FrictionOf
+) -> RobotDescription:
+    """The description with the options that apply to every format."""
+    if friction == "none":
+        description = without_friction(description)
+    return float_base(description) if floating else description
 
 
 def without_friction(description: RobotDescription) -> RobotDescription:
@@ -126,6 +378,8 @@ def float_base(description: RobotDescription) -> RobotDescription:
 
     Where the robot has such names itself, the new ones begin with "kinetree_".
     """
+    from kinetree.description.tree import check_tree
+
     root = check_tree(description.links, description.joints, description.name)
     own = [joint for joint in description.joints if joint.parent == root]
     if own and all(joint.type == FREE for joint in own):

@@ -35,6 +35,7 @@ class Report:
     warnings: tuple[Note, ...]
     folders: tuple[Path, ...] = ()
     arguments: Mapping[str, ArgumentValue] = field(default_factory=dict)
+    text: str | None = None  # the content, if it was not in a file
 
     @classmethod
     def of(
@@ -44,10 +45,12 @@ class Report:
         model: Model,
         folders: Sequence[str | os.PathLike[str]] = (),
         arguments: Mapping[str, ArgumentValue] | None = None,
+        text: str | None = None,
     ) -> "Report":
         """Make the report of a description and the model built from it.
 
-        folders, arguments: those that the file was read with.
+        folders, arguments: those that the file was read with. text: the content, if it was not in
+        a file; `source` is then its name.
         """
         return cls(
             source,
@@ -58,6 +61,7 @@ class Report:
             model.warnings,
             tuple(map(Path, folders)),
             dict(arguments or {}),
+            text,
         )
 
     @property

@@ -116,7 +116,6 @@ def test_a_joint_that_moves_no_mass_is_warned_about_and_named_by_forward_dynamic
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("robot.sdf", "this is SDF, which is not read"),
         ("robot.srdf", "load the URDF that it belongs to"),
         ("robot.STL", "this is a mesh"),
         ("robot.txt", "ends with '.txt'"),
@@ -172,15 +171,80 @@ def test_friction_of_a_file_can_be_left_out(tmp_path):
             kt.load(path, friction=other)
 
 
-@pytest.mark.parametrize("name", ["robot.txt", "robot", "robot.sdf"])
+@pytest.mark.parametrize("name", ["robot.txt", "robot", "robot.usd"])
 def test_another_ending_is_refused_with_the_known_ones(tmp_path, name):
-    with pytest.raises(kt.KinetreeError, match=r"\.urdf, \.xacro, \.xml, \.mjcf"):
+    with pytest.raises(kt.KinetreeError, match=r"\.urdf, \.xacro, \.xml, \.mjcf, \.sdf"):
         kt.load(tmp_path / name)
 
 
 def test_a_missing_file_is_a_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.urdf"):
         kt.load(tmp_path / "nowhere.urdf")
+
+
+def test_a_missing_file_is_named_with_a_similar_one(gripper):
+    with pytest.raises(FileNotFoundError, match=r"Did you mean 'gripper\.urdf'\?"):
+        kt.load(gripper.with_name("griper.urdf"))
+
+
+def test_a_folder_is_refused_with_the_robots_in_it(gripper):
+    with pytest.raises(kt.KinetreeError, match=r"is a folder.*It has gripper\.urdf"):
+        kt.load(gripper.parent)
+
+
+def test_a_name_is_a_built_in_robot_with_the_options_of_a_file():
+    panda = kt.robots.panda()
+    assert kt.load("panda").joint_names == panda.joint_names
+    assert kt.load("Puma-560").name == kt.robots.puma_560().name
+    assert kt.load("panda", floating=True).n == panda.n + 6
+    hand = kt.load("hand", mimic=False)
+    assert hand.n > kt.load("hand").n
+    with pytest.raises(kt.KinetreeError, match="built-in robot and has no arguments, found a"):
+        kt.load("panda", arguments={"a": 1})
+    with pytest.raises(kt.KinetreeError, match="model is chosen for SDF files only"):
+        kt.load("panda", model="x")
+
+
+def test_a_word_with_an_ending_or_a_separator_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "panda.urdf").write_text(URDF.format(izz="1e-4"))
+    assert kt.load("panda.urdf").name == kt.load("./panda.urdf").name == "gripper"
+    with pytest.raises(kt.KinetreeError, match="panda has no ending"):
+        kt.load("./panda")
+
+
+def test_a_built_in_name_never_hides_a_file_without_a_word(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "panda.urdf").write_text(URDF.format(izz="1e-4"))
+    with pytest.warns(kt.KinetreeWarning, match=r"'panda' is the built-in robot, not the file"):
+        robot = kt.load("panda")
+    assert robot.name == "Franka Panda"
+    with pytest.raises(kt.KinetreeError, match=r"not the file 'panda\.urdf'"):
+        kt.load("panda", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("pnda", "Did you mean 'panda'?"),
+        ("UR5", "Did you mean 'ur5e'?"),
+        ("gripper", "Did you mean the file 'gripper.urdf'?"),
+        ("griper", "Did you mean 'gripper.urdf'?"),
+        ("xyzzy", "Expected a built-in robot"),
+        ("", "there is no robot ''"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_one(word, hint, gripper, monkeypatch):
+    monkeypatch.chdir(gripper.parent)
+    with pytest.raises(kt.KinetreeError) as caught:
+        kt.load(word)
+    assert hint in str(caught.value) and "panda" in str(caught.value)
+
+
+def test_the_command_line_completes_the_endings_that_are_loaded():
+    from kinetree.cli.arguments import ROBOT_FILES
+
+    assert ROBOT_FILES == kt.loading.ROBOT_FILES
 
 
 @pytest.mark.parametrize("path", [None, 3, object()])

@@ -4,12 +4,13 @@ Numbers: `number` (significant digits), `page_number` (typographic, for HTML pag
 (constant width, for numbers that change while they are watched), `short_number` (narrow columns),
 `exact_number` (reads back as the same float), `latex_number`. Tables: `text_table`,
 `markdown_table`, `html_table`, and `notebook_table` with a title and notes. Words: `counted`,
-`listing`, `markdown_text`. LaTeX for notebooks: `matrix`, `formulas`.
+`listing`, `nearest`, `markdown_text`. LaTeX for notebooks: `matrix`, `formulas`.
 
 A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
 HTML or Markdown is escaped here.
 """
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -105,6 +106,13 @@ def listing(names: Iterable[object], most: float = inf) -> str:
     count = int(min(most, len(quoted)))
     more = f" and {len(quoted) - count} more" if len(quoted) > count else ""
     return ", ".join(quoted[:count]) + more
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
+    plain = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
+    return f" Did you mean {plain[found[0]]!r}?" if found else ""
 
 
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:

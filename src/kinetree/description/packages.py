@@ -99,7 +99,7 @@ class Place:
 class Packages:
     """Packages as seen from one description; every choice is recorded in `notes`."""
 
-    file: Path
+    file: Path | None  # the description; None for a text, which lies nowhere
     folders: Sequence[str | os.PathLike[str]] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     notes: list[Note] = field(default_factory=list)
@@ -107,7 +107,8 @@ class Packages:
     _places: dict[str, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.file = Path(os.path.abspath(path_text(self.file)))
+        if self.file is not None:
+            self.file = Path(os.path.abspath(path_text(self.file)))
 
     def find(self, name: str, where: str) -> Path:
         """The folder of a package; `where` is the line that asks for it.
@@ -125,7 +126,7 @@ class Packages:
                 f"{where}: {name[:60]!r} is not the name of a package; expected letters, digits "
                 "and underscores."
             )
-        for folder in self.file.parents:
+        for folder in () if self.file is None else self.file.parents:
             if package_name(folder) == name:
                 return self._take(name, folder, "the description lies in it", where)
         for place in self._trees():
@@ -150,6 +151,8 @@ class Packages:
         for folder in self.folders:
             root = Path(os.path.abspath(path_text(folder)))
             yield self._place(f"folder {root}", root)
+        if self.file is None:
+            return
         root, depth = workspace(self.file.parent)
         above = folders_above(self.file.parent)
         yield self._place(f"workspace {root} of the description", root, depth, above)
@@ -191,7 +194,8 @@ class Packages:
 
     def _shared(self, folder: Path) -> int:
         """Number of parts that the paths of a folder and of the description share."""
-        pairs = zip(folder.parts, self.file.parts, strict=False)
+        parts = () if self.file is None else self.file.parts
+        pairs = zip(folder.parts, parts, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _ament(self, name: str, where: str) -> Path | None:

@@ -43,10 +43,15 @@ def test_inverse_dynamics_imports_few_modules(second):
 
 
 @pytest.mark.parametrize(
-    "room", ["simulate", "motion", "samples", "views", "identify", "loading", "symbols", "write"]
+    "room", ["simulate", "motion", "samples", "views", "identify", "report", "symbols", "write"]
 )
 def test_inverse_dynamics_imports_no_other_room(second, room):
     assert not [x for x in second[1] if x.split(".")[1:2] == [room]]
+
+
+def test_a_built_in_robot_imports_no_reader_of_files(second):
+    readers = {"urdf", "mjcf", "sdf", "xacro"}
+    assert not [x for x in second[1] if set(x.split(".")[2:3]) & readers and "description" in x]
 
 
 def test_the_command_on_the_cache_imports_no_heavy_room(program):

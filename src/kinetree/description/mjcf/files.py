@@ -32,6 +32,7 @@ class Files:
     """
 
     allowed: tuple[Path, ...]
+    is_text: bool = False  # the model is a text: names are looked up in every allowed folder
     bytes_read: int = 0
     count: int = 0
     folders: list[Path] = field(default_factory=list)
@@ -46,7 +47,12 @@ class Files:
         if not name or "\0" in name:
             raise ParseError(f"{_naming(node, name)}; expected a file name.")
         own, leads_out = self.folders[node.document], False
-        for folder in (own, near.parent):
+        if self.is_text and not self.allowed:
+            raise OutsideError(
+                f"{_naming(node, name)}; a text lies in no folder. Pass the folder of that file in "
+                "folders=."
+            )
+        for folder in (own, near.parent, *(self.allowed if self.is_text else ())):
             try:
                 real = (folder / name).resolve()
                 if not any(real.is_relative_to(root) for root in self.allowed):
@@ -96,21 +102,29 @@ def _naming(node: Node, name: str) -> str:
 
 
 def read_document(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]]
+    path: str | PathLike[str],
+    folders: Sequence[str | PathLike[str]],
+    text: str | None = None,
 ) -> tuple[list[Node], Files]:
     """Nodes of the model with every include in its place, and the files they came from.
 
-    The models that it names as assets follow, each as a document of its own.
+    The models that it names as assets follow, each as a document of its own. text: the content, if
+    it is not in a file; `path` is then its name, and other files are looked up in `folders` only.
     """
-    data = read_bytes(path)  # first, since it also checks the type of `path`
+    data = read_bytes(path) if text is None else text  # this also checks the type of `path`
     main = Path(path)
-    files = Files(tuple(Path(folder).resolve() for folder in (main.parent, *folders)))
+    allowed = [Path(folder).resolve() for folder in folders]
+    if text is None:
+        allowed.insert(0, main.parent.resolve())
+    else:
+        main = (allowed[0] if allowed else Path(sep)) / main.name
+    files = Files(tuple(allowed), text is not None)
     files.bytes_read = len(data)
     return _read_model(data, main, main.name, files, (main.resolve(),)), files
 
 
 def _read_model(
-    data: bytes, path: Path, name: str, files: Files, chain: tuple[Path, ...]
+    data: bytes | str, path: Path, name: str, files: Files, chain: tuple[Path, ...]
 ) -> list[Node]:
     """One document with its includes, then the documents of its <model> assets, depth first.
 
@@ -191,7 +205,7 @@ def _check_root(root: Node) -> None:
         return
     hints = {
         "robot": "This is a URDF file: let its name end with .urdf.",
-        "sdf": "This is an SDF file: convert it to URDF or MJCF.",
+        "sdf": "This is an SDF file: let its name end with .sdf.",
         "mujocoinclude": "This is a part of a model: read the file that includes it.",
     }
     raise ParseError(

@@ -42,14 +42,14 @@ class Node:
         return tag if name is None else f"{tag} {clip(name)!r}"
 
 
-def parse(data: bytes, file: str) -> list[Node]:
+def parse(data: bytes | str, file: str) -> list[Node]:
     """Nodes of an XML document in the order of their start tags; the root has depth 0.
 
     Args:
-        data: the file's bytes, in any encoding that XML declares.
+        data: the file's bytes, in any encoding that XML declares, or its text.
         file: its name, for messages.
     """
-    text = decode(data, file)
+    text = data if isinstance(data, str) else decode(data, file)
     beginning = text.lstrip("\ufeff \t\r\n")[:1]
     if beginning not in ("", "<"):
         # not the message of parse_xml, which would show the beginning of a file that may be secret

@@ -27,7 +27,7 @@ from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import Element, clip, parse_xml, show
 from kinetree.errors import InputError, ParseError
 
-SDF_HINT = "this is SDF, which is not read; load the URDF or xacro file that the robot has for ROS"
+SDF_HINT = "this is SDF; rename the file to .sdf and load it again"
 OTHER_ROOTS = {
     "mujoco": "this is MJCF; rename the file to .xml and load it again",
     "mujocoinclude": "this is a part of an MJCF model; read the file that includes it",
@@ -67,8 +67,19 @@ def read_urdf(
     if not file.lower().endswith(".xacro"):
         refuse_arguments(file, arguments)
         return read_urdf_text(read_bytes(path), name=file, mimic=mimic)
+    return read_xacro(path, package_paths, mimic, arguments)
+
+
+def read_xacro(
+    path: str | os.PathLike[str],
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    mimic: bool = True,
+    arguments: Mapping[str, ArgumentValue] | None = None,
+    text: str | None = None,
+) -> RobotDescription:
+    """Read the robot of a xacro file, or of a text called `path`; the rest as of `read_urdf`."""
     findings = Findings()
-    expanded = expand_xacro(path, package_paths, arguments, findings)
+    expanded = expand_xacro(path, package_paths, arguments, findings, text)
     if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
         names = ", ".join(expanded.macros[:6])
         raise ParseError(

@@ -50,6 +50,7 @@ def expand_xacro(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     findings: Findings | None = None,
+    text: str | None = None,
 ) -> Expanded:
     """Expand a xacro file into the elements of a URDF.
 
@@ -58,6 +59,8 @@ def expand_xacro(
         folders: folders that contain ROS packages, at any depth.
         arguments: values of its <xacro:arg> elements: texts, numbers, truth values.
         findings: receives notes (packages and arguments taken) and warnings.
+        text: the content, if it is not in a file; `path` is then its name in messages, and
+            relative paths start from `folders`.
 
     Raises:
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
@@ -65,7 +68,7 @@ def expand_xacro(
     """
     findings = Findings() if findings is None else findings
     place = Path(path_text(path))
-    files = Files(place, folders, findings)
+    files = Files(place, folders, findings, text)
     reader = _Reader(files, Arguments(place.name, arguments), findings)
     try:
         root = reader.expand()

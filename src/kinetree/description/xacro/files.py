@@ -25,10 +25,17 @@ class Files:
     """The files that one expansion has parsed, and the stack of those being read."""
 
     def __init__(
-        self, path: Path, folders: Sequence[str | os.PathLike[str]], findings: Findings
+        self,
+        path: Path,
+        folders: Sequence[str | os.PathLike[str]],
+        findings: Findings,
+        text: str | None = None,
     ) -> None:
+        """Make the files of `path`, or of a text, which `path` is only the name of."""
         self.main = Path(os.path.abspath(path))
-        self.packages = Packages(self.main, folders)
+        self.packages = Packages(self.main if text is None else None, folders)
+        self.folders = [Path(os.path.abspath(folder)) for folder in folders]
+        self.text = text
         self.findings = findings
         self.roots: dict[Path, Element] = {}
         self.paths: dict[str, Path] = {}  # by the names of files in messages
@@ -36,16 +43,26 @@ class Files:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file that is being read."""
+        """The folder of the file that is being read; raise ParseError if it is a text."""
+        if self.is_text(self.reading[-1]):
+            raise ParseError(
+                f"{self.main.name}: a text has no folder of its own, which $(dirname) and patterns "
+                "of file names need. Load the file instead, by its path."
+            )
         return self.reading[-1].parent
+
+    def is_text(self, path: Path) -> bool:
+        """Return True if `path` is the name of a text that lies in no folder."""
+        return self.text is not None and path == self.main
 
     def load(self, path: Path) -> Element:
         """The root of an XML file, parsed when it is first asked for."""
         if path not in self.roots:
-            data = read_bytes(path)
             label = self._label(path)
+            text = self.text if self.is_text(path) else None
+            text = decode(read_bytes(path), label) if text is None else text
             self.paths[label] = path
-            self.roots[path] = parse_xml(decode(data, label), label)
+            self.roots[path] = parse_xml(text, label)
         return self.roots[path]
 
     def _label(self, path: Path) -> str:
@@ -82,9 +99,11 @@ class Files:
 
     def located(self, name: str, element: Element) -> Path:
         """The file of a name in the text of `element`, relative to the file being read."""
-        here = self.folder
-        own = self.paths.get(element.file, self.reading[-1]).parent
-        path = self.packages.locate(name, here, element.where)
+        source = self.paths.get(element.file, self.reading[-1])
+        if self.is_text(self.reading[-1]) or self.is_text(source):
+            return self._located_from_text(name, element)
+        own = source.parent
+        path = self.packages.locate(name, self.folder, element.where)
         other = self.packages.locate(name, own, element.where)
         if path == other or not other.is_file():
             return path
@@ -93,3 +112,23 @@ class Files:
             self.findings.warn(element, text)
             return path
         return other
+
+    def _located_from_text(self, name: str, element: Element) -> Path:
+        """The file of a name in a text: in its package, absolute, or in one of the folders given.
+
+        For a macro of the text that another file calls, the folder of that file counts first.
+        """
+        places = list(self.folders)
+        if not self.is_text(self.reading[-1]):
+            places.insert(0, self.reading[-1].parent)
+        if "://" in name or Path(name).is_absolute():
+            return self.packages.locate(name, Path(os.sep), element.where)
+        found = [place / name for place in places if (place / name).is_file()]
+        if found:
+            return found[0]
+        searched = ", ".join(map(str, places)) or "no folder was given"
+        raise ParseError(
+            f"{element.place}: {clip(name, 200)!r} is a relative path, and a text lies in no "
+            f"folder (searched: {searched}). Give the folder that the path starts from in folders=,"
+            " or load the xacro file by its path."
+        )
