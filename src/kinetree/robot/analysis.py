@@ -40,7 +40,27 @@ class Analysis(RobotCore):
         damping: float = 0,
         tolerance: float = 1e-6,
     ) -> TaskSpace:
-        """Lambda, eta, the null space and more at one state; see `algorithms.task_space`."""
+        """Dynamics of a frame at one state: F = Lambda dV + eta, with the null space of the task.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
+            V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+            expressed: "body" or "space": the axes and reference point of twist and wrench.
+            rows: which of the six coordinates (three angular, three linear) make the task; None:
+                all.
+            damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
+                root.
+            tolerance: J is singular if its smallest singular value is not above this; in the units
+                of J.
+
+        Returns:
+            A record with J (k, n), dJ, Lambda (k, k), eta (k,), J_bar (n, k), N (n, n) and more.
+
+        Raises:
+            SingularityError: J has lost rank.
+        """
         return algorithms.task_space(
             self.model, q, dq, V=V, frame=frame, expressed=expressed, rows=rows, damping=damping,
             tolerance=tolerance,
@@ -55,7 +75,15 @@ class Analysis(RobotCore):
         expressed: Axes = "body",
         rows: Sequence[int] | None = None,
     ) -> TaskSpaceDerivatives:
-        """Derivatives of J, Lambda and eta, for any leading axes; see `kernels.task_space`."""
+        """Derivatives of J, Lambda and eta of a frame, for any leading axes.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+            expressed: "body" or "space", as in `task_space`.
+            rows: which of the six coordinates make the task; None: all.
+        """
         from kinetree.kernels.task_space import task_space_derivatives
 
         return task_space_derivatives(
@@ -65,19 +93,44 @@ class Analysis(RobotCore):
     def mass_ellipsoid(
         self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
-        """Effective masses at a frame; see `kinetree.algorithms.mass_ellipsoid`."""
+        """Effective masses at a frame, kg (angular: kg m^2), as an ellipsoid in {s}.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+            part: "linear" or "angular": translations or rotations of the frame.
+        """
         return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
 
     def force_ellipsoid(
         self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
-        """Forces that joint forces of unit norm balance; see `algorithms.force_ellipsoid`."""
+        """Forces at a frame that joint forces of unit norm balance, as an ellipsoid in {s}.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
+            part: "linear" or "angular": forces or moments at the frame.
+        """
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
 
     def base_parameters(
         self, *, groups: Sequence[str] = GROUPS, seed: int = 0
     ) -> algorithms.BaseParameters:
-        """Find the parameter combinations that determine tau; see `algorithms.base_parameters`."""
+        """Find the combinations of parameters that the joint forces depend on.
+
+        Args:
+            groups: kinds of parameters: some of "link", "joint" (friction, armature), "rotor",
+                "spring".
+            seed: seed of the random states that decide.
+
+        Returns:
+            A record with the chosen columns, the combinations and their values.
+
+        Example:
+            >>> len(kt.robots.planar_2r().base_parameters().kept)
+            5
+        """
         return algorithms.base_parameters(self.model, groups=groups, seed=seed)
 
     def newton_euler(
@@ -92,7 +145,25 @@ class Analysis(RobotCore):
         dV_base: ArrayLike | None = None,
         formulation: Formulation = "screw",
     ) -> Recursion:
-        """Inverse dynamics with every intermediate; see `kinetree.algorithms.newton_euler`."""
+        """Inverse dynamics at one state, with every intermediate by name.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            dq: joint rates, shape (n,), rad/s or m/s.
+            ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (l, 6), N m and N; None: no wrench. See `wrenches`.
+            F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool
+                frame, N m and N; or {frame: wrench}; None: no wrench.
+            V_base: twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at
+                rest.
+            dV_base: acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.
+            formulation: "screw", "closed", "link" or "space": the form of the recursion; tau is the
+                same to rounding.
+
+        Returns:
+            A record with tau (n,) and, of every link, poses, twists, accelerations and wrenches.
+        """
         return algorithms.newton_euler(
             self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
             formulation=formulation,
@@ -110,7 +181,29 @@ class Analysis(RobotCore):
         dV_base: ArrayLike | None = None,
         formulation: Formulation = "screw",
     ) -> Explanation:
-        """Inverse dynamics with the parts of every intermediate; see `kinetree.explain.explain`."""
+        """Inverse dynamics at one state, with the parts that make every intermediate.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            dq: joint rates, shape (n,), rad/s or m/s.
+            ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (l, 6), N m and N; None: no wrench. See `wrenches`.
+            F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool
+                frame, N m and N; or {frame: wrench}; None: no wrench.
+            V_base: twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at
+                rest.
+            dV_base: acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.
+            formulation: "screw", "closed", "link" or "space": the form of the recursion; tau is the
+                same to rounding.
+
+        Returns:
+            A document that prints as a table, and as LaTeX or HTML.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> text = str(robot.explain([0.1, 0.2], [1, 0], [0, 2]))
+        """
         from kinetree.explain import explain
 
         return explain(
@@ -127,9 +220,21 @@ class Analysis(RobotCore):
         *,
         dt: float | None = None,
     ) -> Linearization:
-        """A (..., 2n, 2n) and B (..., 2n, n) of small deviations from a motion.
+        """A and B of small deviations from a motion: dx/dt = A x + B u.
 
-        The system is dx/dt = A x + B u, or x' = A x + B u after dt seconds where dt is given.
+        With dt, the system after dt seconds: x' = A x + B u.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N.
+            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
+                wrench.
+            dt: length of a time step, s; None: continuous time.
+
+        Returns:
+            A record with A (..., 2n, 2n) and B (..., 2n, n); x = (dq, ddq) of the deviation, along
+            tangent vectors of `integrate`.
         """
         from kinetree.algorithms.derivatives.forward_dynamics import assemble
 

@@ -32,9 +32,19 @@ class Construction(RobotCore):
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
     ) -> Self:
-        """Build a robot from screw axes S and home poses M in {s}, and spatial inertias G.
+        """Build a robot from screw axes and home poses in {s} at q = 0, and spatial inertias.
 
-        Arguments as in `kinetree.description.describe_screws`.
+        Args:
+            S: screw axes of the joints (angular, linear) in {s}, shape (n, 6), rad and m for a unit
+                of q.
+            M: poses of the link frames in {s}, shape (n, 4, 4), positions in m; an entry n + 1 is
+                the tool.
+            G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
+            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
+                "allow".
+            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
         """
         from kinetree.description.tables.screws import describe_screws
 
@@ -53,9 +63,19 @@ class Construction(RobotCore):
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
     ) -> Self:
-        """Build a robot from poses M of each link in its parent's frame, and spatial inertias G.
+        """Build a robot from the pose of each link in its parent's frame at q = 0.
 
-        Arguments as in `kinetree.description.describe_transforms`.
+        Args:
+            M: pose of each link frame in its parent's, shape (n, 4, 4), positions in m; an entry n
+                + 1 is the tool in the last link.
+            G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
+            S: screw axes in the parents' frames, shape (n, 6), rad and m for a unit of q; or
+            A: screw axes in the links' own frames, shape (n, 6), rad and m for a unit of q.
+            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
+                "allow".
+            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
         """
         from kinetree.description.tables.screws import describe_transforms
 
@@ -76,7 +96,24 @@ class Construction(RobotCore):
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
     ) -> Self:
-        """Build a robot from a Denavit-Hartenberg table; see `kinetree.description.describe_dh`."""
+        """Build a robot from a Denavit-Hartenberg table.
+
+        Args:
+            table: rows (a, alpha, d, theta), shape (n, 4), m and rad; q is added to theta or, of a
+                prismatic joint, to d.
+            m: masses of the links, shape (n,), kg.
+            com: centres of mass in the DH frames, shape (n, 3), m.
+            I_com: inertias about the centres in the axes of the DH frames, shape (n, 3, 3), kg m^2.
+            convention: "standard" (joint i turns about z of frame i - 1) or "modified" (about z of
+                frame i).
+            types: "revolute" or "prismatic", one for all or one per row.
+            tool: pose of the tool in the last DH frame, shape (4, 4), position in m; None: that
+                frame.
+            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
+                "allow".
+            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
+        """
         from kinetree.description.tables.dh import describe_dh
 
         found = describe_dh(
@@ -101,9 +138,25 @@ class Construction(RobotCore):
         unphysical: Unphysical = "error",
         **options: Unpack[JointOptions],
     ) -> Self:
-        """Build a robot from joint points P, mass centres C and axes k at q = 0, in {s}.
+        """Build a robot from joint points, mass centres and axes in {s} at q = 0.
 
-        Arguments as in `kinetree.description.describe_points`.
+        Args:
+            P: a point on the axis of each joint, shape (n, 3), m; an entry n + 1 is the tip of the
+                last link.
+            C: centres of mass, shape (n, 3), m.
+            k: directions of the joint axes, shape (n, 3), of length 1.
+            m: masses of the links, shape (n,), kg.
+            I_com: inertias about the centres in the axes of the link frames, shape (n, 3, 3), kg
+                m^2.
+            types: "revolute", "prismatic" or "helical", one for all or one per joint.
+            pitch: of helical joints, m/rad, a number or shape (n,).
+            R: orientation of each link frame in {s}, rotations of shape (n, 3, 3); None: parallel
+                to {s}.
+            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
+                "allow".
+            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
         """
         from kinetree.description.tables.points import describe_points
 
@@ -113,7 +166,11 @@ class Construction(RobotCore):
         return cls(build_model(found, unphysical=unphysical))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """The same robot under another gravity, 3-vector in {s}, m/s^2."""
+        """The same robot under another gravity.
+
+        Args:
+            gravity: acceleration of free fall in {s}, shape (3,), m/s^2.
+        """
         return type(self)(self.model.with_gravity(gravity))
 
     def with_payload(
@@ -123,11 +180,24 @@ class Construction(RobotCore):
         I_com: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """The same robot with a body fixed to a frame, the tool when None."""
+        """The same robot with a body fixed to a frame.
+
+        Args:
+            m: mass, kg.
+            com: centre of mass in the frame, shape (3,), m.
+            I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
+                None: a point mass.
+            frame: name of the frame that carries it; None: the tool.
+        """
         return type(self)(self.model.with_payload(m, com, I_com, frame))
 
     def with_friction(self, friction: Mapping[str, Friction]) -> Self:
-        """The same robot with other friction at some joints: {name: kt.Friction(...)}."""
+        """The same robot with other friction at some joints.
+
+        Args:
+            friction: {joint name: kt.Friction(...)}, coefficients in N m s/rad or N s/m, and N m or
+                N.
+        """
         return type(self)(self.model.with_friction(friction))
 
     def with_springs(self, springs: Mapping[str, Spring | None]) -> Self:
@@ -154,37 +224,72 @@ class Construction(RobotCore):
         com: ArrayLike = (0, 0, 0),
         I_com: ArrayLike | None = None,
     ) -> Self:
-        """Add a tool frame, and a body there if m is given; see `kinetree.model.reshape`."""
+        """The same robot with a new tool frame, and a body there if m is given.
+
+        Args:
+            name: name of the new frame.
+            at: its position, shape (3,), m, or pose, shape (4, 4), in `frame`.
+            frame: name of a frame of the robot; None: the tool that it has.
+            m: mass of the tool, kg; None: it weighs nothing.
+            com: centre of mass in the new frame, shape (3,), m.
+            I_com: inertia about the centre of mass in the axes of the new frame, shape (3, 3), kg
+                m^2; None: a point mass.
+        """
         from kinetree.model import reshape
 
         return type(self)(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
 
     def lock(self, values: Mapping[str, ArrayLike]) -> Self:
-        """The robot with joints fixed at given positions; see `kinetree.model.reshape.lock`."""
+        """The robot with some joints fixed at given positions; they no longer appear in q.
+
+        Args:
+            values: {joint name: position}: a number, rad or m, or the coordinates (k,) of a
+                spherical, planar or free joint.
+        """
         from kinetree.model import reshape
 
         return type(self)(reshape.lock(self.model, values))
 
     def subtree(self, link: str) -> Self:
-        """The robot from a link outward; see `kinetree.model.reshape.subtree`."""
+        """The robot from a link outward: that link becomes the base, its frame the new {s}.
+
+        Args:
+            link: name of a link that moves, or of the base.
+        """
         from kinetree.model import reshape
 
         return type(self)(reshape.subtree(self.model, link))
 
     def attach(self, other: RobotCore, frame: str | None = None, prefix: str = "") -> Self:
-        """Join two robots, the other's base on a frame; see `kinetree.model.reshape.attach`."""
+        """Join two robots: the base of the other is fixed to a frame of this one.
+
+        Args:
+            other: the robot that is carried; its q follows that of this one.
+            frame: frame of this robot that the other's base is put at; None: the tool.
+            prefix: written before every name of the other, where names would clash.
+        """
         from kinetree.model import reshape
 
         return type(self)(reshape.attach(self.model, model_of(other), frame, prefix))
 
     def to_urdf(self, *, losses: Losses = "warn", infinity: float = 1e30) -> str:
-        """The robot as URDF text; see `kinetree.write.to_urdf`."""
+        """Write the robot as URDF text, which `kt.load_string` reads back as the same robot.
+
+        Args:
+            losses: reaction to data that the format cannot represent: "warn", "error" or "allow".
+            infinity: number to write for an infinite limit where readers of URDF need one, in the
+                unit of the limit (rad, m, rad/s, N m ...).
+        """
         from kinetree.write import to_urdf
 
         return to_urdf(self.model, losses=losses, infinity=infinity)
 
     def to_mjcf(self, *, losses: Losses = "warn") -> str:
-        """The robot as MJCF text; see `kinetree.write.to_mjcf`."""
+        """Write the robot as MJCF text, which `kt.load_string` reads back as the same robot.
+
+        Args:
+            losses: reaction to data that the format cannot represent: "warn", "error" or "allow".
+        """
         from kinetree.write import to_mjcf
 
         return to_mjcf(self.model, losses=losses)

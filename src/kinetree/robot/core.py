@@ -64,25 +64,52 @@ class RobotCore:
 
     @property
     def parameters(self) -> Array:
-        """Pi, (p,): what `regressor` is multiplied with; see `algorithms.parameter_list`."""
+        """Parameters of the dynamics, shape (p,), that `regressor` is multiplied with.
+
+        `kt.algorithms.parameter_list(robot.model)` names them.
+        """
         return algorithms.parameters(self.model)
 
     def neutral(self) -> Array:
-        """The position in which every joint stands at zero, (nq,)."""
+        """The position in which every joint is at zero, shape (nq,), rad or m."""
         return algorithms.neutral(self.model)
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
-        """A random position within the limits, (nq,); `rng` is a generator or a seed."""
+        """A random position within the limits, shape (nq,), rad or m.
+
+        Args:
+            rng: a NumPy generator, or a seed; None: a new random generator.
+        """
         return algorithms.random(self.model, np.random.default_rng(rng))
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """The position reached from q, (nq,), along a tangent vector v, (n,)."""
+        """The position, shape (nq,), that is reached from q along a tangent vector.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            v: tangent vector, shape (n,), rad or m: a rate times a time.
+        """
         return algorithms.integrate(self.model, q, v)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """The tangent vector, (n,), that leads from q0 to q1."""
+        """The tangent vector, shape (n,), rad or m, that leads from q0 to q1.
+
+        Args:
+            q0: position to start from, shape (nq,), rad or m.
+            q1: position to reach, shape (nq,), rad or m.
+        """
         return algorithms.difference(self.model, q0, q1)
 
     def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:
-        """F_ext, (links, 6), of wrenches (6,) from the world onto named frames, in these frames."""
+        """F_ext, shape (l, 6), N m and N, of wrenches from the world onto named frames.
+
+        Args:
+            onto: {frame name: wrench (moment, force) onto it, in the axes of the frame, shape (6,),
+                N m and N}.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.wrenches({"tool": [0, 0, 0, 0, -10, 0]}).shape
+            (2, 6)
+        """
         return frame_wrenches(self.model, onto)

@@ -223,15 +223,26 @@ class Kernels(RobotCore):
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
     ) -> Kernel | CudaKernel:
-        """Compile a quantity for this robot; see `kinetree.kernels.compile.compile_kernel`.
+        """Compile a quantity for this robot, with options.
 
         Args:
-            quantity: the name, such as "inverse_dynamics" or "pose".
-            frame: the frame of a pose or Jacobian; the tool when None.
-            wrenches: whether F_ext, (links, 6), is a further argument.
-            free: robot data that become further arguments: some of "mass", "com", "inertia",
-                "gravity", "friction".
-            target: cpu, or "cuda" for a kernel that takes and returns CuPy arrays.
+            quantity: name of the quantity, such as "inverse_dynamics" or "pose".
+            frame: frame of a pose or Jacobian; None: the tool.
+            wrenches: whether F_ext, shape (..., l, 6), N m and N, follows the state as a further
+                argument.
+            free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
+                l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
+                (..., l, 4).
+            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+
+        Returns:
+            A kernel; `help` shows its arguments.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> kernel = robot.compile("inverse_dynamics", free=["mass"])
+            >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
+            (2,)
         """
         from kinetree.kernels.compile import compile_kernel
 
@@ -267,15 +278,25 @@ class Kernels(RobotCore):
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
     ) -> Kernel | CudaKernel:
-        """Compile d quantity/d arguments; q is moved along tangents of `integrate`.
+        """Compile the derivatives of a quantity; q is moved along tangent vectors of `integrate`.
 
         Args:
-            quantity: the name, as in `compile`.
-            wrt: the arguments to differentiate by, names of free data included.
-            frame, wrenches, free, target: as in `compile`.
+            quantity: name of the quantity, as in `compile`.
+            wrt: name or names of the arguments to differentiate by, free data included.
+            frame: frame of a pose or Jacobian; None: the tool.
+            wrenches: whether F_ext, shape (..., l, 6), N m and N, follows the state as a further
+                argument.
+            free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
+                l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
+                (..., l, 4).
+            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
 
         Returns:
-            A kernel with a result for each argument of `wrt`, shape (*quantity, *argument).
+            A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument).
+
+        Example:
+            >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
+            (2, 2)
         """
         from kinetree.kernels.compile import compile_derivative
 

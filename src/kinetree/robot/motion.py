@@ -64,7 +64,48 @@ class Motion(RobotCore):
         progress: bool | None = None,
         target: Cpu | Cuda = "cpu",
     ) -> Trajectory | GpuTrajectory:
-        """Compute a motion under forces and a controller; see `kinetree.simulate.simulate`."""
+        """Compute a motion from a state, under forces and a controller.
+
+        Args:
+            q0: positions at the start, shape (..., nq), rad or m; leading axes are a batch of
+                rollouts.
+            dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
+            duration: length of the motion, s.
+            dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results; None:
+                0.01.
+            method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit"
+                (stable for any joint damping) or "euler".
+            tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
+                values)`, or a function of t or of (t, q, dq); None: no forces.
+            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
+                the same ways; None: no wrench.
+            controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
+                no controller.
+            parameters: robot data that differ between rollouts, such as {"mass": array of shape
+                (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
+            every: record every so many steps, and the last one.
+            limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
+                violations in the result's `meta`, "ignore" does not look.
+            events: functions g(t, q, dq) whose zeros are found, for "dop853"; see
+                `kt.simulate.event`.
+            rtol: relative error allowed in a step of "dop853", dimensionless.
+            atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
+            max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
+            progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
+            target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU.
+
+        Returns:
+            A Trajectory: t (T,), s; q (T, ..., nq); dq, ddq and tau (T, ..., n). A GpuTrajectory
+            for "cuda".
+
+        Raises:
+            SimulationError: a state is not finite, or a joint left its limits.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
+            (51, 2)
+        """
         from kinetree.simulate.simulation import simulate
 
         return simulate(
@@ -93,7 +134,41 @@ class Motion(RobotCore):
         atol: float = 1e-10,
         max_step: float | None = None,
     ) -> Sensitivities:
-        """Compute a motion and its derivatives; see `kinetree.simulate.sensitivities`."""
+        """Compute a motion and its derivatives by initial states, forces or robot data.
+
+        Args:
+            q0: positions at the start, shape (..., nq), rad or m; leading axes are a batch of
+                rollouts.
+            dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
+            duration: length of the motion, s.
+            dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results.
+            method: "rk4", "semi_implicit_euler", "euler" or "dop853"; "implicit" has no
+                derivatives.
+            wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
+                "inertia", "gravity", "friction", "parameters".
+            tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
+                values)`, or a function of t or of (t, q, dq); None: no forces.
+            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
+                the same ways; None: no wrench.
+            controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
+                no controller.
+            parameters: robot data that differ between rollouts, such as {"mass": array of shape
+                (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
+            limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
+                violations in the result's `meta`, "ignore" does not look.
+            events: as in `simulate`; they are noted, and a terminal one ends the motion.
+            rtol: relative error allowed in a step of "dop853", dimensionless.
+            atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
+            max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
+
+        Returns:
+            A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`
+            go backward for one number.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> found = robot.sensitivities([0.1, 0.2], duration=0.01, wrt="q0", limits="ignore")
+        """
         from kinetree.simulate.sensitivity.sensitivities import sensitivities
 
         return sensitivities(
@@ -110,7 +185,19 @@ class Motion(RobotCore):
         velocity: ArrayLike | None = None,
         tolerance: float = 1e-6,
     ) -> LimitReport:
-        """Compare a trajectory with the limits; see `kinetree.motion.check_limits`."""
+        """Compare a trajectory with the limits of position, rate and force, also between samples.
+
+        Args:
+            trajectory: a motion, from `simulate`, `kt.motion` or a file.
+            effort: limits of joint force instead of the robot's own, a number or shape (n,), N m or
+                N; None: those of the robot.
+            velocity: limits of rate instead of the robot's own, a number or shape (n,), rad/s or
+                m/s; None: those of the robot.
+            tolerance: share of a limit by which it may be exceeded, dimensionless.
+
+        Returns:
+            A LimitReport: peaks, means, power and energy of every joint, and the violations.
+        """
         from kinetree.samples.limits.check import check_limits
 
         return check_limits(self, trajectory, effort=effort, velocity=velocity, tolerance=tolerance)
@@ -127,7 +214,28 @@ class Motion(RobotCore):
         restarts: int = 30,
         seed: int = 0,
     ) -> Array:
-        """Find q that brings a frame to a pose; see `kinetree.motion.inverse_kinematics`."""
+        """Find q within the limits that brings a frame to a pose.
+
+        Args:
+            T: pose to reach in {s}, shape (4, 4), position in m.
+            q0: position to start from, shape (nq,), rad or m; None: the neutral position.
+            frame: name of the frame to move; None: the tool.
+            part: "pose", or "position" to leave the orientation free.
+            tolerance: error to reach, rad and m together.
+            iterations: largest number of steps from one start.
+            restarts: number of random starts after the first.
+            seed: seed of the random starts.
+
+        Returns:
+            q: shape (nq,), rad or m.
+
+        Raises:
+            InputError: the pose is not reached; the message has the distance that remained.
+
+        Example:
+            >>> robot = kt.robots.ur5e()
+            >>> q = robot.inverse_kinematics(robot.pose([0, -1, 1, 0, 0.5, 0]))
+        """
         from kinetree.motion.inverse_kinematics import inverse_kinematics
 
         return inverse_kinematics(
