@@ -206,6 +206,9 @@ def _combinations(unit: Array, kept: list[int]) -> Array:
 def base_parameters_by_rules(model: Model) -> BaseParameters:
     """Base parameters of the links from the rules of regrouping, over any kind of scalar.
 
+    Args:
+        model: the robot.
+
     Raises:
         ModelError: a joint follows another; the rules do not cover such joints.
     """

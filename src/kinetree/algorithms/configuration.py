@@ -17,7 +17,11 @@ from kinetree.spatial import exp_twist, inverse, log_se3
 
 
 def neutral(model: Model) -> Array:
-    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0).
+
+    Args:
+        model: the robot.
+    """
     q = np.zeros(model.nq)
     for joint in _own(model):
         if joint.type in (SPHERICAL, FREE):
@@ -46,7 +50,12 @@ def rest_position(model: Model) -> Array:
 
 
 def random(model: Model, rng: np.random.Generator) -> Array:
-    """A random position within the limits, or within half a turn or half a metre without limits."""
+    """A random position within the limits, or within half a turn or half a metre without limits.
+
+    Args:
+        model: the robot.
+        rng: a NumPy generator.
+    """
     q = np.zeros(model.nq)
     for joint in _own(model):
         own = list(joint.coords)
@@ -66,7 +75,13 @@ def random(model: Model, rng: np.random.Generator) -> Array:
 
 @labelled("nq")
 def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
-    """The position reached from q, (nq,), along the tangent vector v, (n,)."""
+    """The position reached from q, (nq,), along the tangent vector v, (n,).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        v: tangent vector, shape (n,), rad or m: a rate times a time.
+    """
     q, v = coordinates(model, q), rates(model, v, "v")
     out = q.astype(np.result_type(q, v))  # a copy
     for joint in _own(model):
@@ -87,7 +102,13 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 @labelled("n")
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
-    """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way."""
+    """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
+
+    Args:
+        model: the robot.
+        q0: position to start from, shape (nq,), rad or m.
+        q1: position to reach, shape (nq,), rad or m.
+    """
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
     for joint in _own(model):

@@ -38,13 +38,25 @@ def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 @labelled("n")
 def coriolis_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
+    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
 @labelled("n", "n")
 def mass_matrix_rate(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """dM/dt along dq, (n, n): C + C^T."""
+    """dM/dt along dq, (n, n): C + C^T.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     C = coriolis_matrix(model, q, dq)
     return C + C.T
 
@@ -55,6 +67,10 @@ def christoffel_symbols(model: Model, q: ArrayLike) -> Array:
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
     slices = [tree_coriolis_matrix(tree, e) for e in unit]

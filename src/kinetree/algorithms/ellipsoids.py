@@ -38,6 +38,12 @@ def mass_ellipsoid(
     """Force at the frame for unit accelerations: semi-axes are the effective masses, kg.
 
     The eigenvectors and eigenvalues of Lambda = (J M^-1 J^T)^-1 of the linear (or angular) part.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
+        part: "linear" or "angular": translations or rotations of the frame.
     """
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
@@ -48,7 +54,14 @@ def mass_ellipsoid(
 def force_ellipsoid(
     model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
-    """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m."""
+    """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
+        part: "linear" or "angular": translations or rotations of the frame.
+    """
     J = _turned_jacobian(model, coordinates(model, q), frame, part)
     return _inverse_ellipsoid(J @ J.T, 0.5)
 

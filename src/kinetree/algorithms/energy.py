@@ -20,7 +20,13 @@ from kinetree.spatial import cross
 
 @labelled()
 def kinetic_energy(model: Model, q: ArrayLike, dq: ArrayLike) -> Any:
-    """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
+    """dq^T M dq / 2, J: the energy of all links, armature and rotors.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
 
 
@@ -35,6 +41,10 @@ def potential_energy(model: Model, q: ArrayLike) -> Any:
 
     - sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
     stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
@@ -44,13 +54,22 @@ def potential_energy(model: Model, q: ArrayLike) -> Any:
 
 
 def total_mass(model: Model) -> Any:
-    """Mass of all links and the base, kg."""
+    """Mass of all links and the base, kg.
+
+    Args:
+        model: the robot.
+    """
     return model.base[0] + sum(model.m)
 
 
 @labelled("3")
 def center_of_mass(model: Model, q: ArrayLike) -> Array:
-    """Centre of mass of all links and the base, in {s}, (3,), m."""
+    """Centre of mass of all links and the base, in {s}, (3,), m.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     mass = total_mass(model)
     if isinstance(mass, int | float) and mass == 0:
         raise ModelError(f"{model.name!r} has no mass, so it has no centre of mass.")
@@ -67,13 +86,24 @@ def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
     The spin of rotors on moving links and on the base is included; armature is not, because it is
     not a body.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
 
 
 @labelled("6")
 def centroidal_momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
+    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     return about(center_of_mass(model, q), momentum(model, q, dq))
 
 

@@ -77,6 +77,11 @@ def bias_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
     """h(q, dq), (n,): forces of a motion without acceleration.
 
     h = c + g + springs + friction.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return inverse_dynamics(model, q, dq, zeros(model.n))
 
@@ -87,6 +92,10 @@ def gravity_forces(model: Model, q: ArrayLike) -> Array:
 
     The base accelerates against gravity (equivalence principle). Equals the gradient of the
     potential energy of a robot without springs; `spring_forces` has that of springs.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     rest = zeros(model.n)
     return inverse_dynamics(without_passive_forces(model), q, rest, rest)

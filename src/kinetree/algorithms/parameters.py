@@ -40,6 +40,9 @@ def parameter_list(model: Model) -> tuple[Parameter, ...]:
     """Names of the entries of pi in order.
 
     10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring.
+
+    Args:
+        model: the robot.
     """
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
@@ -54,7 +57,11 @@ def parameter_axis(model: Model) -> Axis:
 
 
 def parameters(model: Model) -> Array:
-    """pi of the robot, (p,), SI units, in the order of `parameter_list`."""
+    """pi of the robot, (p,), SI units, in the order of `parameter_list`.
+
+    Args:
+        model: the robot.
+    """
     values: list[Any] = []
     for i in model.links:
         m, com = model.m[i], model.com[i]
@@ -71,6 +78,10 @@ def parameters(model: Model) -> Array:
 
 def with_parameters(model: Model, pi: ArrayLike) -> Model:
     """The same geometry with other parameters, such as identified ones.
+
+    Args:
+        model: the robot.
+        pi: parameters in the order of `parameter_list`, shape (p,), in their own units.
 
     Raises:
         ModelError: a link of mass 0 with a first moment has no centre of mass, and a spring of

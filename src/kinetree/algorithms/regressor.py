@@ -110,6 +110,11 @@ def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, 
     T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
 
     The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si, g = link_jacobians(model, q), forward_kinematics(model, q), model.gravity[3:]
@@ -134,7 +139,13 @@ def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, 
 
 @labelled("6", parameter_axis)
 def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
-    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
+    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si = link_jacobians(model, q), forward_kinematics(model, q)
     blocks = []

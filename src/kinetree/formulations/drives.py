@@ -57,7 +57,12 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
 
 @labelled("n")
 def friction_forces(model: Model, dq: Any) -> Array:
-    """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included."""
+    """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
+
+    Args:
+        model: the robot.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
     parts = []
     for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
         force = [friction_force(joint.friction, x * joint.scale) * joint.scale for x in own]

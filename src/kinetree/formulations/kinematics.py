@@ -13,7 +13,12 @@ from kinetree.spatial import Ad, ad, inverse
 
 @labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: ArrayLike) -> Array:
-    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     q = coordinates(model, q)
     T_si = {WORLD: np.eye(4, dtype=int)}
     for i in model.links:
@@ -23,7 +28,13 @@ def forward_kinematics(model: Model, q: ArrayLike) -> Array:
 
 @labelled("4", "4")
 def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
-    """T_sb of a frame, the tool when None, shape (4, 4)."""
+    """T_sb of a frame, the tool when None, shape (4, 4).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
+    """
     place = model.frame(frame)
     if place.link == WORLD:
         return np.array(place.T_if)
@@ -35,6 +46,10 @@ def link_jacobians(model: Model, q: ArrayLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     return _stacked(model, _jacobians(model, coordinates(model, q), None, model.links)[0])
 
@@ -44,6 +59,11 @@ def link_jacobian_rates(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Arra
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     J, dJ = _jacobians(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
     return _stacked(model, J), _stacked(model, dJ)
@@ -72,7 +92,13 @@ def _stacked(model: Model, x: dict[int, Array]) -> Array:
 
 @labelled("6", "n")
 def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
-    """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes."""
+    """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
+    """
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -82,7 +108,13 @@ def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array
 
 @labelled("6", "n")
 def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
-    """J_s of a frame (the tool when None), (6, n): the same twist written in {s}."""
+    """J_s of a frame (the tool when None), (6, n): the same twist written in {s}.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
+    """
     return Ad(pose(model, q, frame)) @ body_jacobian(model, q, frame)
 
 
@@ -90,7 +122,14 @@ def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Arra
 def body_jacobian_rate(
     model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
 ) -> Array:
-    """dJ_b/dt, (6, n)."""
+    """dJ_b/dt, (6, n).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        frame: name of a frame of the robot; None: the tool.
+    """
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -103,7 +142,14 @@ def body_jacobian_rate(
 def space_jacobian_rate(
     model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
 ) -> Array:
-    """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
+    """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        frame: name of a frame of the robot; None: the tool.
+    """
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
     V_b = J @ rates(model, dq, "dq")
     return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)

@@ -60,7 +60,12 @@ def newton_euler(
 
 @labelled("n", "n")
 def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:
-    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
+    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     still = without_passive_forces(model).with_gravity(zeros(3))
     unit = np.eye(model.n, dtype=int)
     columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
@@ -77,7 +82,18 @@ def forward_dynamics_by_inverse_dynamics(
     *,
     F_tip: TipWrench = None,
 ) -> Array:
-    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved."""
+    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
+            m and N; or {frame: wrench}; None: no wrench.
+    """
     tau = rates(model, tau, "tau")
     h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
     return solve(factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q)), tau - h)

@@ -51,13 +51,25 @@ def screw_recursion(model: Model, x: Motion) -> Recursion:
 
 
 def body_wrench(G: ArrayLike, V: ArrayLike, dV: ArrayLike) -> Array:
-    """F = G dV - ad(V)^T G V: wrench that moves a body of spatial inertia G, in its frame."""
+    """F = G dV - ad(V)^T G V: wrench that moves a body of spatial inertia G, in its frame.
+
+    Args:
+        G: spatial inertia, shape (6, 6), kg m^2, kg m and kg.
+        V: twist (angular, linear), shape (6,), rad/s and m/s.
+        dV: acceleration (angular, linear), shape (6,), rad/s^2 and m/s^2.
+    """
     G, V, dV = array(G, (6, 6), "G"), array(V, (6,), "V"), array(dV, (6,), "dV")
     return G @ dV - ad(V).T @ (G @ V)
 
 
 def body_acceleration(G: ArrayLike, V: ArrayLike, F: ArrayLike) -> Array:
-    """dV = G^-1 (F + ad(V)^T G V): acceleration of a body under a wrench."""
+    """dV = G^-1 (F + ad(V)^T G V): acceleration of a body under a wrench.
+
+    Args:
+        G: spatial inertia, shape (6, 6), kg m^2, kg m and kg.
+        V: twist (angular, linear), shape (6,), rad/s and m/s.
+        F: wrench (moment, force), shape (6,), N m and N.
+    """
     G, V, F = array(G, (6, 6), "G"), array(V, (6,), "V"), array(F, (6,), "F")
     names = [f"{part} {axis}" for part in ("rotation about", "motion along") for axis in "xyz"]
     return solve(factor(G, names), F + ad(V).T @ (G @ V))

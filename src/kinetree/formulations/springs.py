@@ -23,7 +23,12 @@ from kinetree.scalars import Scalar
 
 @labelled("n")
 def spring_forces(model: Model, q: ArrayLike) -> Array:
-    """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs."""
+    """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return joint_spring_forces(model, coordinates(model, q))
 
 
@@ -40,7 +45,12 @@ def joint_spring_forces(model: Model, q: Array) -> Array:
 
 @labelled()
 def spring_energy(model: Model, q: ArrayLike) -> Any:
-    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
+    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     q = coordinates(model, q)
     energy = 0
     for spring in active_springs(model):
@@ -50,7 +60,11 @@ def spring_energy(model: Model, q: ArrayLike) -> Any:
 
 
 def spring_stiffness(model: Model) -> Array:
-    """d tau/d q of the springs, (n, n), symmetric and positive semi-definite, constant."""
+    """d tau/d q of the springs, (n, n), symmetric and positive semi-definite, constant.
+
+    Args:
+        model: the robot.
+    """
     K: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
     for spring in active_springs(model):
         for row, a in zip(spring.dofs, spring.arms, strict=True):

@@ -162,8 +162,8 @@ class Motion(RobotCore):
             max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
 
         Returns:
-            A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`
-            go backward for one number.
+            A record of the steps: `by(name)` is the derivative of every state; `gradient` and
+            `cost` go backward for one number.
 
         Example:
             >>> robot = kt.robots.planar_2r()

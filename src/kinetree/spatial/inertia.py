@@ -22,13 +22,22 @@ def spatial_inertia(m: Scalar, com: Array, I_com: Array) -> Array:
     """G about the frame's origin, shape (6, 6), of mass, centre and inertia about the centre.
 
     Steiner: I = I_com + m [com] [com]^T; all in the axes of the frame.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
     """
     c = skew(com)
     return block(I_com + m * (c @ c.T), m * c, m * c.T, m * np.eye(3, dtype=int))
 
 
 def inertia_parts(G: Array) -> BodyParts:
-    """m, com, I_com of a spatial inertia; the centre of a massless body is the origin."""
+    """m, com, I_com of a spatial inertia; the centre of a massless body is the origin.
+
+    Args:
+        G: spatial inertia, shape (6, 6), kg m^2, kg m and kg.
+    """
     m = G[3, 3]
     h = unskew(G[:3, 3:])
     com = h / m if m != 0 else h * 0
@@ -40,13 +49,24 @@ def transform_inertia(G_b: Array, T_ba: Array) -> Array:
     """G about frame {a} of a body whose G about {b} is known: Steiner's theorem in general form.
 
     G_a = Ad(T_ba)^T G_b Ad(T_ba).
+
+    Args:
+        G_b: spatial inertia about {b}, shape (6, 6), kg m^2, kg m and kg.
+        T_ba: pose of {a} in {b}, shape (4, 4), position in m.
     """
     X = Ad(T_ba)
     return X.T @ G_b @ X
 
 
 def move_body(m: Scalar, com: Array, I_com: Array, T_ab: Array) -> BodyParts:
-    """A body given in {b}, seen from {a}: its centre moves, its inertia turns."""
+    """A body given in {b}, seen from {a}: its centre moves, its inertia turns.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in {b}, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of {b}, shape (3, 3), kg m^2.
+        T_ab: pose of {b} in {a}, shape (4, 4), position in m.
+    """
     R, p = T_ab[:3, :3], T_ab[:3, 3]
     return m, R @ com + p, symmetric(R @ I_com @ R.T)
 
@@ -55,6 +75,9 @@ def compose(*bodies: BodyParts) -> BodyParts:
     """One rigid body (m, com, I_com) made of several, all in one frame.
 
     The inertia is summed about the common centre, so a far-off origin costs no digits.
+
+    Args:
+        bodies: (m, com, I_com) of each body: kg, shape (3,) in m, shape (3, 3) in kg m^2.
     """
     if len(bodies) == 1:
         return bodies[0]
@@ -69,12 +92,22 @@ def compose(*bodies: BodyParts) -> BodyParts:
 
 
 def second_moment(I: Array) -> Array:
-    """Integral of x x^T dm from the inertia about the same point: tr(I)/2 - I."""
+    """Integral of x x^T dm from the inertia about the same point: tr(I)/2 - I.
+
+    Args:
+        I: inertia about a point, shape (3, 3), kg m^2.
+    """
     return np.eye(3, dtype=int) * (I[0, 0] + I[1, 1] + I[2, 2]) / 2 - I
 
 
 def pseudo_inertia(m: Scalar, com: Array, I_com: Array) -> Array:
-    """Integral of (x, 1)(x, 1)^T dm, shape (4, 4); positive definite exactly for real bodies."""
+    """Integral of (x, 1)(x, 1)^T dm, shape (4, 4); positive definite exactly for real bodies.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
+    """
     h = m * com
     Sigma = second_moment(I_com) + m * np.outer(com, com)
     return np.array([[*Sigma[k], h[k]] for k in range(3)] + [[*h, m]])
@@ -86,7 +119,14 @@ def symmetric(I: Array) -> Array:
 
 
 def check_body(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
-    """Mass, centre and inertia as numbers of the right shape, the inertia symmetric."""
+    """Mass, centre and inertia as numbers of the right shape, the inertia symmetric.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
+        name: its name in messages.
+    """
     mass, centre = scalar(m, f"mass of {name}"), array(com, (3,), f"centre of mass of {name}")
     inertia = array(I_com, (3, 3), f"inertia of {name}")
     I = known(inertia)
@@ -107,6 +147,10 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
     pseudo-inertia at the centre) are not negative: the inertia is then positive semidefinite and
     its principal moments satisfy the triangle inequality. Rounding of the eigenvalues is allowed
     for; symbols are not judged.
+
+    Args:
+        m: mass, kg.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
     """
     mass, I = known(np.asarray(m)), known(np.asarray(I_com))
     faults: list[str] = []
@@ -129,7 +173,14 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
 
 
 def check_physical(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
-    """The body; raise InertiaError, with condition and amount, if no real body is like it."""
+    """The body; raise InertiaError, with condition and amount, if no real body is like it.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
+        name: its name in messages.
+    """
     body = check_body(m, com, I_com, name)
     faults = physical_faults(body[0], body[2])
     if faults:
@@ -182,34 +233,87 @@ def rotated(S: Array, R: Array) -> Array:
 
 
 def box(m: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Array:
-    """Inertia of a solid box with edges x, y, z about its centre, kg m^2."""
+    """Inertia of a solid box with edges x, y, z about its centre, kg m^2.
+
+    Args:
+        m: mass, kg.
+        x: edge along x, m.
+        y: edge along y, m.
+        z: edge along z, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     return _diagonal(m * (y * y + z * z) / 12, m * (x * x + z * z) / 12, m * (x * x + y * y) / 12)
 
 
 def cylinder(m: Scalar, radius: Scalar, length: Scalar) -> Array:
-    """Inertia of a solid cylinder along z about its centre."""
+    """Inertia of a solid cylinder along z about its centre.
+
+    Args:
+        m: mass, kg.
+        radius: radius, m.
+        length: length along z, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     across = m * (3 * radius * radius + length * length) / 12
     return _diagonal(across, across, m * radius * radius / 2)
 
 
 def ellipsoid(m: Scalar, a: Scalar, b: Scalar, c: Scalar) -> Array:
-    """Inertia of a solid ellipsoid with semi-axes a, b, c along x, y, z about its centre."""
+    """Inertia of a solid ellipsoid with semi-axes a, b, c along x, y, z about its centre.
+
+    Args:
+        m: mass, kg.
+        a: semi-axis along x, m.
+        b: semi-axis along y, m.
+        c: semi-axis along z, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     return _diagonal(m * (b * b + c * c) / 5, m * (a * a + c * c) / 5, m * (a * a + b * b) / 5)
 
 
 def sphere(m: Scalar, radius: Scalar) -> Array:
-    """Inertia of a solid sphere about its centre."""
+    """Inertia of a solid sphere about its centre.
+
+    Args:
+        m: mass, kg.
+        radius: radius, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     return ellipsoid(m, radius, radius, radius)
 
 
 def shell(m: Scalar, radius: Scalar) -> Array:
-    """Inertia of a thin spherical shell about its centre."""
+    """Inertia of a thin spherical shell about its centre.
+
+    Args:
+        m: mass, kg.
+        radius: radius, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     moment = 2 * m * radius * radius / 3
     return _diagonal(moment, moment, moment)
 
 
 def rod(m: Scalar, length: Scalar) -> Array:
-    """Inertia of a thin rod along z about its centre."""
+    """Inertia of a thin rod along z about its centre.
+
+    Args:
+        m: mass, kg.
+        length: length along z, m.
+
+    Returns:
+        I_com: shape (3, 3), kg m^2, in axes x, y, z.
+    """
     moment = m * length * length / 12
     return _diagonal(moment, moment, 0)
 

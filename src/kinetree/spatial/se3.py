@@ -10,23 +10,40 @@ from kinetree.spatial.twist import block
 
 
 def pose(R: Array, p: Array) -> Array:
-    """T of rotation R and position p."""
+    """T of rotation R and position p.
+
+    Args:
+        R: rotation, shape (3, 3).
+        p: position, shape (3,), m.
+    """
     return np.array([[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0, 0, 0, 1]])
 
 
 def translation(p: ArrayLike) -> Array:
-    """T of a translation by p without rotation."""
+    """T of a translation by p without rotation.
+
+    Args:
+        p: position, shape (3,), m.
+    """
     return pose(np.eye(3, dtype=int), array(p, (3,), "translation"))
 
 
 def inverse(T: Array) -> Array:
-    """T_ji of T_ij."""
+    """T_ji of T_ij.
+
+    Args:
+        T: pose T_ij, shape (4, 4), position in m.
+    """
     R, p = T[:3, :3], T[:3, 3]
     return pose(R.T, -(R.T @ p))
 
 
 def Ad(T: Array) -> Array:
-    """Adjoint, shape (6, 6): V_i = Ad(T_ij) V_j for twists, F_j = Ad(T_ij)^T F_i for wrenches."""
+    """Adjoint, shape (6, 6): V_i = Ad(T_ij) V_j for twists, F_j = Ad(T_ij)^T F_i for wrenches.
+
+    Args:
+        T: pose T_ij, shape (4, 4), position in m.
+    """
     R, p = T[:3, :3], T[:3, 3]
     return block(R, 0, skew(p) @ R, R)
 
@@ -37,6 +54,11 @@ def exp_se3(A: Array, theta: Scalar, *, pitch: Scalar | None = None) -> Array:
     The part of v along w is the pitch, the rest moves on a circle. The two are kept apart so that a
     position stays exact after many turns. A known pitch (0 of a hinge) takes the place of w . v,
     whose rounding would shift the link by 1e-16 m per radian.
+
+    Args:
+        A: screw axis (w, v), shape (6,), rad and m for a unit of theta.
+        theta: angle or distance, rad or m.
+        pitch: known translation per angle, m/rad; None: from A.
     """
     w, v = A[:3], A[3:]
     if not np.any(w != 0):
@@ -49,7 +71,11 @@ def exp_se3(A: Array, theta: Scalar, *, pitch: Scalar | None = None) -> Array:
 
 
 def exp_twist(V: ArrayLike) -> Array:
-    """exp([V]) of exponential coordinates V = (w, v) theta; exact near zero."""
+    """exp([V]) of exponential coordinates V = (w, v) theta; exact near zero.
+
+    Args:
+        V: exponential coordinates, shape (6,), rad and m.
+    """
     x = array(V, (6,), "exponential coordinates")
     w_theta, p = x[:3], x[3:]
     theta = length(w_theta)
@@ -63,7 +89,11 @@ def exp_twist(V: ArrayLike) -> Array:
 
 
 def log_se3(T: ArrayLike) -> Array:
-    """Exponential coordinates A theta of a pose, theta in [0, pi]; exact near 0 and near pi."""
+    """Exponential coordinates A theta of a pose, theta in [0, pi]; exact near 0 and near pi.
+
+    Args:
+        T: pose, shape (4, 4), position in m.
+    """
     x = check_pose(T, "T")
     p, w_theta = x[:3, 3], log_so3(x[:3, :3])
     theta = length(w_theta)
@@ -77,7 +107,12 @@ def log_se3(T: ArrayLike) -> Array:
 
 
 def check_pose(T: ArrayLike, name: str) -> Array:
-    """`T` as a homogeneous transform, shape (4, 4), with a rotation and the row 0 0 0 1."""
+    """`T` as a homogeneous transform, shape (4, 4), with a rotation and the row 0 0 0 1.
+
+    Args:
+        T: pose, shape (4, 4), position in m.
+        name: its name in messages.
+    """
     x = array(T, (4, 4), name)
     row = known(x[3])
     if row is not None and not np.array_equal(row, [0, 0, 0, 1]):

@@ -10,17 +10,30 @@ TINY = 1e-100  # the square of a smaller angle underflows, and its axis may have
 
 
 def skew(w: Array) -> Array:
-    """[w], the matrix of the cross product: [w] x = w x x."""
+    """[w], the matrix of the cross product: [w] x = w x x.
+
+    Args:
+        w: vector, shape (3,), of any unit.
+    """
     return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
 
 
 def unskew(W: Array) -> Array:
-    """The vector w of a skew-symmetric matrix [w]."""
+    """The vector w of a skew-symmetric matrix [w].
+
+    Args:
+        W: skew-symmetric matrix, shape (3, 3), of any unit.
+    """
     return np.array([W[2, 1], W[0, 2], W[1, 0]])
 
 
 def cross(a: Array, b: Array) -> Array:
-    """The cross product."""
+    """The cross product.
+
+    Args:
+        a: vector, shape (3,), of any unit.
+        b: vector, shape (3,), of any unit.
+    """
     return np.array(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     )
@@ -30,6 +43,10 @@ def rotation(axis: Array, angle: Scalar) -> Array:
     """Rotation by `angle` about a unit axis, exp([axis] angle), Rodrigues' formula.
 
     Written entry by entry so that a rotation about a coordinate axis has exact zeros and ones.
+
+    Args:
+        axis: direction, shape (3,), of length 1.
+        angle: angle, rad.
     """
     x, y, z = axis
     s, c = sin(angle), cos(angle)
@@ -45,7 +62,11 @@ def rotation(axis: Array, angle: Scalar) -> Array:
 
 
 def exp_so3(w: ArrayLike) -> Array:
-    """Rotation of the rotation vector w = axis * angle, rad; exact near zero."""
+    """Rotation of the rotation vector w = axis * angle, rad; exact near zero.
+
+    Args:
+        w: rotation vector, shape (3,), rad.
+    """
     x = array(w, (3,), "rotation vector")
     angle = length(x)
     return np.eye(3, dtype=int) + skew(x) if is_tiny(angle) else rotation(x / angle, angle)
@@ -57,7 +78,11 @@ def is_tiny(angle: Scalar) -> bool:
 
 
 def log_so3(R: ArrayLike) -> Array:
-    """Rotation vector of R, its length in [0, pi]; exact near 0 and near pi too."""
+    """Rotation vector of R, its length in [0, pi]; exact near 0 and near pi too.
+
+    Args:
+        R: rotation, shape (3, 3).
+    """
     qw, *qv = quaternion(R)
     v = np.array(qv)
     sine = length(v)
@@ -65,7 +90,11 @@ def log_so3(R: ArrayLike) -> Array:
 
 
 def quaternion(R: ArrayLike) -> Array:
-    """Unit quaternion (w, x, y, z) of R with w >= 0, through the largest of its four entries."""
+    """Unit quaternion (w, x, y, z) of R with w >= 0, through the largest of its four entries.
+
+    Args:
+        R: rotation, shape (3, 3).
+    """
     x = check_rotation(R, "R")
     if known(x) is None:
         raise InputError(f"R holds symbols: {x.tolist()}; its quaternion needs numbers.")
@@ -87,7 +116,12 @@ def quaternion(R: ArrayLike) -> Array:
 
 
 def from_quaternion(q: ArrayLike, name: str = "quaternion") -> Array:
-    """Rotation of a unit quaternion (w, x, y, z); raise InputError for another length."""
+    """Rotation of a unit quaternion (w, x, y, z); raise InputError for another length.
+
+    Args:
+        q: quaternion (w, x, y, z), shape (4,), of length 1.
+        name: its name in messages.
+    """
     x = array(q, (4,), name)
     values = known(x)
     if values is not None:
@@ -114,7 +148,13 @@ def quaternion_rotation(q: Array) -> Array:
 
 
 def rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Array:
-    """Rotation by roll about x, then pitch about y, then yaw about z, all axes fixed."""
+    """Rotation by roll about x, then pitch about y, then yaw about z, all axes fixed.
+
+    Args:
+        roll: angle about x, rad.
+        pitch: angle about y, rad.
+        yaw: angle about z, rad.
+    """
     x, y, z = np.eye(3, dtype=int)
     return rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
 
@@ -123,6 +163,10 @@ def check_rotation(R: ArrayLike, name: str) -> Array:
     """`R` as a rotation matrix: orthonormal to 1e-6 and right-handed.
 
     Entries typed with seven digits pass and are completed to rounding; anything worse is an error.
+
+    Args:
+        R: rotation, shape (3, 3).
+        name: its name in messages.
     """
     x = array(R, (3, 3), name)
     values = known(x)

@@ -16,7 +16,11 @@ def block(a: Array | int, b: Array | int, c: Array | int, d: Array | int) -> Arr
 
 
 def ad(V: Array) -> Array:
-    """Matrix of the Lie bracket, shape (6, 6): ad(V) W = [V, W]; ad(V)^T acts on wrenches."""
+    """Matrix of the Lie bracket, shape (6, 6): ad(V) W = [V, W]; ad(V)^T acts on wrenches.
+
+    Args:
+        V: twist (angular, linear), shape (6,), rad/s and m/s.
+    """
     return block(skew(V[:3]), 0, skew(V[3:]), skew(V[:3]))
 
 
@@ -24,6 +28,11 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: Scalar = 0) -> Array:
     """Screw axis S = (w, -w x point + pitch w) through a point, with its pitch in m/rad.
 
     An infinite pitch is a translation along `axis`.
+
+    Args:
+        point: a point on the axis, shape (3,), m.
+        axis: direction, shape (3,), of length 1.
+        pitch: translation per angle, m/rad; infinite for a translation.
     """
     w = unit(axis, "axis")
     if np.asarray(pitch).ndim == 0 and pitch == np.inf:
@@ -33,7 +42,11 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: Scalar = 0) -> Array:
 
 
 def screw_parts(S: ArrayLike) -> tuple[Array, Array, Scalar]:
-    """Point, axis and pitch of a screw axis; the point is the one nearest to the origin."""
+    """Point, axis and pitch of a screw axis; the point is the one nearest to the origin.
+
+    Args:
+        S: screw axis (angular, linear), shape (6,), rad and m for a unit of q.
+    """
     A, theta = unit_screw(array(S, (6,), "screw axis"))
     if theta == 0:
         raise InputError("screw axis is zero; expected (w, v) with w or v not zero.")
@@ -44,14 +57,23 @@ def screw_parts(S: ArrayLike) -> tuple[Array, Array, Scalar]:
 
 
 def unit_screw(V: Array) -> tuple[Array, Scalar]:
-    """Screw axis A and magnitude theta with V = A theta, of any 6-vector; (0, 0) for zero."""
+    """Screw axis A and magnitude theta with V = A theta, of any 6-vector; (0, 0) for zero.
+
+    Args:
+        V: twist (angular, linear), shape (6,), rad/s and m/s.
+    """
     w, v = V[:3], V[3:]
     theta = length(w) if np.any(w != 0) else length(v)
     return (V, theta) if theta == 0 else (V / theta, theta)
 
 
 def check_screw(S: ArrayLike, name: str) -> Array:
-    """`S` as a screw axis (w, v): |w| = 1, or w = 0 and |v| = 1."""
+    """`S` as a screw axis (w, v): |w| = 1, or w = 0 and |v| = 1.
+
+    Args:
+        S: screw axis (angular, linear), shape (6,), rad and m for a unit of q.
+        name: its name in messages.
+    """
     A = array(S, (6,), name)
     w, v = A[:3], A[3:]
     if not np.any(A != 0):
@@ -73,5 +95,9 @@ def check_screw(S: ArrayLike, name: str) -> Array:
 
 
 def swap_order(V: Array) -> Array:
-    """Angular-first <-> linear-first: (a, b) -> (b, a)."""
+    """Angular-first <-> linear-first: (a, b) -> (b, a).
+
+    Args:
+        V: twist or wrench, shape (6,), of any unit.
+    """
     return np.concatenate([V[3:], V[:3]])

@@ -89,7 +89,16 @@ class Linearization:
 def linearize(
     model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
 ) -> Linearization:
-    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+    """
     q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
     return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
 

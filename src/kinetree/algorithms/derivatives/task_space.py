@@ -56,6 +56,14 @@ def task_space_derivatives(
 ) -> TaskSpaceDerivatives:
     """Partial derivatives of J, Lambda(q) and eta(q, dq); arguments as in `task_space`.
 
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        frame: name of a frame of the robot; None: the tool.
+        expressed: "body" or "space": the axes and reference point of twist and wrench.
+        rows: which of the six coordinates (three angular, three linear) make the task; None: all.
+
     Raises:
         InputError: more rows than the robot has degrees of freedom: the subspace to which Lambda
             belongs would change with q.
