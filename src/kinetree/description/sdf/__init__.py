@@ -20,6 +20,7 @@ from kinetree.description.records import (
     LinkDescription,
     Mesh,
     RobotDescription,
+    Spring,
 )
 from kinetree.description.sdf.files import Document, Files, check_newest, document
 from kinetree.description.sdf.frames import (
@@ -100,6 +101,7 @@ class _Robot:
         self.mimic, self.floating = mimic, floating
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
+        self.springs: dict[str, Spring] = {}
 
     def read(self, found: Document, name: str | None) -> RobotDescription:
         """The description of the model of that name, or of the only one."""
@@ -124,6 +126,7 @@ class _Robot:
                 parts = read_joint(frame, world.origin, self.findings)
                 self.joints += parts.joints
                 self.links += parts.links
+                self.springs |= parts.springs
         if not self.links:
             raise fault(chosen.element, f"model {show(chosen.name)}", "it has no <link>.")
         if robot.is_static:
@@ -137,6 +140,7 @@ class _Robot:
             joints=tuple(follow(joints, self.findings)),
             frames=tuple(self._frames(world, frames)),
             gravity=self._gravity(found),
+            springs=self.springs,
             meshes=tuple(self._meshes(frames)),
             notes=self.findings.all_notes(),
             warnings=self.findings.all_warnings(),
@@ -173,6 +177,7 @@ class _Robot:
                 f"model {show(chosen.name)} is <static>: its {len(moving)} joints do not move. "
                 "Delete <static> to let them.",
             )
+        self.springs = {}
         self.joints = [
             JointDescription(name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc,
                              where=x.where)

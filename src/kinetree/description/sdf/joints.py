@@ -1,4 +1,4 @@
-"""Joints of an SDF model: ends, axes, limits, friction and mimic.
+"""Joints of an SDF model: ends, axes, limits, friction, springs and mimic.
 
 A joint has a frame of its own, by default that of its child. At zero the links stand as their poses
 in the file have them. `universal` and `revolute2` are two revolute joints in a row, the first axis
@@ -7,7 +7,7 @@ massless link CHILD/JOINT between them. A ball joint turns about the origin of t
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -28,6 +28,7 @@ from kinetree.description.records import (
     Limits,
     LinkDescription,
     Mimic,
+    Spring,
 )
 from kinetree.description.sdf.frames import JOINT, Frame, between, body_of, lookup
 from kinetree.description.sdf.parts import (
@@ -65,6 +66,7 @@ class JointParts:
 
     joints: tuple[JointDescription, ...]
     links: tuple[LinkDescription, ...] = ()
+    springs: dict[str, Spring] = field(default_factory=dict)  # by the names of the joints
 
 
 def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
@@ -86,7 +88,8 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     if word == "ball":
         return _ball(replace(whole, type=SPHERICAL), T_cj)
     if word not in TWO_AXES:
-        return JointParts((_axis(whole, joint, "axis", word, frame, T_cj),))
+        springs = _springs({name: child_of(joint, "axis")})
+        return JointParts((_axis(whole, joint, "axis", word, frame, T_cj),), (), springs)
     middle = f"{child.name}/{name}"
     first = replace(whole, name=f"{name}/axis", child=middle)
     second = replace(whole, name=f"{name}/axis2", parent=middle, M_pc=np.eye(4))
@@ -100,6 +103,7 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
             _axis(second, joint, "axis2", word, frame, T_cj),
         ),
         (LinkDescription(middle, where=where),),
+        _springs({x.name: child_of(joint, x.name[len(name) + 1 :]) for x in (first, second)}),
     )
 
 
@@ -213,7 +217,7 @@ def _pitch(joint: Part) -> float:
 
 
 def _friction(axis: Part) -> Friction:
-    """Damping and friction of <dynamics>; springs are not part of the model."""
+    """Damping and friction of <dynamics>."""
     dynamics = child_of(axis, "dynamics")
     if dynamics is None:
         return Friction()
@@ -221,10 +225,25 @@ def _friction(axis: Part) -> Friction:
     for tag, value in (("damping", viscous), ("friction", coulomb)):
         if value < 0:
             raise dynamics.fault(f"<{tag}> is {value:g}; expected >= 0 (it takes energy out).")
-    if number_of(dynamics, "spring_stiffness", 0.0):
-        dynamics.warn_together("<spring_stiffness> is left out: tau has no springs.")
-    number_of(dynamics, "spring_reference", 0.0)
     return Friction(viscous, coulomb)
+
+
+def _springs(axes: dict[str, Part | None]) -> dict[str, Spring]:
+    """The springs of axes, by the names of their joints; stiffness 0 means none."""
+    springs: dict[str, Spring] = {}
+    for name, axis in axes.items():
+        dynamics = None if axis is None else child_of(axis, "dynamics")
+        if dynamics is None:
+            continue
+        stiffness = number_of(dynamics, "spring_stiffness", 0.0)
+        rest = number_of(dynamics, "spring_reference", 0.0)
+        if stiffness < 0:
+            raise dynamics.fault(
+                f"<spring_stiffness> is {stiffness:g}; expected >= 0 (it pulls back)."
+            )
+        if stiffness > 0:
+            springs[name] = Spring(stiffness, rest)
+    return springs
 
 
 def _limits(axis: Part, word: str) -> Limits:
