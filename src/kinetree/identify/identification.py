@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
+from kinetree.description import Friction
 from kinetree.errors import InputError, need
 from kinetree.identify.base import Base
 from kinetree.identify.least_squares import Fit, Method
@@ -17,6 +18,7 @@ from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
 from kinetree.robot import Robot
+from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,6 +60,17 @@ class Identification:
     folds: Array
     notes: tuple[str, ...]
     untold: tuple[str, ...] = ()
+
+    @property
+    def friction(self) -> dict[str, Friction]:
+        """The friction found, by joint: viscous in N m s/rad or N s/m, Coulomb in N m or N.
+
+        Coefficients of both directions where they differ: (positive, negative).
+        """
+        return {
+            joint.name: Friction(_one(joint.friction.viscous), _one(joint.friction.coulomb))
+            for joint in self.robot.model.joints
+        }
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence interval of each base parameter, (r, 2)."""
@@ -135,6 +148,11 @@ class Identification:
         head = ("joint", "rms", "error as described", "error now", "noise of the fit")
         title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
         return notebook_table(title, head, list(rows), notes=self.notes)
+
+
+def _one(pair: tuple[Scalar, Scalar]) -> Scalar | tuple[Scalar, Scalar]:
+    """Return the coefficient of both directions where it is the same."""
+    return pair[0] if pair[0] == pair[1] else pair
 
 
 def overview(found: Identification) -> str:

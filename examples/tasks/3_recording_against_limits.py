@@ -1,0 +1,7 @@
+"""Positions, speeds and torques of a recorded motion against the limits of the robot."""
+
+import kinetree as kt
+
+robot = kt.load("arm.urdf")
+motion = kt.motion.read("move.csv", robot)
+print(robot.check(motion))
