@@ -10,7 +10,7 @@ from kinetree.base.tables import counted, notebook_table
 from kinetree.model import HasModel, Model
 from kinetree.samples.animation import animate
 from kinetree.samples.energy import EnergyBalance, energy_balance
-from kinetree.samples.files import to_dataframe, write_csv, write_npz
+from kinetree.samples.files import to_dataframe, write_csv, write_npz, write_parquet
 from kinetree.samples.interpolation import resample
 from kinetree.samples.plots import plot
 from kinetree.samples.record import FilePath, Record
@@ -20,22 +20,37 @@ if TYPE_CHECKING:
 
 
 class Trajectory(Record):
-    """A motion: t, (T,), s; q, (T, ..., nq), rad or m; dq, ddq and tau, (T, ..., n).
+    """A motion, or a batch of motions. Arrays are read-only float64.
 
-    Axes between time and joint are a batch of motions. tau, N m or N, is None if only the motion is
-    known. `model` is the robot that moved, or None; without it every joint has one degree of
-    freedom, and `joint_names` has its name. Arrays are read-only float64.
+    Axes between time and joint are a batch. Without a model, every joint has one degree of freedom.
 
-    `pieces` are the polynomials of a motion that a planner made, see `kinetree.samples.pieces`.
-    Other samples have none, see `replace`.
+    Args:
+        t: times, shape (T,), s.
+        q: joint positions, shape (T, ..., nq), rad or m.
+        dq: joint rates, shape (T, ..., n), rad/s or m/s.
+        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2.
+        tau: joint forces, shape (T, ..., n), N m or N; None: only the motion is known.
+        joint_names: names of the joints, where there is no model.
+        name: name of the motion.
+        model: the robot that moved; None: not known.
+        meta: description of the run.
+        pieces: polynomials of a planned motion; None: samples alone are known.
     """
 
     def resample(self, t: ArrayLike) -> Self:
-        """The motion at other times, (T,), or every t seconds; see `kinetree.motion.resample`."""
+        """The motion at other times; see `kinetree.motion.resample` for what is between samples.
+
+        Args:
+            t: times, shape (T,), s; or one number, the largest step between samples, s.
+        """
         return resample(self, t)
 
     def energy(self, robot: Model | HasModel | None = None) -> EnergyBalance:
-        """Kinetic and potential energy, work and losses; see `kinetree.motion.energy_balance`."""
+        """Kinetic and potential energy, work and losses over time.
+
+        Args:
+            robot: a Robot or a Model; None: the robot that the trajectory was made with.
+        """
         return energy_balance(self, robot)
 
     def plot(
@@ -49,7 +64,19 @@ class Trajectory(Record):
         effort: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
     ) -> "Figure":
-        """A figure of angles, rates, torques, limits and energy; see `kinetree.motion.plot`."""
+        """Draw positions, rates, joint forces, limits and energy; a matplotlib Figure.
+
+        Args:
+            robot: a Robot or a Model; None: the robot that the trajectory was made with.
+            panels: some of "q", "dq", "ddq", "tau", "energy"; None: all that is known but "ddq".
+            path: file for the figure; None: it is not saved.
+            title: title of the figure; None: name of the motion.
+            show: whether to open a window.
+            effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of
+                the robot.
+            velocity: limits of rate to draw, a number or shape (n,), rad/s or m/s; None: those of
+                the robot.
+        """
         return plot(
             self, robot, panels=panels, path=path, title=title, show=show, effort=effort,
             velocity=velocity,
@@ -64,16 +91,41 @@ class Trajectory(Record):
         speed: float = 1,
         path: FilePath | None = None,
     ) -> Any:
-        """Play the motion, in a viewer of your choice; see `kinetree.motion.animate`."""
+        """Play the motion, in a viewer of your choice.
+
+        Args:
+            robot: a Robot or a Model; None: the robot that the trajectory was made with.
+            viewer: function of the model, the times (F,), s, and the positions (F, nq) of the
+                frames; None: a stick figure of matplotlib.
+            fps: frames per second, 1/s.
+            speed: speed of the playback, dimensionless; 1 is real time.
+            path: file to write; None: none is written.
+        """
         return animate(self, robot, viewer=viewer, fps=fps, speed=speed, path=path)
 
     def to_csv(self, path: FilePath) -> None:
-        """Write a table with names in its first line; see `kinetree.motion.read_csv`."""
+        """Write one motion as CSV with names in its first line; `kinetree.motion.read` reads it.
+
+        Args:
+            path: path of the file.
+        """
         write_csv(self, path)
 
     def to_npz(self, path: FilePath) -> None:
-        """Write NumPy's compressed format; see `kinetree.motion.read_npz`."""
+        """Write NumPy's compressed format; `kinetree.motion.read` reads it.
+
+        Args:
+            path: path of the file.
+        """
         write_npz(self, path)
+
+    def to_parquet(self, path: FilePath) -> None:
+        """Write the table of `to_csv` as Parquet; needs the extra `parquet`.
+
+        Args:
+            path: path of the file.
+        """
+        write_parquet(self, path)
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame over time; see `kinetree.motion.to_dataframe`."""

@@ -45,9 +45,14 @@ LAST_KEPT = ("m", "Iyy", "hz")  # dropped first where there is a choice, as in t
 class BaseParameters:
     """The parameters that are kept, and the combination that each of them stands for.
 
-    parameters: the p candidates; columns: their indices in pi and Y. kept: indices into
-    `parameters`; K: (b, p), pi_base = K pi[columns]. error: the largest share of a column of
-    Y that Y[:, kept] K missed at states that were not used to find it; NaN for symbols.
+    Args:
+        parameters: the p candidates.
+        columns: indices of the candidates in pi and Y.
+        kept: indices into `parameters` of those that are kept.
+        K: combinations, shape (b, p), in the units of the kept parameter per unit of each: pi_base
+            = K pi[columns].
+        error: largest share of a column of Y that Y[:, kept] K missed at other states,
+            dimensionless; NaN for symbols.
     """
 
     parameters: tuple[Parameter, ...]
@@ -71,12 +76,20 @@ class BaseParameters:
         return tuple(p for p, none in zip(self.parameters, empty, strict=True) if none)
 
     def values(self, pi: ArrayLike) -> Array:
-        """pi_base, (b,), of a whole parameter vector."""
+        """pi_base, (b,), of a whole parameter vector.
+
+        Args:
+            pi: all parameters in the order of `parameter_list`, shape (p,), in their own units.
+        """
         refuse_labels(pi, "pi")
         return self.K @ np.asarray(pi)[list(self.columns)]
 
     def formulas(self, digits: int = 6) -> list[str]:
-        """Each base parameter as text: "Izz[link1] + armature[joint1] + 0.25 m[link2]"."""
+        """Each base parameter as text: "Izz[link1] + armature[joint1] + 0.25 m[link2]".
+
+        Args:
+            digits: significant digits of the coefficients.
+        """
         return [
             _formula([(self.parameters[j], row[j]) for j in (k, *self._others(k))], digits)
             for k, row in zip(self.kept, self.K, strict=True)

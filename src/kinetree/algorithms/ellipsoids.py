@@ -22,6 +22,10 @@ class Ellipsoid:
     """Semi-axes: column k of `axes` (3, 3), in {s}, has the length `lengths[k]`, ascending.
 
     The length is infinite in a direction in which the robot cannot move.
+
+    Args:
+        axes: directions as columns in {s}, shape (3, 3), of length 1.
+        lengths: lengths of the semi-axes, shape (3,), ascending, in the unit of the quantity.
     """
 
     axes: Array

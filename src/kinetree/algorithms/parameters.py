@@ -26,7 +26,13 @@ INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries o
 
 @dataclass(frozen=True)
 class Parameter:
-    """One entry of pi: its kind and the link, joint, rotor or spring that has it."""
+    """One entry of pi: its kind and the link, joint, rotor or spring that has it.
+
+    Args:
+        kind: name of the parameter, such as "m" or "Izz".
+        owner: name of the link, joint, rotor or spring.
+        group: "link", "joint", "rotor" or "spring".
+    """
 
     kind: str
     owner: str

@@ -29,7 +29,17 @@ JACOBIANS = {
 
 @dataclass(frozen=True, eq=False)
 class TaskSpace:
-    """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force."""
+    """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force.
+
+    Args:
+        J: Jacobian of the task, shape (k, n), rad/s and m/s for a unit of each rate.
+        dJ: rate of J, shape (k, n), the units of J per second.
+        Lambda: task-space inertia, shape (k, k), kg m^2, kg m and kg.
+        eta: task-space bias wrench, shape (k,), N m and N.
+        J_bar: dynamically consistent inverse of J, shape (n, k), the inverse units of J.
+        N: projector onto the null space of the task, shape (n, n), dimensionless.
+        singular_values: singular values of J, shape (k,), the units of J.
+    """
 
     J: Array  # (k, n)
     dJ: Array  # (k, n)

@@ -42,10 +42,19 @@ from kinetree.spatial.inertia import Moments
 class Adaptive(Following):
     """Follow a reference with ten estimated numbers for each link: mass, first and second moments.
 
-    lam: 1/s, kd: N m s/rad. gamma: rate of adaptation, a number or (links, 10). guess: the robot
-    whose masses are the first estimate; None starts at zero. Friction, springs, armature and
-    rotors are taken as known. The estimates are the controller's state, (10 links,), in the lean frames
-    of the robot.
+    Friction, springs, armature and rotors are taken as known. The estimates are the controller's
+    state, (10 l,), in the lean frames of the robot.
+
+    Args:
+        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        lam: rate at which the error decays, 1/s: a number, a diagonal of shape (n,), or a matrix
+            (n, n).
+        kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),
+            or a matrix (n, n).
+        gamma: rate of adaptation, a number, shape (10,) or (l, 10), in units of the parameter
+            squared per J.
+        guess: the robot whose masses are the first estimate; None: zero.
     """
 
     named_fields: ClassVar[NamedFields] = {
@@ -61,7 +70,11 @@ class Adaptive(Following):
     guess: RobotLike | None = None
 
     def start(self, model: Model) -> Array:
-        """Return the first estimates, (10 links,)."""
+        """Return the first estimates, (10 links,).
+
+        Args:
+            model: the robot.
+        """
         if self.guess is None:
             return np.zeros(10 * len(model.links))
         return moments(model_for(self.guess, model)).ravel()

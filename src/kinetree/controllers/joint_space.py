@@ -34,7 +34,9 @@ class GravityCompensation(Stateless):
 
     Forces of springs are part of g here, so that the robot stays wherever it is put.
 
-    model: a robot with other parameters than the controlled one; None is the robot itself.
+    Args:
+        model: a robot with other parameters for the law; None: the controlled robot itself.
+        kd: damping, N m s/rad or N s/m: a number, a diagonal of shape (n,), or a matrix (n, n).
     """
 
     named_fields: ClassVar[NamedFields] = {"kd": dof_axis}
@@ -59,8 +61,14 @@ class GravityCompensation(Stateless):
 class PD(Following, Stateless):
     """tau = kp e + kd de, plus g(q) and the forces of springs if `gravity` is set.
 
-    kp: N m/rad, kd: N m s/rad, each a number, a diagonal (n,) or a matrix. reference: a position,
-    a function of t, or a Trajectory. gravity: False, True for the robot's own, or another robot.
+    Args:
+        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
+            n).
+        kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),
+            or a matrix (n, n).
+        gravity: whether to add g(q) of the robot; another robot adds its g(q).
     """
 
     named_fields: ClassVar[NamedFields] = BY_JOINT
@@ -82,11 +90,20 @@ class PD(Following, Stateless):
 
 @dataclass(frozen=True, eq=False)
 class PID(Following):
-    """tau = kp e + kd de + ki z with dz = e, plus g(q) and the forces of springs if `gravity` is set.
+    """tau = kp e + kd de + ki z with dz = e, plus g(q) and forces of springs if `gravity` is set.
 
-    ki: N m/(rad s). bound: the most of the integral z that counts in tau (rad s), so that it does
-    not wind up; a number, (n,) or None. z itself may go beyond by |e| times 1 ms. The other
-    arguments as for PD.
+    Args:
+        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
+            n).
+        kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),
+            or a matrix (n, n).
+        ki: gain of the integral, N m/(rad s) or N/(m s): a number, a diagonal of shape (n,), or a
+            matrix (n, n).
+        bound: the most of the integral that counts in tau, rad s or m s, against windup: a number
+            or shape (n,); None: all of it.
+        gravity: whether to add g(q) of the robot; another robot adds its g(q).
     """
 
     named_fields: ClassVar[NamedFields] = {**BY_JOINT, "ki": dof_axis, "bound": dof_axis}
@@ -99,7 +116,11 @@ class PID(Following):
     gravity: bool | RobotLike | None = False
 
     def start(self, model: Model) -> Array:
-        """Return the integral of the error at the beginning, (n,)."""
+        """Return the integral of the error at the beginning, (n,).
+
+        Args:
+            model: the robot.
+        """
         return np.zeros(model.n)
 
     def act(
@@ -131,8 +152,13 @@ class PID(Following):
 class ComputedTorque(Following, Stateless):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
 
-    kp: 1/s^2, kd: 1/s. model: None for exact parameters, the robot's own even if a simulation
-    varies them; another robot for wrong ones.
+    Args:
+        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        kp: gain of the error, 1/s^2: a number, a diagonal of shape (n,), or a matrix (n, n).
+        kd: gain of the rate of the error, 1/s: a number, a diagonal of shape (n,), or a matrix (n,
+            n).
+        model: a robot with other parameters for the law; None: the controlled robot itself.
     """
 
     named_fields: ClassVar[NamedFields] = BY_JOINT

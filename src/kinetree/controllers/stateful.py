@@ -11,15 +11,18 @@ the memory is integrated together with the robot, for each rollout by itself.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
+from kinetree.base.labels import by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import Reference, SignalValues
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
 from kinetree.simulate.core.memory import label
 from kinetree.simulate.core.purity import call
 
@@ -28,12 +31,19 @@ from kinetree.simulate.core.purity import call
 class Stateful:
     """A function tau, dz = law(t, q, dq, z) as a controller; the state z is simulated.
 
-    function: returns tau, (n,), and the rate of z, (m,); with a reference it is called as
-    law(t, q, dq, z, *values). initial: z at the beginning, (..., m), leading axes being a batch of
-    rollouts. reference: a function of t that returns an array or a tuple of arrays, or a
-    Trajectory. The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given
-    as `initial`, continues a run that has ended.
+    The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given as `initial`,
+    continues a run that has ended.
+
+    Args:
+        function: returns tau, (n,), N m or N, and the rate of z, (m,); with a reference it is
+            called as law(t, q, dq, z, *values).
+        initial: z at the beginning, shape (..., m), in the units of z; leading axes are a batch of
+            rollouts.
+        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
+            the like, rad or m; or a Trajectory; None: no reference.
     """
+
+    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
 
     function: Callable[..., tuple[ArrayLike, ArrayLike]]
     initial: ArrayLike
@@ -51,7 +61,11 @@ class Stateful:
         object.__setattr__(self, "signals", found)
 
     def start(self, model: Model) -> Array:
-        """Return the state at the beginning, (..., m)."""
+        """Return the state at the beginning, (..., m).
+
+        Args:
+            model: the robot.
+        """
         return np.asarray(self.initial)
 
     def act(
@@ -65,7 +79,8 @@ class Stateful:
                 f"{name} returned {type(found).__name__}; expected a pair: tau, one force for each "
                 f"of {', '.join(model.dof_names)}, and dz, the rate of its state."
             )
-        tau, dz = (np.array(x) for x in found)
+        refuse_labels(found[1], f"the rate dz of {name}")
+        tau, dz = np.array(by_name(found[0], dof_axis(model), "tau")), np.array(found[1])
         for what, x, size in (("tau", tau, model.n), ("dz", dz, self.start(model).shape[-1])):
             if x.shape != (size,):
                 raise ShapeError(
@@ -77,6 +92,7 @@ class Stateful:
 
 def read_state(value: ArrayLike) -> Array:
     """Read finite numbers (..., m), as a read-only copy."""
+    refuse_labels(value, "the initial state of a Stateful law")
     try:
         x = np.array(value, float)
     except (TypeError, ValueError) as problem:

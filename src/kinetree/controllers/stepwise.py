@@ -8,11 +8,13 @@ import numpy as np
 from kinetree.algorithms import neutral
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
@@ -29,6 +31,11 @@ class Stepwise:
     everything else that the law reads have the values of the time at which it was compiled.
     `note`: why it could not be compiled; then the law itself is called, state by state, with the
     present values.
+
+    Args:
+        start: state z at the beginning, shape (..., m), in the units of z.
+        note: why the law could not be compiled; it is then called state by state. None: it is
+            compiled.
     """
 
     start: Array
@@ -42,6 +49,15 @@ class Stepwise:
         self, t: float, q: ArrayLike, dq: ArrayLike, z: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Return tau, (..., n), and dz, (..., m), at time t."""
+        model = self._model
+        given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
+        alignment = Alignment(given)
+        tau, dz = self._plain(t, *alignment.values)
+        return alignment.label(tau, [dof_axis(model)], "tau"), dz
+
+    def _plain(
+        self, t: float, q: ArrayLike, dq: ArrayLike, z: ArrayLike | None
+    ) -> tuple[Array, Array]:
         q, dq = np.asarray(q, float), np.asarray(dq, float)
         z = self.start if z is None else np.asarray(z, float)
         times = np.array([t], float)

@@ -11,12 +11,14 @@ move the frame remains (Khatib).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
+    BY_JOINT,
     RobotLike,
     as_reference,
     errors,
@@ -29,7 +31,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import Reference, SignalValues, Stateless
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.matrices import factor, solve
 
@@ -56,7 +58,16 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Posture:
-    """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference."""
+    """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference.
+
+    Args:
+        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        kp: gain of the error, 1/s^2: a number or shape (n,).
+        kd: gain of the rate, 1/s: a number or shape (n,).
+    """
+
+    named_fields: ClassVar[NamedFields] = BY_JOINT
 
     reference: Reference
     kp: ArrayLike
@@ -65,6 +76,8 @@ class Posture:
 
 class FrameLaw(Stateless):
     """The part shared by laws of a frame: the frame, its robot and its reference."""
+
+    named_fields: ClassVar[NamedFields] = {}  # poses and gains of a frame have no joints
 
     reference: Reference
     frame: str | None
@@ -87,10 +100,17 @@ class FrameLaw(Stateless):
 class OperationalSpace(FrameLaw):
     """The frame follows its reference: the error obeys deV + kd eV + kp e = 0.
 
-    reference: a function of t that returns the pose T_d (4, 4), or (T_d, V_d), or (T_d, V_d, dV_d);
-    or a constant pose. kp, kd: 1/s^2 and 1/s, numbers or (k,). rows: which of (wx, wy, wz, vx, vy,
-    vz) are controlled. damping: its square is added to J M^-1 J^T, against singularities. model: a
-    robot with other parameters than the controlled one.
+    Args:
+        reference: pose to follow in {s}, shape (4, 4), position in m: an array, or a function of t,
+            s, that returns T_d, (T_d, V_d) or (T_d, V_d, dV_d).
+        kp: gain of the error, 1/s^2: a number or shape (k,) for k rows.
+        kd: gain of the rate of the error, 1/s: a number or shape (k,).
+        frame: name of the frame; None: the tool.
+        posture: motion in the null space of the task; None: no such motion.
+        rows: which of (wx, wy, wz, vx, vy, vz) are controlled.
+        damping: its square is added to J M^-1 J^T, against singularities; in the units of its
+            square root.
+        model: a robot with other parameters for the law; None: the controlled robot itself.
     """
 
     reference: Reference
@@ -118,8 +138,19 @@ class Impedance(FrameLaw):
     """The frame yields like a spring and a damper: Lambda deV + D eV + K e = -F_ext.
 
     F = Lambda (dV_d - a_0 - J ddq_0) + D eV + K e: the robot keeps its own effective mass, so that
-    no force has to be measured. K: N m/rad and N/m, D: N m s/rad and N s/m, numbers or (k,). The
-    other arguments as for OperationalSpace.
+    no force has to be measured.
+
+    Args:
+        reference: pose to follow in {s}, shape (4, 4), position in m: an array, or a function of t,
+            s, that returns T_d, (T_d, V_d) or (T_d, V_d, dV_d).
+        K: stiffness, N m/rad and N/m: a number or shape (k,) for k rows.
+        D: damping, N m s/rad and N s/m: a number or shape (k,).
+        frame: name of the frame; None: the tool.
+        posture: motion in the null space of the task; None: no such motion.
+        rows: which of (wx, wy, wz, vx, vy, vz) are controlled.
+        damping: its square is added to J M^-1 J^T, against singularities; in the units of its
+            square root.
+        model: a robot with other parameters for the law; None: the controlled robot itself.
     """
 
     reference: Reference
@@ -208,6 +239,7 @@ def rest(model: Model, q: Array, dq: Array, given: SignalValues, posture: Postur
 
 def as_pose(value: Reference) -> Callable[[Any], Array]:
     """Read a constant pose, as a function of time."""
+    refuse_labels(value, "the reference of a frame", "a pose (4, 4)")
     T = np.array(value, float)
     if T.shape != (4, 4) or not np.isfinite(T).all():
         raise ShapeError(

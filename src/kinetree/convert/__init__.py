@@ -54,7 +54,14 @@ def from_pinocchio(
     joints: Sequence[str] | None = None,
     continuous: Collection[str] | None = None,
 ) -> Converter:
-    """Make the inverse of `to_pinocchio`; continuous joints come back between -pi and pi."""
+    """Make the inverse of `to_pinocchio`; continuous joints come back between -pi and pi.
+
+    Args:
+        model: a Robot or a Model.
+        joints: names of the joints in the order of the library; None: the order they have here.
+        continuous: names of joints that the library gives as (cos, sin); None: those without
+            limits.
+    """
     return Converter(_pinocchio(model, joints, continuous), outward=False)
 
 
@@ -74,7 +81,12 @@ def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> C
 
 
 def from_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """Make the inverse of `to_mujoco`."""
+    """Make the inverse of `to_mujoco`.
+
+    Args:
+        model: a Robot or a Model.
+        joints: names of the joints in the order of the library; None: the order they have here.
+    """
     return Converter(make_order(model, mujoco(), joints), outward=False)
 
 
@@ -93,7 +105,12 @@ def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Co
 
 
 def from_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
-    """Make the inverse of `to_drake`."""
+    """Make the inverse of `to_drake`.
+
+    Args:
+        model: a Robot or a Model.
+        joints: names of the joints in the order of the library; None: the order they have here.
+    """
     return Converter(make_order(model, drake(), joints), outward=False)
 
 

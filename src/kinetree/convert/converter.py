@@ -6,11 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
+from kinetree.base.labels import by_name
 from kinetree.convert.joints import JointOrder
 from kinetree.convert.libraries import Library
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model.inputs import coordinate_axis, dof_axis
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,21 @@ class Converter:
     """Conversion from kinetree to another library (outward) or back, over any leading axes.
 
     With dq' = X dq: tau' = X tau, M' = X M X^T, J' = P J X^T, ddq' = X (ddq + b); see `joints`.
+
+    Args:
+        order: order and conventions of the other library.
+        outward: whether it converts from kinetree to the library.
     """
 
     order: Order
     outward: bool
 
     def q(self, q: ArrayLike) -> Array:
-        """Joint positions."""
+        """Joint positions.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+        """
         if not self.outward:
             return self._ours(q)
         ours = self._checked(q, "q", self.order.model.nq)
@@ -78,11 +89,22 @@ class Converter:
         return out
 
     def dq(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Joint rates."""
+        """Joint rates.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+        """
         return self._turn(self._ours(q), self._checked(dq, "dq", self.order.model.n))
 
     def ddq(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Joint accelerations, the rates of `dq`."""
+        """Joint accelerations, the rates of `dq`.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
+        """
         ours, n = self._ours(q), self.order.model.n
         rates, accelerations = self._checked(dq, "dq", n), self._checked(ddq, "ddq", n)
         if self.outward:
@@ -90,26 +112,49 @@ class Converter:
         return self._turn(ours, accelerations) - self._bias(self._turn(ours, rates))
 
     def tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
-        """Joint forces; the power tau . dq stays the same."""
+        """Joint forces; the power tau . dq stays the same.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+            tau: joint forces, shape (..., n), N m or N.
+        """
         return self._turn(self._ours(q), self._checked(tau, "tau", self.order.model.n))
 
     def mass_matrix(self, q: ArrayLike, M: ArrayLike) -> Array:
-        """A matrix over the degrees of freedom, (..., n, n): the mass matrix or its inverse."""
+        """A matrix over the degrees of freedom, (..., n, n): the mass matrix or its inverse.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+            M: matrix, shape (..., n, n), kg m^2, kg m or kg.
+        """
         n, ours = self.order.model.n, self._ours(q)
         half = np.swapaxes(self._turn(ours, self._checked(M, "M", n, n), inner=1), -1, -2)
         return np.swapaxes(self._turn(ours, half, inner=1), -1, -2)
 
     def jacobian(self, q: ArrayLike, J: ArrayLike) -> Array:
-        """A Jacobian (..., 6, n); the frame of its rows does not change."""
+        """A Jacobian (..., 6, n); the frame of its rows does not change.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m, in the order that is converted from.
+            J: Jacobian, shape (..., 6, n), rad/s and m/s for a unit of each rate.
+        """
         x = self._ordered("jacobian", self._checked(J, "J", 6, self.order.model.n), -2)
         return self._turn(self._ours(q), x, inner=1)
 
     def twist(self, V: ArrayLike) -> Array:
-        """A twist (..., 6); its frame does not change."""
+        """A twist (..., 6); its frame does not change.
+
+        Args:
+            V: twist, shape (..., 6), rad/s and m/s.
+        """
         return self._ordered("twist", self._checked(V, "V", 6), -1)
 
     def wrench(self, F: ArrayLike) -> Array:
-        """A wrench (..., 6); its frame does not change."""
+        """A wrench (..., 6); its frame does not change.
+
+        Args:
+            F: wrench, shape (..., 6), N m and N.
+        """
         return self._ordered("wrench", self._checked(F, "F", 6), -1)
 
     def _ordered(self, kind: str, x: Array, axis: int) -> Array:
@@ -151,6 +196,11 @@ class Converter:
 
     def _checked(self, x: ArrayLike, name: str, *shape: int) -> Array:
         """`x` in floats, its last axes of the given lengths."""
+        model = self.order.model
+        if self.outward and len(shape) == 1 and name in ("q", "dq", "ddq", "tau"):
+            axis = coordinate_axis(model) if name == "q" else dof_axis(model)
+            x = by_name(x, axis, name)
+        refuse_labels(x, name, f"a plain array in the order of {self.order.library.name}")
         try:
             found = np.asarray(x, float)
         except (TypeError, ValueError) as error:

@@ -28,9 +28,11 @@ class Body:
 class Friction:
     """Joint friction b(dq), the part of tau that opposes the motion.
 
-    viscous: N m s/rad or N s/m; coulomb: N m or N. A pair gives the coefficients of the positive
-    and of the negative direction. `function` is any further b(dq), written with
-    `kinetree.scalars` so that every scalar kind can run it.
+    Args:
+        viscous: coefficient of dq, N m s/rad or N s/m; a pair is for dq > 0 and dq < 0.
+        coulomb: friction of any sliding, N m or N; a pair is for dq > 0 and dq < 0.
+        function: further friction b(dq) in N m or N, written with `kinetree.scalars`; None: no
+            more.
     """
 
     viscous: Scalar | tuple[Scalar, Scalar] = 0
@@ -38,7 +40,12 @@ class Friction:
     function: Callable[[Any], Any] | None = None
 
     def pair(self, kind: str, joint: str) -> tuple[Scalar, Scalar]:
-        """(positive, negative) coefficients of `kind`, checked; `joint` is named in errors."""
+        """(positive, negative) coefficients of `kind`, checked; `joint` is named in errors.
+
+        Args:
+            kind: "viscous" or "coulomb".
+            joint: name of the joint in messages.
+        """
         value = getattr(self, kind)
         entries = value if isinstance(value, tuple | list) else (value, value)
         if len(entries) != 2:
@@ -61,11 +68,15 @@ class Friction:
 class Spring:
     """A linear spring of a joint, or between joints, with the energy stiffness / 2 (x - rest)^2.
 
-    x is the position of the joint, or the sum of c_j q_j over `joints`, {joint: coefficient c_j}, of
-    one degree of freedom each; None is the joint that the spring is given to. stiffness: N m/rad or
-    N/m. rest: value of x without force, rad or m, counted as q is. The spring needs the joint force
-    c_j stiffness (x - rest), which is part of tau. Of a joint that follows another, the position
-    counts at which it stands.
+    x is the position of the joint, or the sum of c_j q_j over `joints`. The spring needs the joint
+    force c_j stiffness (x - rest), which is part of tau. Of a joint that follows another, the
+    position counts at which it stands.
+
+    Args:
+        stiffness: stiffness, N m/rad or N/m.
+        rest: value of x without force, rad or m, counted as q is.
+        joints: {joint name: coefficient c_j}, of one degree of freedom each, dimensionless or
+            m/rad; None: the joint that the spring is given to.
     """
 
     stiffness: Scalar
@@ -77,9 +88,14 @@ class Spring:
 class Rotor:
     """The rotor of a joint's motor, spinning at ratio * dq relative to the link that carries it.
 
-    inertia: about the spin axis, kg m^2. ratio: gear ratio. axis: spin axis in the frame of `link`;
-    None is the joint's own axis at q = 0. link: the link that carries the motor; None is the
-    joint's parent. The carrier's mass and inertia are those of the link with the rotor locked in.
+    The carrier's mass and inertia are those of the link with the rotor locked in.
+
+    Args:
+        inertia: inertia about the spin axis, kg m^2.
+        ratio: gear ratio, dimensionless.
+        axis: direction of the spin axis in the frame of `link`, shape (3,), of length 1; None: the
+            joint's own axis at q = 0.
+        link: name of the link that carries the motor; None: the joint's parent.
     """
 
     inertia: Scalar
@@ -90,7 +106,14 @@ class Rotor:
 
 @dataclass(frozen=True)
 class Limits:
-    """Position (rad or m), velocity and effort limits of a joint; infinite where not given."""
+    """Position (rad or m), velocity and effort limits of a joint; infinite where not given.
+
+    Args:
+        lower: lowest position, rad or m.
+        upper: highest position, rad or m.
+        velocity: highest rate, rad/s or m/s.
+        effort: highest joint force, N m or N.
+    """
 
     lower: float = -inf
     upper: float = inf
@@ -100,7 +123,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that follows another: q = multiplier * q of `joint` + offset."""
+    """A joint that follows another: q = multiplier * q of `joint` + offset.
+
+    Args:
+        joint: name of the joint to follow.
+        multiplier: ratio of the positions, dimensionless or m/rad or rad/m.
+        offset: position where the other joint is at zero, rad or m.
+    """
 
     joint: str
     multiplier: Scalar = 1

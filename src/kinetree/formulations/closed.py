@@ -35,7 +35,25 @@ from kinetree.spatial import ad
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """Every stacked matrix by the book's name; M, C and g follow from them."""
+    """Every stacked matrix by the book's name; M, C and g follow from them.
+
+    Args:
+        A: joint axes on the diagonal, shape (6l, n), rad and m for a unit of q.
+        G: spatial inertias on the diagonal, shape (6l, 6l), kg m^2, kg m and kg.
+        W: adjoints from parents to children, shape (6l, 6l), 1 and m.
+        L: (I - W)^-1, shape (6l, 6l), 1 and m.
+        ad_V: brackets of the twists on the diagonal, shape (6l, 6l), rad/s and m/s.
+        ad_Adq: brackets of the joint twists on the diagonal, shape (6l, 6l), rad/s and m/s.
+        V_base: twist that the base passes on, shape (6l,), rad/s and m/s.
+        dV_base: acceleration that the base passes on, gravity included, shape (6l,), rad/s^2 and
+            m/s^2.
+        F_tip: wrenches of the tips, shape (6l,), N m and N.
+        F_ext: wrenches from the world, shape (6l,), N m and N.
+        F_rotor: wrenches of rotors, shape (6l,), N m and N.
+        V: twists of the links, shape (6l,), rad/s and m/s.
+        dV: accelerations of the links, shape (6l,), rad/s^2 and m/s^2.
+        F: wrenches through the joints, shape (6l,), N m and N.
+    """
 
     A: Array  # (6N, n)
     G: Array  # (6N, 6N)

@@ -23,6 +23,22 @@ class Recursion:
     The 3-vectors are written in the links' own frames, or all in {s} when `frame` is "space". They
     belong to the origin of {i}: v and a_e are its velocity and acceleration (gravity appears as an
     upward acceleration of everything), f and n the force and moment through joint i onto link i.
+
+    Args:
+        formulation: "screw", "closed", "link" or "space".
+        frame: "link" or "space", the axes of the 3-vectors.
+        T_si: poses of the links in {s}, shape (l, 4, 4), positions in m.
+        omega: angular velocities, shape (l, 3), rad/s.
+        v: velocities of the origins, shape (l, 3), m/s.
+        alpha: angular accelerations, shape (l, 3), rad/s^2.
+        a_e: accelerations of the origins, gravity included, shape (l, 3), m/s^2.
+        a_c: accelerations of the centres of mass, gravity included, shape (l, 3), m/s^2.
+        f: forces through the joints onto the links, shape (l, 3), N.
+        n: moments through the joints onto the links, shape (l, 3), N m.
+        tau_rotor: share of rotors and armature, shape (n,), N m or N.
+        tau_friction: share of friction, shape (n,), N m or N.
+        tau_spring: share of springs, shape (n,), N m or N.
+        tau: joint forces, shape (n,), N m or N.
     """
 
     formulation: str

@@ -28,9 +28,14 @@ FAINT = 1e-5  # smaller additions of a column would be known with 100,000 times 
 class Base:
     """beta = K x, (r,), of the unknowns x: Y x = Y[:, kept] beta for every motion.
 
-    names: of the unknowns. kept: unknowns that lead a combination. K: (r, p), the identity in their
-    columns. Unlike those of `kinetree.algorithms.base_parameters`, the combinations are of the
-    unknowns of an identification, not of all parameters of the robot.
+    Unlike those of `kinetree.algorithms.base_parameters`, the combinations are of the unknowns of
+    an identification, not of all parameters of the robot.
+
+    Args:
+        names: names of the unknowns.
+        kept: indices of the unknowns that lead a combination.
+        K: combinations, shape (r, p), the identity in the columns of `kept`; units of the kept
+            unknown per unit of each.
     """
 
     names: tuple[str, ...]
@@ -43,7 +48,11 @@ class Base:
         return len(self.kept)
 
     def formula(self, k: int) -> str:
-        """The k-th combination as text: "Izz[a] + 0.16 m[b]"."""
+        """The k-th combination as text: "Izz[a] + 0.16 m[b]".
+
+        Args:
+            k: number of the combination.
+        """
         terms = [_term(c, name) for c, name in zip(self.K[k], self.names, strict=True) if c]
         lead = self.names[self.kept[k]]
         rest = [term for term in terms if term != f"+ {lead}"]
@@ -61,6 +70,10 @@ class Base:
 
 def find_base(sought: Unknowns, seed: int = 0) -> Base:
     """The base parameters among the unknowns, from the regressor at random states.
+
+    Args:
+        sought: the unknowns of a robot.
+        seed: seed of the random states.
 
     Raises:
         ModelError: the combinations do not give the joint forces at other random states.

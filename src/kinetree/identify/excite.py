@@ -27,7 +27,13 @@ SMALLEST = 0.02  # share of the possible amplitude
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion to record, the condition of its regressor, and that of the random start (before)."""
+    """A motion to record, and how well it determines the parameters.
+
+    Args:
+        motion: the trajectory.
+        condition: condition number of its regressor, dimensionless.
+        before: condition number of the random start, dimensionless.
+    """
 
     motion: Trajectory
     condition: float

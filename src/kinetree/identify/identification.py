@@ -40,12 +40,20 @@ MOST_POINTS = 2000  # of a plotted curve
 class Identification:
     """The parameters of a robot that were found in a recording.
 
-    robot: a physically possible robot that explains the data. prior: the robot as described.
-    sought: the unknowns. base, fit: combinations of the unknowns and their estimate, with errors.
-    estimate: the single unknowns of `robot`, from data and prior. method: of least squares.
-    train, test: the samples used and those held out. folds: root mean square errors of each joint,
-    (k, n), in k stretches of `train`, each predicted from the others. notes: on data and result.
-    untold: base parameters that this recording does not separate from the others.
+    Args:
+        robot: a physically possible robot that explains the data.
+        prior: the robot as described.
+        sought: the unknowns.
+        base: combinations of the unknowns that the joint forces depend on.
+        fit: estimate of the combinations, with errors.
+        estimate: the single unknowns of `robot`, from data and prior.
+        method: "ordinary", "weighted" or "robust" least squares.
+        train: the samples that were used.
+        test: the samples that were held out.
+        folds: root mean square errors of each joint, shape (k, n), N m or N, in k stretches of
+            `train`.
+        notes: remarks on data and result.
+        untold: base parameters that this recording does not separate from the others.
     """
 
     robot: Robot
@@ -73,14 +81,23 @@ class Identification:
         }
 
     def interval(self, level: float = 0.95) -> Array:
-        """Confidence interval of each base parameter, (r, 2)."""
+        """Confidence interval of each base parameter, (r, 2).
+
+        Args:
+            level: probability that the interval covers the value, dimensionless, below 1.
+        """
         if not 0 < level < 1:
             raise InputError(f"level is {level}; expected a probability, such as 0.95.")
         z = NormalDist().inv_cdf(0.5 + level / 2) * self.fit.standard_error
         return np.stack([self.fit.beta - z, self.fit.beta + z], axis=1)
 
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
-        """Joint forces, (T, n), of the found robot, or of the base parameters alone."""
+        """Joint forces, (T, n), of the found robot, or of the base parameters alone.
+
+        Args:
+            data: a recording.
+            physical: as in `error`.
+        """
         if physical:
             return self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
         state = data.q, data.dq, data.ddq
@@ -92,6 +109,11 @@ class Identification:
 
         Measured joint forces are taken as they are: the noise of their sensors is part of the
         error.
+
+        Args:
+            data: a recording; None: the held-out samples.
+            physical: whether to use the physically possible robot; False: the base parameters
+                alone.
         """
         data = self.test if data is None else data
         return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
@@ -117,7 +139,11 @@ class Identification:
         return "\n\n".join(parts) + "\n"
 
     def save_report(self, folder: str | PathLike[str]) -> Path:
-        """Write report.md, forces.png and parameters.png into a folder, which is made if needed."""
+        """Write report.md, forces.png and parameters.png into a folder, which is made if needed.
+
+        Args:
+            folder: path of the folder.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         plot_forces(self, folder / "forces.png")
@@ -244,6 +270,10 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     """Held-out joint forces, measured and predicted, with their difference; a matplotlib Figure.
 
     `path`: also save the figure there.
+
+    Args:
+        found: the result of `identify`.
+        path: file for the figure; None: it is not saved.
     """
     figure = need("matplotlib.figure", "plot", "a plot")
     data, names = found.test, found.robot.model.dof_names
@@ -278,6 +308,10 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
 
     Each line is scaled by the larger of its value and its error, so that all fit on one axis.
     `path`: also save the figure there.
+
+    Args:
+        found: the result of `identify`.
+        path: file for the figure; None: it is not saved.
     """
     figure = need("matplotlib.figure", "plot", "a plot")
     interval, beta, r = found.interval(), found.fit.beta, found.base.r

@@ -31,12 +31,22 @@ FLATTEST = 1e-8  # least squared gyration radius, in lengths of the robot, of a 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body in `frame`: m, kg, com, m, I_com, kg m^2 about the centre.
+    """A body at a frame that was found in a recording.
 
-    parameters: m, h and I about the frame's origin, (10,), by least squares alone, with their
-    standard_error; NaN if the motion does not determine one by itself. untold: names of those; the
-    body is then as compact as the others allow. condition: of the regressor; large if the motion
-    determines the body poorly. robot: with the payload.
+    The body is as compact as the data allow where a motion does not determine it.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
+        frame: name of the frame that carries it.
+        parameters: m, h and I about the frame's origin, shape (10,), kg, kg m and kg m^2, by least
+            squares; NaN if the motion does not determine one.
+        standard_error: of `parameters`, shape (10,), kg, kg m and kg m^2.
+        condition: condition number of the regressor, dimensionless; large if the motion determines
+            the body poorly.
+        robot: the robot with the payload.
+        untold: names of parameters that the motion does not determine.
     """
 
     m: float

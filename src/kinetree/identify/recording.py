@@ -9,6 +9,8 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import read_times
+from kinetree.base.labels import vector_by_name
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.identify.checks import (
@@ -26,6 +28,7 @@ from kinetree.identify.checks import (
 from kinetree.identify.filtering import choose_cutoff, margin, smooth
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.inputs import dof_axis
 from kinetree.motion.files import check_times as check_times_increase
 from kinetree.motion.files import read_table
 from kinetree.motion.reading import Wish
@@ -41,10 +44,17 @@ Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, dd
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """t, (T,), s; q, (T, nq), rad or m; dq, ddq and tau, (T, n), N m or N.
+    """Measured motion and joint forces of a robot.
 
-    cutoff: of the low-pass that gave dq and ddq, Hz, or None if they were measured.
-    notes: on changes to the data, and on data that look odd.
+    Args:
+        t: times, shape (T,), s.
+        q: joint positions, shape (T, nq), rad or m.
+        dq: joint rates, shape (T, n), rad/s or m/s.
+        ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        tau: measured joint forces, shape (T, n), N m or N.
+        cutoff: frequency of the low-pass that gave dq and ddq, Hz; None: they were measured.
+        notes: on changes to the data, and on data that look odd.
+        model: the robot that moved, which gives the names of the joints to files; None: not known.
     """
 
     t: Array
@@ -54,6 +64,7 @@ class Recording:
     tau: Array
     cutoff: float | None = None
     notes: tuple[str, ...] = ()
+    model: Model | None = None
 
     @property
     def dt(self) -> float:
@@ -64,9 +75,39 @@ class Recording:
         return len(self.t)
 
     def part(self, chosen: slice | Array) -> "Recording":
-        """Some of the samples, by a slice or an index array."""
+        """Some of the samples, by a slice or an index array.
+
+        Args:
+            chosen: a slice, or indices of samples of shape (k,) without a unit.
+        """
         arrays = {key: getattr(self, key)[chosen] for key in ("t", "q", "dq", "ddq", "tau")}
         return replace(self, **arrays)
+
+    def trajectory(self) -> Trajectory:
+        """The same samples as a Trajectory."""
+        if self.model is None:
+            raise InputError(
+                "the recording was made without a robot, so its joints have no names; make it with "
+                "make_recording(robot, t, q, tau) or read_recording(path, robot)."
+            )
+        arrays = {key: getattr(self, key) for key in ("t", "q", "dq", "ddq", "tau")}
+        return Trajectory(**arrays, model=self.model, name="recording")
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write t, q, dq, ddq and tau as CSV; `read_recording` reads the same numbers.
+
+        Args:
+            path: path of the file.
+        """
+        self.trajectory().to_csv(path)
+
+    def to_parquet(self, path: FilePath) -> None:
+        """Write the table of `to_csv` as Parquet; needs the extra `parquet`.
+
+        Args:
+            path: path of the file.
+        """
+        self.trajectory().to_parquet(path)
 
 
 def make_recording(
@@ -97,7 +138,7 @@ def make_recording(
             joints, units that cannot be right.
     """
     model = robot.model
-    zeros = np.zeros((np.asarray(t).size, model.n))
+    zeros = np.zeros((np.asarray(read_times(t)).size, model.n))
     columns: dict[str, Any] = {  # Trajectory checks shapes and values, and names what is wrong
         "t": t, "q": q, "dq": zeros if dq is None else dq, "ddq": zeros if ddq is None else ddq,
         "tau": tau,
@@ -112,7 +153,7 @@ def make_recording(
     assert checked.tau is not None
     found = _between_gaps(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
     notes += [*found.notes, *remarks(model, checked.t, (found.q, found.dq), found.tau)]
-    return replace(found, notes=tuple(notes))
+    return replace(found, notes=tuple(notes), model=model)
 
 
 def read_recording(
@@ -128,6 +169,15 @@ def read_recording(
 
     `kinetree.motion.read` describes formats, names of columns, topic and columns; other arguments
     as in `make_recording`. Rates that the file lacks are computed by the low-pass, not by a spline.
+
+    Args:
+        path: path of the file.
+        robot: the robot that moved.
+        cutoff: frequency of the low-pass that gives the rates that the file lacks, Hz; None: chosen
+            from the data.
+        degrees: whether angles of the file are in degrees.
+        topic: topic of a bag; None: the only one.
+        columns: {our name: column of the file}, where headers differ; None: as named.
     """
     wish = Wish(robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"))
     return recording_of(path, robot, wish, cutoff=cutoff)
@@ -168,7 +218,8 @@ def simulated_recording(
     """
     rng = np.random.default_rng(seed)
     tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    tau = tau + rng.normal(size=tau.shape) * np.asarray(torque_noise, float)
+    spread = vector_by_name(torque_noise, dof_axis(robot.model), "torque_noise")
+    tau = tau + rng.normal(size=tau.shape) * np.asarray(spread, float)
     if encoder_noise == 0:
         return make_recording(robot, motion.t, motion.q, tau, motion.dq, motion.ddq)
     q = motion.q + encoder_noise * rng.normal(size=motion.q.shape)

@@ -27,8 +27,12 @@ LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 class Unknowns:
     """The unknowns x of a robot, ten a link first, then those of joints and rotors.
 
-    names: "Izz[upper]", "coulomb[elbow]"; units: of each; S: (P, p), from x into the robot's whole
-    parameter vector; fixed: (P,), the known part of that vector.
+    Args:
+        robot: the robot.
+        names: names such as "Izz[upper]" or "coulomb[elbow]".
+        units: unit of each.
+        S: selection, shape (P, p), from x into the robot's whole parameter vector, dimensionless.
+        fixed: the known part of that vector, shape (P,), in the units of the parameters.
     """
 
     robot: Robot
@@ -53,13 +57,22 @@ class Unknowns:
         return len(self.robot.model.links)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Y, (T, n, p): joint forces are Y x + `known`."""
+        """Y, (T, n, p): joint forces are Y x + `known`.
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        """
         return self.robot.regressor(q, dq, ddq) @ self.S
 
     def at_rest(self, q: Array) -> Array:
         """Indices of the friction and armature of joints that stand still in q, (T, nq).
 
         Their rates are noise, and friction does not oppose the sign of noise.
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
         """
         model, bounds = self.robot.model, bounds_of(self.robot.model)
         still = (bounds.coords >= 0) & (
@@ -74,7 +87,13 @@ class Unknowns:
         return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Joint forces that do not depend on the unknowns, (T, n)."""
+        """Joint forces that do not depend on the unknowns, (T, n).
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        """
         tau = self.robot.regressor(q, dq, ddq) @ self.fixed
         joints = self.robot.model.joints
         if any(joint.friction.function is not None for joint in joints):
@@ -86,12 +105,20 @@ class Unknowns:
         return tau
 
     def values(self, model: Model) -> Array:
-        """Values of the unknowns in a robot of this structure, (p,)."""
+        """Values of the unknowns in a robot of this structure, (p,).
+
+        Args:
+            model: a robot of the same structure.
+        """
         count = self.S.sum(axis=0)
         return self.S.T @ np.asarray(parameters(model), float) / count
 
     def model(self, x: Array) -> Model:
-        """The robot with these values of the unknowns."""
+        """The robot with these values of the unknowns.
+
+        Args:
+            x: values of the unknowns, shape (p,), in `units`.
+        """
         return with_parameters(self.robot.model, self.fixed + self.S @ x)
 
 

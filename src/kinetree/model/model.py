@@ -68,9 +68,27 @@ class Frame:
 class Model:
     """A tree of links; link i hangs on joints[i], and parents have smaller numbers.
 
-    M_pi: pose of {i} in its parent's frame at q = 0, (links, 4, 4). m, com, I_com: mass, centre and
-    inertia about the centre in {i}. gravity: free fall (0, g) in {s}. base: (m, com, I_com) of
-    the bodies that are fixed to the world.
+    `kt.load`, `kt.Builder` and `kinetree.model.build_model` make models. A model never changes.
+
+    Args:
+        name: name of the robot.
+        joints: the joint of each link.
+        link_names: name of each link.
+        base_name: name of the base.
+        parent: number of each link's parent, -1 for the base.
+        M_pi: pose of {i} in its parent's frame at q = 0, shape (l, 4, 4), positions in m.
+        m: masses of the links, shape (l,), kg.
+        com: centres of mass in {i}, shape (l, 3), m.
+        I_com: inertias about the centres of mass in the axes of {i}, shape (l, 3, 3), kg m^2.
+        gravity: free fall (0, g) in {s}, shape (6,), m/s^2.
+        rotors: rotors of motors on the links.
+        frames: {frame name: frame}, links and the base included.
+        tool: name of the frame that poses and Jacobians are of by default.
+        base: (m, com, I_com) of the bodies that are fixed to the world: kg, (3,) in m, (3, 3) in kg
+            m^2.
+        springs: springs of joints and between joints.
+        notes: parts of a file that are read differently from what one may expect.
+        warnings: parts of a file that the dynamics cannot honour.
     """
 
     name: str
@@ -191,7 +209,11 @@ class Model:
         return tuple(Moments(x.m, frozen(x.h), frozen(x.Sigma)) for x in found)
 
     def path(self, i: int) -> list[int]:
-        """Links from the base to link i, both ends included (empty for WORLD)."""
+        """Links from the base to link i, both ends included (empty for WORLD).
+
+        Args:
+            i: number of the link; -1 for the base.
+        """
         chain = []
         while i != WORLD:
             chain.append(i)
@@ -199,7 +221,11 @@ class Model:
         return chain[::-1]
 
     def frame(self, name: str | None = None) -> Frame:
-        """The frame of that name: a link, a tool or a fixed frame; None is the tool."""
+        """The frame of that name: a link, a tool or a fixed frame; None is the tool.
+
+        Args:
+            name: name of a link, a tool or a fixed frame; None: the tool.
+        """
         try:
             return self.frames[self.tool if name is None else name]
         except KeyError:
@@ -209,7 +235,11 @@ class Model:
             ) from None
 
     def joint(self, name: str) -> Joint:
-        """The joint of that name."""
+        """The joint of that name.
+
+        Args:
+            name: name of the joint.
+        """
         for joint in self.joints:
             if joint.name == name:
                 return joint
@@ -217,7 +247,11 @@ class Model:
         raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
 
     def with_gravity(self, gravity: ArrayLike) -> "Model":
-        """Return the same robot under another gravity, 3-vector in {s}, m/s^2."""
+        """Return the same robot under another gravity.
+
+        Args:
+            gravity: acceleration of free fall in {s}, shape (3,), m/s^2.
+        """
         return self.replace(gravity=free_fall(gravity))
 
     def with_payload(
@@ -249,7 +283,11 @@ class Model:
         return self.replace(**changed)
 
     def with_friction(self, friction: Mapping[str, Friction]) -> "Model":
-        """Return the same robot with other friction at some joints, {name: Friction(...)}."""
+        """Return the same robot with other friction at some joints.
+
+        Args:
+            friction: {joint name: Friction(...)}, coefficients in N m s/rad or N s/m, and N m or N.
+        """
         if not isinstance(friction, Mapping):
             raise InputError(
                 f"friction is {friction!r}; expected it by joint, {{name: Friction(...)}}. "
@@ -280,7 +318,11 @@ class Model:
         return self.replace(springs=changed_springs(self.springs, springs, self.joints))
 
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
-        """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`."""
+        """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`.
+
+        Args:
+            scalar: type of the numbers, or a function that converts one.
+        """
 
         def convert(x: Array) -> Array:
             entries = [scalar(v) for v in x.ravel().tolist()]
@@ -329,7 +371,11 @@ class Model:
         )
 
     def replace(self, **changes: Any) -> "Model":
-        """Return a copy with some fields changed."""
+        """Return a copy with some fields changed.
+
+        Args:
+            changes: fields of the model by name, with shapes and units as in `Model`.
+        """
         return dataclasses.replace(self, **changes)
 
     def _repr_html_(self) -> str:

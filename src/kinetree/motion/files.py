@@ -83,12 +83,22 @@ def read(
 
 
 def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of a CSV file, as `read`."""
+    """The trajectory of a CSV file, as `read`.
+
+    Args:
+        path: path of the file.
+        robot: gives the names and the order of the joints; None: those of the file.
+    """
     return read(path, robot)
 
 
 def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled."""
+    """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled.
+
+    Args:
+        path: path of the file.
+        robot: gives the names and the order of the joints; None: those of the file.
+    """
     path = Path(path)
     if kind_of(path) != NPZ:
         raise ParseError(f"{path.name} is not an NPZ file of arrays.")

@@ -25,12 +25,16 @@ STATISTICS = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "i
 class Results:
     """Samples of a study: `results["q"]` is (samples, nq), or (samples, rows, nq).
 
-    columns: their names in the table.
-    samples, rows: number of samples, and of rows for each sample.
-    meta: description of the study as text: kinetree's version, robot, hash of its data, study,
-        settings, seed.
-    path: the file, or None if `table`, a structured array, is in memory.
-    checked: number of samples that were computed again at the end, with the same bits.
+    Args:
+        columns: names of the columns of the table.
+        samples: number of samples.
+        rows: number of rows for each sample.
+        meta: description of the study as text: version, robot, hash of its data, study, settings,
+            seed.
+        path: the file; None: `table` is in memory.
+        table: structured array of shape (samples * rows,), in the units of its columns; None: it is
+            in the file.
+        checked: number of samples that were computed again at the end, with the same bits.
     """
 
     columns: tuple[str, ...]
@@ -50,7 +54,11 @@ class Results:
         return np.stack([x.reshape(shape) for x in self._read(group)], axis=-1)
 
     def group(self, name: str) -> list[str]:
-        """The columns `name`, `name:...`, `name.part:...` and `name[...]`."""
+        """The columns `name`, `name:...`, `name.part:...` and `name[...]`.
+
+        Args:
+            name: name of a column or group.
+        """
         begins = tuple(name + sign for sign in ":.[")
         found = [x for x in self.columns if x == name or x.startswith(begins)]
         if not found:
@@ -66,6 +74,10 @@ class Results:
 
         Infinite values count as such. NaN is left out; unless it means "never", a warning gives the
         number of samples that have one.
+
+        Args:
+            name: name of a column or group.
+            p: shares, shape (k,), dimensionless, 0 to 1.
         """
         try:
             share = np.asarray(p, float)
@@ -89,6 +101,9 @@ class Results:
 
         Such as rollouts that diverged. Times that are NaN because something never happened do not
         count, and neither do infinite values.
+
+        Args:
+            names: columns or groups; None: all.
         """
         chosen = self.columns if names is None else self._groups(names)
         found = np.zeros(self.samples, bool)
@@ -98,7 +113,11 @@ class Results:
         return np.flatnonzero(found)
 
     def summary(self, names: str | Sequence[str] | None = None) -> str:
-        """Mean, standard deviation and quantiles of columns over all rows, as text."""
+        """Mean, standard deviation and quantiles of columns over all rows, as text.
+
+        Args:
+            names: columns or groups; None: all.
+        """
         chosen = self.columns[1:] if names is None else self._groups(names)
         shown = chosen[:SHOWN]
         lines = [STATISTICS, *((name, *described(self._read([name])[0])) for name in shown)]
@@ -127,7 +146,11 @@ class Results:
 
 
 def read(path: str | os.PathLike[str]) -> Results:
-    """The results of a study from its file: .parquet, .npy or .csv."""
+    """The results of a study from its file: .parquet, .npy or .csv.
+
+    Args:
+        path: path of the file.
+    """
     path = as_path(path, "path")
     ending = check_ending(path)
     if not path.is_file():

@@ -7,15 +7,17 @@ numbers that depend on the seed, the name of the argument and the number of the 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from kinetree.algorithms.tangents import integrate
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
@@ -23,6 +25,7 @@ from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports, free_values
 from kinetree.model import Joint, Model
+from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.parallel.philox import normals, uniforms, words
 from kinetree.simulate.core.setup import check_quaternions
 
@@ -46,6 +49,12 @@ class Normal:
 
     For positions, `std` belongs to the n degrees of freedom: the robot is moved from `mean` along
     tangent vectors, so that quaternions stay of length 1.
+
+    Args:
+        mean: mean, a number or the shape of the argument, (nq,) for positions, in the unit of the
+            argument.
+        std: standard deviation, a number or the shape of the argument, (n,) for positions, in the
+            unit of the argument.
     """
 
     mean: ArrayLike = 0.0
@@ -54,7 +63,14 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Uniform:
-    """Uniform distribution from `low` to `high`, each a number or of the argument's shape."""
+    """Uniform distribution from `low` to `high`, each a number or of the argument's shape.
+
+    Args:
+        low: lower end, a number or the shape of the argument, such as (n,), in the unit of the
+            argument.
+        high: upper end, a number or the shape of the argument, such as (n,), in the unit of the
+            argument.
+    """
 
     low: ArrayLike = 0.0
     high: ArrayLike = 1.0
@@ -62,14 +78,22 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One of `values`, (k, ...), each with the same probability."""
+    """One of `values`, (k, ...), each with the same probability.
+
+    Args:
+        values: the values, shape (k, ...), in the unit of the argument.
+    """
 
     values: ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Each of `values`, (k, ...), in turn, combined with all points of the other grids."""
+    """Each of `values`, (k, ...), in turn, combined with all points of the other grids.
+
+    Args:
+        values: the values, shape (k, ...), in the unit of the argument.
+    """
 
     values: ArrayLike
 
@@ -84,20 +108,55 @@ class Anywhere:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The robot's own data times a factor from 1 - share to 1 + share, drawn for each link."""
+    """The robot's own data times a factor from 1 - share to 1 + share, drawn for each link.
+
+    Args:
+        share: largest relative change, dimensionless.
+    """
 
     share: float
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Normally distributed forces with standard deviation `std`, drawn anew every `hold` s."""
+    """Normally distributed forces with standard deviation `std`, drawn anew every `hold` s.
+
+    Args:
+        std: standard deviation, a number or shape (n,) or (l, 6), N m or N.
+        hold: time between draws, s.
+    """
 
     std: ArrayLike
     hold: float
 
 
 Draw: TypeAlias = Normal | Uniform | Choice | Grid | Anywhere | Spread
+
+
+def by_joint(model: Model, name: str, value: Any) -> Any:
+    """Return an argument of a study with labelled arrays in it put into the order of the robot."""
+    axis = argument_axis(model, name)
+    if isinstance(value, Normal):
+        sides = dof_axis(model) if name in POSITIONS else axis
+        given = [(value.mean, axis, f"mean of {name}"), (value.std, sides, f"std of {name}")]
+        return Normal(*Alignment(given).values)
+    if isinstance(value, Uniform):
+        given = [(x, axis, f"range of {name}") for x in (value.low, value.high)]
+        return Uniform(*Alignment(given).values)
+    if isinstance(value, Choice | Grid):
+        return type(value)(Alignment([(value.values, axis, f"values of {name}")]).values[0])
+    if isinstance(value, Noise):
+        return replace(value, std=Alignment([(value.std, axis, f"std of {name}")]).values[0])
+    return Alignment([(value, axis, name)]).values[0]
+
+
+def argument_axis(model: Model, name: str) -> Axis | None:
+    """Return the names along an argument; None if it has none, or several axes."""
+    if name in POSITIONS:
+        return coordinate_axis(model)
+    if name in RATES:
+        return dof_axis(model)
+    return link_axis(model) if name == "mass" else None
 
 
 def varies(value: object) -> bool:

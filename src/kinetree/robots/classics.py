@@ -64,7 +64,14 @@ def spatial_3r() -> Robot:
 
 
 def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) -> Robot:
-    """Two point masses on massless rods, hanging along -z and swinging about y."""
+    """Two point masses on massless rods, hanging along -z and swinging about y.
+
+    Args:
+        m1: mass of the inner point, kg.
+        m2: mass of the outer point, kg.
+        l1: length of the inner rod, m.
+        l2: length of the outer rod, m.
+    """
     builder = Builder("double pendulum").link("base")
     builder.link("upper", m1, (0, 0, -l1)).link("lower", m2, (0, 0, -l2))
     builder.joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
@@ -76,7 +83,14 @@ def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) 
 def cart_pole(
     m_cart: float = 1, m_pole: float = 0.1, length: float = 0.5, friction: float = 0
 ) -> Robot:
-    """A cart on a rail along x with a uniform pole of the given length, upright at q = 0."""
+    """A cart on a rail along x with a uniform pole of the given length, upright at q = 0.
+
+    Args:
+        m_cart: mass of the cart, kg.
+        m_pole: mass of the pole, kg.
+        length: length of the pole, m.
+        friction: viscous friction of the cart, N s/m.
+    """
     builder = Builder("cart-pole").link("rail").link("cart", m_cart, (0, 0, 0))
     builder.link("pole", m_pole, (0, 0, length / 2), rod(m_pole, length))
     builder.joint(

@@ -19,6 +19,13 @@ class EnergyBalance:
 
     work: of the joint forces since the start. losses: to joint friction since the start.
     The defect is what the samples do not explain: integration errors and external wrenches.
+
+    Args:
+        t: times, shape (T,), s.
+        kinetic: kinetic energy, shape (T, ...), J.
+        potential: potential energy, shape (T, ...), J.
+        work: work of the joint forces since the start, shape (T, ...), J.
+        losses: energy lost to joint friction since the start, shape (T, ...), J.
     """
 
     t: Array
@@ -57,6 +64,10 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
 
     Work and losses are integrals of the spline through the power at the samples, exact to h^4 of
     a smooth motion. robot: None is the robot that the trajectory was made with.
+
+    Args:
+        trajectory: a motion, or a batch.
+        robot: the robot; None: the one that the trajectory was made with.
     """
     model = model_for(trajectory, robot, "the energy")
     q, dq = trajectory.q, trajectory.dq

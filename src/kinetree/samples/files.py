@@ -1,4 +1,4 @@
-"""Files of a motion: CSV, NPZ and pandas data frames; `kinetree.motion.files` reads them.
+"""Files of a motion: CSV, NPZ, Parquet, data frames; `kinetree.motion.files` reads them.
 
 CSV has a line of names, then a line for every time:
 
@@ -38,6 +38,10 @@ def write_csv(trajectory: Record, path: FilePath) -> None:
 
     A CSV file has samples alone: the pieces of a plan are left out, and the motion between the
     samples is found from them when it is read (see `kinetree.motion.resample`). NPZ keeps pieces.
+
+    Args:
+        trajectory: one motion.
+        path: path of the file.
     """
     columns = columns_of(trajectory, "a CSV file")
     header = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
@@ -53,6 +57,10 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
 
     The pieces that it was planned with are written too, so that the motion between its samples is
     the same when it is read. Of `meta`, only "smooth" is written.
+
+    Args:
+        trajectory: a motion, or a batch.
+        path: path of the file.
     """
     arrays = {name: getattr(trajectory, name) for name in ("t", *SIGNALS)}
     given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
@@ -66,10 +74,31 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
         np.savez_compressed(file, **given)
 
 
+def write_parquet(trajectory: Record, path: FilePath) -> None:
+    """Write one motion as Parquet, with the columns of CSV; needs the extra `parquet`.
+
+    Every number reads back to the same bits. The pieces of a plan are left out, as in CSV.
+
+    Args:
+        trajectory: one motion.
+        path: path of the file.
+    """
+    parquet = need("pyarrow.parquet", "parquet", "a Parquet file")
+    import pyarrow
+
+    columns = columns_of(trajectory, "a Parquet file")
+    names = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
+    arrays = [pyarrow.array(x) for x in (trajectory.t, *(x for _, x in columns))]
+    parquet.write_table(pyarrow.table(arrays, names=names), path)
+
+
 def to_dataframe(trajectory: Record) -> Any:
     """A pandas DataFrame over time, index "t" in s, columns (quantity, name): frame["q"]["elbow"].
 
     Units are in `frame.attrs["units"]`. Takes one motion, not a batch.
+
+    Args:
+        trajectory: one motion.
     """
     pandas = need("pandas", "dataframe", "a data frame")
     columns = columns_of(trajectory, "a data frame")

@@ -6,6 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike, array
+from kinetree.base.containers import read_times
 from kinetree.errors import InputError, warn
 from kinetree.samples.between import Forces, Interpolant, put, screw_columns
 from kinetree.samples.inputs import sample_times
@@ -32,7 +33,12 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
 
     tau is interpolated linearly. Quaternions and planar positions turn and move at a constant rate
     from sample to sample, with linear dq and ddq.
+
+    Args:
+        trajectory: a motion, or a batch.
+        t: times, shape (T,), s; or one number, the largest step between samples, s.
     """
+    t = read_times(t)
     if np.asarray(t).ndim == 0:
         t = trajectory.t[0] + sample_times(trajectory.duration, np.asarray(t).item())
     t = array(t, (None,), "t").astype(float)

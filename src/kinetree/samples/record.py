@@ -15,9 +15,13 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import has_labels, read_times, refuse_labels
+from kinetree.base.labels import Alignment, check_rows, own_axis, time_first
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.samples.between import Interpolant, curved
 from kinetree.samples.pieces import Pieces, Polynomials
 
@@ -58,6 +62,7 @@ class Record:
     pieces: Pieces | None = None
 
     def __post_init__(self) -> None:
+        _align(self)
         names = tuple(self.joint_names) or _names(self.model, np.shape(self.q))
         _set(self, "joint_names", names)
         _set(self, "meta", MappingProxyType(dict(self.meta)))
@@ -111,7 +116,11 @@ class Record:
         return len(self.t)
 
     def rollout(self, *index: int) -> Self:
-        """One motion of a batch."""
+        """One motion of a batch.
+
+        Args:
+            index: index of the motion along each axis of the batch.
+        """
         if len(index) != len(self.batch_shape):
             raise ShapeError(
                 f"rollout({', '.join(map(str, index))}) of a batch of shape {self.batch_shape}; "
@@ -127,6 +136,9 @@ class Record:
 
         Other samples t, q, dq or ddq are another motion: the copy then has no pieces, unless they
         are given too.
+
+        Args:
+            changes: fields by name, with shapes and units as in `Trajectory`.
         """
         if "pieces" not in changes and self.pieces is not None:
             if not {"t", "q", "dq", "ddq"}.isdisjoint(changes):
@@ -146,6 +158,31 @@ def _make(kind: type[Record], fields: dict[str, Any]) -> Record:
 
 def _set(record: Record, name: str, value: object) -> None:
     object.__setattr__(record, name, value)
+
+
+def _align(record: Record) -> None:
+    """Put labelled signals into the order of the joints, by name; names come from q if not given.
+
+    Rows of data frames are samples, and must have one index. Times may be a column or an index.
+    """
+    given = {name: time_first(getattr(record, name), name) for name in SIGNALS}
+    for name, value in given.items():
+        check_rows(record.t, value, "t", name)
+    _set(record, "t", read_times(record.t))
+    if not any(map(has_labels, given.values())):
+        return
+    if record.model is not None:
+        coordinates, rates = coordinate_axis(record.model), dof_axis(record.model)
+    else:
+        named = (own_axis(value, name) for name, value in given.items())
+        found = next((axis for axis in named if axis is not None), None)
+        names = tuple(record.joint_names) or (() if found is None else found.names)
+        coordinates = rates = Axis(names)
+        _set(record, "joint_names", names)
+    axes = coordinates, rates, rates, rates
+    arguments = [(x, axis, name) for (name, x), axis in zip(given.items(), axes, strict=True)]
+    for name, value in zip(given, Alignment(arguments).values, strict=True):
+        _set(record, name, value)
 
 
 def _names(model: Model | None, shape: Sequence[int]) -> tuple[str, ...]:
@@ -188,6 +225,7 @@ def _column(record: Record, name: str, value: ArrayLike, names: Sequence[str]) -
 def _floats(value: ArrayLike, name: str) -> Array:
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and not value.flags.writeable:
         return value  # frozen already: results of a simulation are too large to be copied
+    refuse_labels(value, name)
     try:
         return np.array(value, np.float64)
     except (TypeError, ValueError) as error:

@@ -17,8 +17,15 @@ class CheckFailure(KinetreeError, AssertionError):
 class CheckLine:
     """One check: its worst error over the states, the limit there and where the limit comes from.
 
-    `state` is the number of the worst state; `reason` explains why a check was skipped or could not
-    be carried out.
+    Args:
+        group: group of the check.
+        law: name of the law.
+        status: "pass", "FAIL" or "skip".
+        error: worst error over the states, in the unit of the law; None: not computed.
+        limit: the largest error allowed, in the unit of the law; None: not computed.
+        origin: where the limit comes from.
+        state: number of the worst state; None: no state.
+        reason: why a check was skipped or could not be carried out.
     """
 
     group: str
@@ -42,7 +49,15 @@ class CheckLine:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All lines of a run of `check_robot`; `print(report)` shows them."""
+    """All lines of a run of `check_robot`; `print(report)` shows them.
+
+    Args:
+        robot: name of the robot.
+        n: degrees of freedom.
+        states: number of states.
+        seed: seed of the states.
+        lines: the checks.
+    """
 
     robot: str
     n: int
@@ -66,7 +81,11 @@ class CheckReport:
         return tuple(line for line in self.lines if line.status == SKIPPED)
 
     def line(self, law: str) -> CheckLine:
-        """The line of that law."""
+        """The line of that law.
+
+        Args:
+            law: name of the law.
+        """
         for line in self.lines:
             if line.law == law:
                 return line

@@ -22,6 +22,16 @@ class Arrow:
     """A vector at the origin of link `link`, both in {s}; `value` has the unit of its quantity.
 
     tip - start is the value, scaled so that the longest arrow of its kind has the chosen length.
+
+    Args:
+        quantity: name of the quantity.
+        name: name of the arrow.
+        unit: unit of the value.
+        link: number of the link.
+        start: point in {s}, shape (3,), m.
+        tip: point in {s}, shape (3,), m.
+        value: the vector in {s}, shape (3,), in `unit` (N, N m, m/s ...).
+        colour: red, green and blue, 0 to 255.
     """
 
     quantity: str

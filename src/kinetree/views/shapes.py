@@ -18,7 +18,13 @@ GROUPS = ("body", "joint", "visual", "inertia", "frame")
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Corners (k, 3) in metres and triangles (m, 3), three corners each, counter-clockwise."""
+    """A surface of triangles.
+
+    Args:
+        vertices: corners, shape (k, 3), m.
+        triangles: three corners of each triangle, counter-clockwise, shape (m, 3), indices without
+            a unit.
+    """
 
     vertices: Array
     triangles: Array
@@ -26,15 +32,22 @@ class TriangleMesh:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One thing to draw, fixed at pose T in the frame of link `link` (WORLD: in {s}).
+    """One thing to draw, fixed at a pose in the frame of a link.
 
-    kind and size: in metres, centred at the origin of T:
-        sphere (radius,); ellipsoid (three semi-axes); box (three edges);
-        cylinder (radius, length) along z; capsule (radius, length without its round ends) along z;
-        frame (length of its axes,); mesh (), whose corners are in `mesh`.
-    group: "body" and "joint" are made from the joints, "visual" comes from the robot's file,
-        "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames.
-    label: plain text from the robot's file. Escape it before it is put into markup.
+    The sizes of kinds, in metres, centred at the origin of T: sphere (radius,); ellipsoid (three
+    semi-axes); box (three edges); cylinder (radius, length) along z; capsule (radius, length
+    without its round ends) along z; frame (length of its axes,); mesh ().
+
+    Args:
+        kind: "sphere", "ellipsoid", "box", "cylinder", "capsule", "frame" or "mesh".
+        group: "body" and "joint" are made from the joints, "visual" comes from the robot's file,
+            "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames.
+        link: number of the link; -1: fixed in {s}.
+        T: pose in the link's frame, shape (4, 4), position in m.
+        size: sizes as above, m.
+        colour: red, green and blue, 0 to 255.
+        label: plain text from the robot's file. Escape it before it is put into markup.
+        mesh: corners and triangles of a mesh; None: another kind.
     """
 
     kind: str
@@ -49,7 +62,14 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """The shapes of a robot; `extent`, m, is the size of the robot, which scales what is drawn."""
+    """The shapes of a robot; `extent`, m, is the size of the robot, which scales what is drawn.
+
+    Args:
+        name: name of the robot.
+        extent: size of the robot, m, which scales what is drawn.
+        shapes: the shapes.
+        remarks: notes on parts that could not be drawn.
+    """
 
     name: str
     extent: float
@@ -57,7 +77,11 @@ class Scene:
     remarks: tuple[str, ...] = ()  # visuals of the file that could not be drawn, and why
 
     def of(self, *groups: str) -> tuple[Shape, ...]:
-        """Shapes of the given groups."""
+        """Shapes of the given groups.
+
+        Args:
+            groups: some of "body", "joint", "visual", "inertia", "frame".
+        """
         return tuple(shape for shape in self.shapes if shape.group in groups)
 
     @property

@@ -65,7 +65,13 @@ def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, 
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """A (..., 2n, 2n) and B (..., 2n, n) of x = (tangent of q, change of dq); dt None: d/dt x."""
+    """A (..., 2n, 2n) and B (..., 2n, n) of x = (tangent of q, change of dq); dt None: d/dt x.
+
+    Args:
+        A: system matrix, shape (..., 2n, 2n), in units of x per s, or of x after dt.
+        B: input matrix, shape (..., 2n, n), in units of x per s, or of x after dt, per N m or N.
+        dt: length of a time step, s; None: continuous time.
+    """
 
     A: Array
     B: Array
@@ -77,7 +83,11 @@ class Linearization:
         return formulas(f"{change} = A x + B u{step}", matrix("A", self.A), matrix("B", self.B))
 
     def discrete(self, dt: float) -> "Linearization":
-        """The exact system at steps of dt with constant tau in between: x_next = A x + B u."""
+        """The exact system at steps of dt with constant tau in between: x_next = A x + B u.
+
+        Args:
+            dt: length of a time step, s.
+        """
         if self.dt is not None:
             raise InputError(
                 f"the system is discrete already, at steps of {self.dt} s; start from the "

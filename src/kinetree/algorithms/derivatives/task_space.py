@@ -33,10 +33,13 @@ from kinetree.spatial.matrices import factor, solve
 
 @dataclass(frozen=True, eq=False)
 class TaskSpaceDerivatives:
-    """Slopes of k task coordinates, q along tangent vectors.
+    """Derivatives of k task coordinates; q is moved along tangent vectors.
 
-    dJ_dq: (k, n, n), the last axis counts q. dLambda_dq: (k, k, n). deta_dq, deta_dv: (k, n), by q
-    and by dq.
+    Args:
+        dJ_dq: d J/d q, shape (..., k, n, n), the last axis counts q; units of J per rad or m.
+        dLambda_dq: d Lambda/d q, shape (..., k, k, n), units of Lambda per rad or m.
+        deta_dq: d eta/d q, shape (..., k, n), N m/rad or the like.
+        deta_dv: d eta/d dq, shape (..., k, n), N m s/rad or the like.
     """
 
     dJ_dq: Array

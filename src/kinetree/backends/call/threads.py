@@ -44,6 +44,9 @@ class threads:
 
     `threads(4)` sets it for the process; `with threads(4):` for the block, in this thread alone.
     None or 0 means all cores. The environment variable KINETREE_THREADS is the initial choice.
+
+    Args:
+        count: number of threads; None or 0: all cores.
     """
 
     def __init__(self, count: int | None = None) -> None:

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.axis import Axis
+from kinetree.base.containers import has_labels, read_times
+from kinetree.base.labels import by_name, check_rows
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of
-from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, planned
+from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, names_of, planned
 from kinetree.samples.inputs import check_screws, positive, sample_times
 from kinetree.samples.pieces import Polynomials, polynomials
 from kinetree.samples.splines import (
@@ -51,12 +54,12 @@ def cubic(
         joint_names: names without a robot.
         name: of the trajectory.
     """
-    start, end = ends(q0, q1, robot)
+    start, end, names = ends(q0, q1, robot, joint_names)
     t, n = sample_times(duration, dt), len(start)
-    v0, v1 = joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
+    v0, v1 = joint_vector(dq0, n, "dq0", names), joint_vector(dq1, n, "dq1", names)
     c = np.array(cubic_coefficients(t[-1], start, v0, end, v1))
     curve = polynomials([0, t[-1]], c[:, None], end=(end, v1))
-    return planned(t, curve(t), robot, joint_names, name, curve)
+    return planned(t, curve(t), robot, names, name, curve)
 
 
 def quintic(
@@ -73,19 +76,31 @@ def quintic(
     joint_names: Sequence[str] = (),
     name: str = "quintic",
 ) -> Trajectory:
-    """The quintic in time from q0 to q1, (n,), with given rates and accelerations at both ends.
+    """The quintic in time from q0 to q1, with given rates and accelerations at both ends.
 
     Rest to rest, the speed peaks at 15/8 of the mean and the acceleration at
-    10 / sqrt(3) (q1 - q0) / T^2; nothing jumps. ddq0, ddq1: accelerations at the ends, a number or
-    (n,); other arguments as of `cubic`.
+    10 / sqrt(3) (q1 - q0) / T^2; nothing jumps.
+
+    Args:
+        q0: position at the start, shape (n,), rad or m.
+        q1: position at the end, shape (n,), rad or m.
+        duration: length of the motion, s.
+        dt: largest step between samples, s.
+        dq0: rate at the start, a number or shape (n,), rad/s or m/s.
+        dq1: rate at the end, a number or shape (n,), rad/s or m/s.
+        ddq0: acceleration at the start, a number or shape (n,), rad/s^2 or m/s^2.
+        ddq1: acceleration at the end, a number or shape (n,), rad/s^2 or m/s^2.
+        robot: gives the names of the joints; None: `joint_names`.
+        joint_names: names of the joints, where no robot is given.
+        name: name of the motion.
     """
-    start, end = ends(q0, q1, robot)
+    start, end, names = ends(q0, q1, robot, joint_names)
     t, n = sample_times(duration, dt), len(start)
-    left = (start, joint_vector(dq0, n, "dq0"), joint_vector(ddq0, n, "ddq0"))
-    right = (end, joint_vector(dq1, n, "dq1"), joint_vector(ddq1, n, "ddq1"))
+    left = (start, joint_vector(dq0, n, "dq0", names), joint_vector(ddq0, n, "ddq0", names))
+    right = (end, joint_vector(dq1, n, "dq1", names), joint_vector(ddq1, n, "ddq1", names))
     c = np.array(quintic_coefficients(t[-1], *left, *right))
     curve = polynomials([0, t[-1]], c[:, None], end=right)
-    return planned(t, curve(t), robot, joint_names, name, curve)
+    return planned(t, curve(t), robot, names, name, curve)
 
 
 def trapezoid(
@@ -117,12 +132,12 @@ def trapezoid(
         joint_names: names without a robot.
         name: of the trajectory.
     """
-    start, end = ends(q0, q1, robot)
+    start, end, names = ends(q0, q1, robot, joint_names)
     way = end - start
     if not np.any(way):
         raise InputError("q0 and q1 are the same position; a trapezoid needs a way to go.")
-    v = _least(_velocities(velocity, robot, len(way)), way, "velocity")
-    a = _least(joint_vector(acceleration, len(way), "acceleration"), way, "acceleration")
+    v = _least(_velocities(velocity, robot, len(way), names), way, "velocity")
+    a = _least(joint_vector(acceleration, len(way), "acceleration", names), way, "acceleration")
     v = min(v, float(np.sqrt(a)))  # a short motion has no cruise
     least = 1 / v + v / a
     slower = 1.0
@@ -135,7 +150,7 @@ def trapezoid(
             )
     curve = _phases(start, end, v / slower, a / slower**2)
     t = between_knots(curve.t, dt)
-    return planned(t, curve(t), robot, joint_names, name, curve).replace(meta={"smooth": False})
+    return planned(t, curve(t), robot, names, name, curve).replace(meta={"smooth": False})
 
 
 def _phases(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
@@ -150,10 +165,12 @@ def _phases(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
     return polynomials(t, c, end=(q1, 0 * q1))
 
 
-def _velocities(velocity: ArrayLike | None, robot: Model | HasModel | None, n: int) -> Array:
+def _velocities(
+    velocity: ArrayLike | None, robot: Model | HasModel | None, n: int, names: Sequence[str]
+) -> Array:
     """Bounds of speed, (n,): those given, or else the limits of the robot."""
     if velocity is not None:
-        return joint_vector(velocity, n, "velocity")
+        return joint_vector(velocity, n, "velocity", names)
     if robot is None:
         raise InputError("trapezoid needs velocity bounds: pass velocity=..., or robot=...")
     return bounds_of(model_of(robot)).velocity
@@ -198,22 +215,27 @@ def spline(
         joint_names: names without a robot.
         name: of the trajectory.
     """
-    way, knots = _waypoints(points, times, robot)
+    names = names_of(robot, joint_names, "a spline", points=points)
+    way, knots = _waypoints(points, times, robot, names)
     if ends not in (CLAMPED, NATURAL, NOT_A_KNOT):
         raise InputError(f"ends is {ends!r}; expected {CLAMPED!r}, {NATURAL!r} or {NOT_A_KNOT!r}.")
     n = way.shape[1]
-    v0, v1 = joint_vector(dq0, n, "dq0"), joint_vector(dq1, n, "dq1")
+    v0, v1 = joint_vector(dq0, n, "dq0", names), joint_vector(dq1, n, "dq1", names)
     curve = cubic_spline(knots, way, ends, v0, v1)
     c = np.array(curve.cubics(np.arange(len(knots) - 1)))
     pieces = polynomials(knots, c, end=(curve.points[-1], curve.slopes[-1]))
     t = between_knots(knots, dt)  # waypoints are samples too: accelerations peak there
-    return planned(t, pieces(t), robot, joint_names, name, pieces)
+    return planned(t, pieces(t), robot, names, name, pieces)
 
 
 def _waypoints(
-    given: ArrayLike, times: ArrayLike, robot: Model | HasModel | None
+    given: ArrayLike, times: ArrayLike, robot: Model | HasModel | None, names: Sequence[str]
 ) -> tuple[Array, Array]:
     """Waypoints, (K, n), and their times, (K,), checked."""
+    check_rows(times, given, "times", "points")
+    times = read_times(times, "times")
+    if has_labels(given):
+        given = by_name(given, Axis(tuple(names)), "points")
     points = array(given, (None, None), "points").astype(float)
     if robot is not None:
         model = check_screws(robot, "a spline")

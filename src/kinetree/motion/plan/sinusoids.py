@@ -8,7 +8,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
-from kinetree.motion.plan.inputs import joint_vector, planned
+from kinetree.motion.plan.inputs import joint_vector, names_of, planned
 from kinetree.samples.inputs import check_screws, positive, sample_times
 from kinetree.trajectory import Trajectory
 
@@ -25,16 +25,26 @@ def sinusoid(
     joint_names: Sequence[str] = (),
     name: str = "sinusoid",
 ) -> Trajectory:
-    """q = center + amplitude sin(2 pi frequency t + phase), each a number or (n,).
+    """q = center + amplitude sin(2 pi frequency t + phase). The motion does not begin at rest.
 
-    Frequencies in Hz, phases in rad. The motion does not begin at rest. dt: largest step between
-    samples, s. robot: gives the names of the joints; joint_names: names without a robot.
+    Args:
+        center: middle position, a number or shape (n,), rad or m.
+        amplitude: amplitude, a number or shape (n,), rad or m.
+        frequency: frequency, a number or shape (n,), Hz.
+        duration: length of the motion, s.
+        dt: largest step between samples, s.
+        phase: phase at t = 0, a number or shape (n,), rad.
+        robot: gives the names of the joints; None: `joint_names`.
+        joint_names: names of the joints, where no robot is given.
+        name: name of the motion.
     """
-    n = max(np.asarray(x).size for x in (center, amplitude, frequency, phase))
-    if robot is not None:
-        n = check_screws(robot, "a sinusoid").n
+    names = names_of(
+        robot, joint_names, "a sinusoid",
+        center=center, amplitude=amplitude, frequency=frequency, phase=phase,
+    )  # fmt: skip
+    n = len(names) or max(np.asarray(x).size for x in (center, amplitude, frequency, phase))
     c, A, f, p = (
-        joint_vector(x, n, what)
+        joint_vector(x, n, what, names)
         for x, what in (
             (center, "center"), (amplitude, "amplitude"), (frequency, "frequency"), (phase, "phase")
         )
@@ -43,7 +53,7 @@ def sinusoid(
     w = 2 * np.pi * f
     angle = t[:, None] * w + p
     motion = c + A * np.sin(angle), A * w * np.cos(angle), -A * w * w * np.sin(angle)
-    return planned(t, motion, robot, joint_names, name)
+    return planned(t, motion, robot, names, name)
 
 
 def excitation(
@@ -85,7 +95,7 @@ def excitation(
     if not 0 < use <= 1:
         raise InputError(f"use is {use}; expected a share of the limits above 0, at most 1.")
     bounds = bounds_of(model)
-    middle = _center(bounds.lower, bounds.upper, center)
+    middle = _center(bounds.names, bounds.lower, bounds.upper, center)
     room = np.minimum(bounds.upper - middle, middle - bounds.lower)
     if np.any(room <= 0):
         at = bounds.names[int(np.argmin(room))]
@@ -103,10 +113,10 @@ def excitation(
     return planned(t, (middle + q, dq, ddq), robot, (), name)
 
 
-def _center(lower: Array, upper: Array, center: ArrayLike | None) -> Array:
+def _center(names: Sequence[str], lower: Array, upper: Array, center: ArrayLike | None) -> Array:
     """The given center, or the middle of the limits; with one limit, 0 or 1 inside of it."""
     if center is not None:
-        return joint_vector(center, len(lower), "center")
+        return joint_vector(center, len(lower), "center", names)
     both = np.isfinite(lower) & np.isfinite(upper)
     near = np.clip(0.0, np.where(np.isfinite(lower), lower + 1, -np.inf),
                    np.where(np.isfinite(upper), upper - 1, np.inf))  # fmt: skip

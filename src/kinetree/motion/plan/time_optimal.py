@@ -30,10 +30,14 @@ MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # unused shares of the limits, t
 
 @dataclass(frozen=True, eq=False)
 class TimeOptimal:
-    """The fastest motion along a path: `trajectory`, and `report`, its check on a finer grid.
+    """The fastest motion along a path, with its check on a finer grid.
 
-    pieces: profiles along the smooth pieces of the path; the robot stops in the corners between
-    them. margin: share of the limits that was left unused.
+    Args:
+        trajectory: the motion.
+        report: its limits, checked on a finer grid.
+        pieces: profiles along the smooth pieces of the path; the robot stops in the corners between
+            them.
+        margin: share of the limits that was left unused, dimensionless.
     """
 
     trajectory: Trajectory
@@ -52,7 +56,11 @@ class TimeOptimal:
         return max(piece.path.deviation for piece in self.pieces)
 
     def resample(self, dt: float) -> Trajectory:
-        """The same motion with samples no further apart than dt, s."""
+        """The same motion with samples no further apart than dt, s.
+
+        Args:
+            dt: largest step between samples, s.
+        """
         return _sampled(self.trajectory, self.pieces, dt)
 
     def __repr__(self) -> str:

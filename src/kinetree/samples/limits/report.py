@@ -42,8 +42,23 @@ class LimitError(KinetreeError, ValueError):
 class JointLoad:
     """Loads of one degree of freedom, in rad, N m and W, or m, N and W if it slides.
 
-    Peaks carry their sign. work: net energy of the joint, J; drawn: without the energy that flows
-    back.
+    Args:
+        name: name of the degree of freedom.
+        sliding: whether it slides: m and N instead of rad and N m.
+        lowest: lowest position, rad or m.
+        highest: highest position, rad or m.
+        lower: limit of the position, rad or m.
+        upper: limit of the position, rad or m.
+        peak_speed: rate of the largest size, with its sign, rad/s or m/s.
+        speed_limit: limit of the rate, rad/s or m/s.
+        peak_torque: joint force of the largest size, with its sign, N m or N.
+        rms_torque: root mean square of the joint force, N m or N.
+        mean_torque: mean of the joint force, N m or N.
+        torque_limit: limit of the joint force, N m or N.
+        peak_power: power of the largest size, with its sign, W.
+        mean_power: mean of the power, W.
+        work: net energy of the joint, J.
+        drawn: energy without that which flows back, J.
     """
 
     name: str
@@ -76,7 +91,18 @@ class JointLoad:
 
 @dataclass(frozen=True)
 class Violation:
-    """A time from `start` to `end`, s, in which a joint is beyond a limit; worst at t."""
+    """A time from `start` to `end`, s, in which a joint is beyond a limit; worst at t.
+
+    Args:
+        joint: name of the joint.
+        quantity: "position", "speed" or "torque".
+        sliding: whether the joint slides.
+        limit: the limit, in the unit of the quantity (rad, rad/s, N m; m, m/s, N if it slides).
+        value: the worst value, in the same unit.
+        t: time of the worst value, s.
+        start: time at which it begins, s.
+        end: time at which it ends, s.
+    """
 
     joint: str
     quantity: str
@@ -105,7 +131,17 @@ class Violation:
 
 @dataclass(frozen=True)
 class LimitReport:
-    """Loads of all joints and violations of their limits; `print(report)` shows them."""
+    """Loads of all joints and violations of their limits; `print(report)` shows them.
+
+    Args:
+        robot: name of the robot.
+        trajectory: name of the motion.
+        duration: length of the motion, s.
+        samples: number of samples.
+        joints: loads of each joint.
+        violations: every time at which a joint is beyond a limit.
+        scaling: how much slower or faster the motion has to run to fit the limits.
+    """
 
     robot: str
     trajectory: str
@@ -129,7 +165,11 @@ class LimitReport:
         return self.scaling.slower
 
     def joint(self, name: str) -> JointLoad:
-        """Loads of the joint of that name."""
+        """Loads of the joint of that name.
+
+        Args:
+            name: name of the joint.
+        """
         for load in self.joints:
             if load.name == name:
                 return load
@@ -142,7 +182,12 @@ class LimitReport:
             raise LimitError(str(self))
 
     def violated(self, joint: str, quantity: str) -> bool:
-        """Return True if a joint violates a limit of "position", "speed" or "torque"."""
+        """Return True if a joint violates a limit of "position", "speed" or "torque".
+
+        Args:
+            joint: name of the joint.
+            quantity: "position", "speed" or "torque".
+        """
         return any(v.joint == joint and v.quantity == quantity for v in self.violations)
 
     def headline(self) -> str:
@@ -166,10 +211,11 @@ class LimitReport:
         scaling = self.scaling
         for load in scaling.overloads:
             cause = "gravity alone needs" if load.gravity else "friction and gravity need"
+            unit = (SLIDES if self.joint(load.joint).sliding else UNITS)["torque"]
             if load.springs:
                 cause = "gravity and springs need" if load.gravity else f"springs, {cause}"
             yield (
-                f"{cause} {load.torque:.5g} on {load.joint!r} at t = {load.t:.4g} s, limit "
+                f"{cause} {load.torque:.5g} {unit} on {load.joint!r} at t = {load.t:.4g} s, limit "
                 f"{load.limit:.5g}: a slower motion does not help there"
             )
         if any(violation.quantity == "position" for violation in self.violations):

@@ -28,7 +28,16 @@ Parts = tuple[Array, Array, Array, Array]  # inertial, viscous and static force,
 
 @dataclass(frozen=True)
 class Overload:
-    """A joint whose force exceeds its limit however slowly the motion runs."""
+    """A joint whose force exceeds its limit however slowly the motion runs.
+
+    Args:
+        joint: name of the joint.
+        t: time, s.
+        torque: joint force, N m or N.
+        limit: limit of the joint force, N m or N.
+        gravity: whether weight and springs alone exceed the limit; False: with friction.
+        springs: whether the robot has springs.
+    """
 
     joint: str
     t: float
@@ -42,9 +51,12 @@ class Overload:
 class UniformScaling:
     """Factors on the duration that make a motion fit its torque and speed limits.
 
-    slower: the least factor of at least 1 (1: it fits as it is); None if running slower does not
-    help. fastest: the least factor of all, below 1 if the motion can run faster; None if none fits.
-    overloads: joints that cannot even hold the robot still somewhere on the path.
+    Args:
+        slower: the least factor of at least 1, dimensionless (1: it fits as it is); None: running
+            slower does not help.
+        fastest: the least factor of all, dimensionless, below 1 if the motion can run faster; None:
+            no factor fits.
+        overloads: joints that cannot even keep the robot still somewhere on the path.
     """
 
     slower: float | None
@@ -58,6 +70,11 @@ def scale_time(
     """The same path at 1/factor of the speed: t * factor, dq / factor, ddq / factor^2.
 
     tau is that of inverse dynamics if a robot is given, and None otherwise.
+
+    Args:
+        trajectory: a motion, or a batch.
+        factor: factor on the duration, dimensionless; above 1 is slower.
+        robot: the robot, for the new joint forces; None: tau is left out.
     """
     factor = positive(factor, "factor", "times the duration")
     t = trajectory.t[0] + (trajectory.t - trajectory.t[0]) * factor

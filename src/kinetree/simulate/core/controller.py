@@ -38,7 +38,11 @@ class Controller(Protocol):
         ...
 
     def start(self, model: Model) -> Array:
-        """Return its own state at the beginning, (m,); empty if it has no state."""
+        """Return its own state at the beginning, (m,); empty if it has no state.
+
+        Args:
+            model: the robot.
+        """
         ...
 
     def act(
@@ -49,8 +53,9 @@ class Controller(Protocol):
         Args:
             model: the robot that moves; its data are arguments where a simulation varies them.
             t: time, s.
-            q, dq: state of the robot, (nq,), (n,).
-            z: the controller's own state, (m,).
+            q: joint positions, shape (nq,), rad or m.
+            dq: joint rates, shape (n,), rad/s or m/s.
+            z: the controller's own state, shape (m,), in its own units.
             given: the values of `signals` at t, by name, as tuples of arrays.
         """
         ...
@@ -60,7 +65,11 @@ class Stateless:
     """The part shared by controllers without a state of their own: z is empty."""
 
     def start(self, model: Model) -> Array:
-        """Return an empty state, (0,)."""
+        """Return an empty state, (0,).
+
+        Args:
+            model: the robot.
+        """
         return np.zeros(0)
 
 
@@ -68,7 +77,10 @@ class Stateless:
 class Law(Stateless):
     """A function tau = law(t, q, dq) as a controller; with a reference, law(t, q, dq, *values).
 
-    reference: a function of t that returns an array or a tuple of arrays, or a Trajectory.
+    Args:
+        function: returns tau, (n,), N m or N, from t, q and dq, and the values of the reference.
+        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
+            the like, rad or m; or a Trajectory; None: no reference.
     """
 
     named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}

@@ -32,7 +32,14 @@ ShareFunction = Callable[[Array], Array]  # shares (K,) -> values (K, G)
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """g(t, q, dq) = 0. direction: 1 rising, -1 falling, 0 both. terminal: the motion ends there."""
+    """A condition g(t, q, dq) = 0 whose times are found during a simulation.
+
+    Args:
+        function: g(t, q, dq), a number of any unit, of one state.
+        direction: 1 for rising, -1 for falling, 0 for both.
+        terminal: whether the motion ends there.
+        name: name in results and messages.
+    """
 
     function: EventFunction
     direction: int = 0
@@ -40,7 +47,13 @@ class Event:
     name: str = ""
 
     def value(self, t: float, q: Array, dq: Array) -> float:
-        """Return g of one state, which it cannot change."""
+        """Return g of one state, which it cannot change.
+
+        Args:
+            t: time, s.
+            q: joint positions, shape (nq,), rad or m.
+            dq: joint rates, shape (n,), rad/s or m/s.
+        """
         found = self.function(t, read_only(q), read_only(dq))
         try:
             value = float(found)
@@ -56,13 +69,25 @@ class Event:
         return value
 
     def wanted(self, rising: bool) -> bool:
-        """Return True if a crossing in this direction counts."""
+        """Return True if a crossing in this direction counts.
+
+        Args:
+            rising: whether g rises.
+        """
         return self.direction == 0 or rising == (self.direction > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Occurrence:
-    """A zero of an event: its time, state and rollout."""
+    """A zero of an event: its time, state and rollout.
+
+    Args:
+        event: name of the event.
+        t: time, s.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        rollout: index of the rollout in the batch.
+    """
 
     event: str
     t: float

@@ -48,7 +48,13 @@ class Bound:
 class Violation:
     """The first time at which a joint left a limit, or a number became infinite or NaN.
 
-    by: how far beyond the limit, at that time, in `unit`; None for a number that is not finite.
+    Args:
+        t: time, s.
+        joint: name of the joint.
+        quantity: "position", "velocity", "effort" or the array that is not finite.
+        by: how far beyond the limit at that time, in `unit` (rad, m, rad/s ...); None: not finite.
+        rollout: index of the rollout in the batch.
+        unit: unit of `by`.
     """
 
     t: float

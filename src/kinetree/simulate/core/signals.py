@@ -37,6 +37,12 @@ class Signal:
     """Values, (N, ...), at times t, (N,), s; the first and the last also hold beyond the ends.
 
     Values may be an array of CuPy: then they stay on the GPU, for simulations there.
+
+    Args:
+        t: times, shape (N,), s.
+        values: values at these times, shape (N, ...), N m or N.
+        kind: "hold" or "linear" between the times.
+        axis: names along the last axis; None: plain arrays.
     """
 
     t: Array
@@ -45,7 +51,12 @@ class Signal:
     axis: Axis | None = None  # the names along the last axis of labelled values
 
     def ordered(self, axis: Axis | None, name: str) -> "Signal":
-        """Return the signal with its last axis in the order of another axis; as it is if plain."""
+        """Return the signal with its last axis in the order of another axis; as it is if plain.
+
+        Args:
+            axis: names to follow; None: plain arrays.
+            name: name of the argument in messages.
+        """
         if self.axis is None:
             return self
         if axis is None:

@@ -139,14 +139,19 @@ def _collect(total: Array, given: Input, k: int, rows: Array, B: Array, back: Ar
 class Sensitivities:
     """Derivatives of a simulated motion.
 
-    motion: the simulation. inputs: the inputs that it can be differentiated by. A: (E, ..., N, N),
-    of each step, N = 2n and the entries of a controller's own state. B: by name
-    (E, ..., N, *shape), of each step; for a signal (E, ..., N, values, *shape), by its values at
-    the stages of the step.
-
     "dop853" has steps of its own, in each rollout: `inside` leads from the beginning of a step to
     the results in it, the values of a signal are those of the samples before and after the step,
     and rollouts with fewer steps stand still after their last.
+
+    Args:
+        motion: the simulation.
+        model: the robot.
+        inputs: the inputs that it can be differentiated by.
+        A: derivatives of each step by the state before, shape (E, ..., N, N), in units of the
+            state; N = 2n and the entries of a controller's own state.
+        B: {input: derivatives of each step, shape (E, ..., N, *shape)}, units of the state per unit
+            of the input.
+        inside: of "dop853", from the beginning of a step to the results in it; None: fixed steps.
     """
 
     motion: Trajectory
@@ -161,6 +166,9 @@ class Sensitivities:
 
         The shape of a signal's values is (N, *shape). The derivative by the Coulomb friction of a
         joint that stands still is NaN.
+
+        Args:
+            name: an input of `wrt`, such as "q0" or "mass".
         """
         given, chain = self._find(name), self._chain()
         n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), given.samples
@@ -221,6 +229,10 @@ class Sensitivities:
         J = final(q, dq) at the end + the sum over the steps of h running(t, q, dq) at their
         beginnings. Both functions return a number and are traced: take sin, cos and the like from
         kinetree.scalars.
+
+        Args:
+            final: cost of the last state, a traced function of (q, dq); None: zero.
+            running: cost per s along the motion, a traced function of (t, q, dq); None: zero.
         """
         value, slopes = cost_slopes(self.model, self.motion, final, running)
         return value, self.gradient(slopes)

@@ -32,6 +32,9 @@ def identification_page(found: Identification) -> str:
     """The page of an identification: notes, forces, parameters with errors, what is unidentifiable.
 
     The page is self-contained: it can be mailed, printed and opened without a network.
+
+    Args:
+        found: the result of `kt.identify.identify`.
     """
     if not isinstance(found, Identification):
         raise InputError(
