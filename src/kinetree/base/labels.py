@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.axis import Axis, Form, order_of, shown
+from kinetree.base.axis import TIMES, Axis, Form, order_of, shown
 from kinetree.base.containers import (
     DICT,
     FRAME,
@@ -42,7 +42,7 @@ DEGREES = ("deg", "degree", "degrees", "°", "deg/s", "deg/s^2", "degrees/s")
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
     """Return the values of a labelled argument in the order of the axis; others as they are."""
-    if type(value) is np.ndarray and value.dtype.names is None:
+    if not has_labels(value) and not has_fields(value):
         return value
     return Alignment([(value, axis, argument)]).values[0]
 
@@ -56,6 +56,32 @@ def vector_by_name(value: object, axis: Axis, argument: str) -> Any:
             f"{axis.kind}: a dict, or a pandas Series."
         )
     return x
+
+
+def check_rows(times: object, values: object, name: str, other: str) -> None:
+    """Raise InputError if a pandas column of times and a table have other labels of their rows."""
+    if label_kind(type(times)) != SERIES or label_kind(type(values)) != FRAME:
+        return
+    rows, own = cast("Any", times).index, cast("Any", values).index
+    if len(rows) == len(own) and not rows.equals(own):
+        raise InputError(
+            f"the rows of {name} and {other} are labelled differently, so that it is not certain "
+            f"which belong together; expected one index. Take both from one frame, or pass "
+            f"{name}.to_numpy()."
+        )
+
+
+def time_first(value: Any, argument: str) -> Any:
+    """Return a DataArray with its dimension of time first; other values as they are."""
+    if label_kind(type(value)) != XARRAY or value.ndim < 3:
+        return value
+    times = [dim for dim in value.dims if str(dim).lower() in TIMES]
+    if len(times) != 1:
+        raise InputError(
+            f"{argument} is a DataArray with the dimensions {', '.join(map(str, value.dims))}; "
+            "expected that of time to be called 'time' or 't'."
+        )
+    return value.transpose(times[0], ...)
 
 
 def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:

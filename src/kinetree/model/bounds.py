@@ -6,6 +6,8 @@ from functools import lru_cache
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.axis import Axis
+from kinetree.base.labels import vector_by_name
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
@@ -65,8 +67,11 @@ def with_limits(
 
 
 def limit_vector(value: ArrayLike, names: tuple[str, ...], name: str) -> Array:
-    """Limits as (n,), all above zero; `value` is a number or (n,), and may be infinite."""
-    x = np.asarray(value, float)
+    """Limits as (n,), all above zero; `value` is a number or (n,), and may be infinite.
+
+    Labelled limits (a dict, a pandas Series) are aligned with the names.
+    """
+    x = np.asarray(vector_by_name(value, Axis(names), name), float)
     if x.ndim == 0:
         x = np.full(len(names), x)
     if x.shape != (len(names),):

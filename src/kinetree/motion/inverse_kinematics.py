@@ -7,11 +7,12 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.labels import Alignment
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of, positions
-from kinetree.model.inputs import coordinates
+from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.spatial.se3 import check_pose, inverse, log_se3
 
 Part = Literal["pose", "position"]
@@ -100,13 +101,17 @@ def inverse_kinematics(
     goal = check_pose(T, "T")
     moved = MovedFrame(model, frame, part)
     bounds = bounds_of(model)
-    start = algorithms.neutral(model) if q0 is None else coordinates(model, q0, "q0").astype(float)
+    alignment = Alignment([(q0, coordinate_axis(model), "q0")])
+    given = alignment.values[0]
+    start = (
+        algorithms.neutral(model) if q0 is None else coordinates(model, given, "q0").astype(float)
+    )
     rng = np.random.default_rng(seed)
     best, nearest = start, np.inf
     for trial in range(restarts + 1):
         q, distance = _descend(moved, goal, clip(bounds, start), tolerance, iterations)
         if distance <= tolerance:
-            return q
+            return alignment.label(q, [coordinate_axis(model)], "q")
         if distance < nearest:
             best, nearest = q, distance
         start = algorithms.random(model, rng) if trial < restarts else start

@@ -15,13 +15,15 @@ from typing import Unpack
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.labels import vector_by_name
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.model.bounds import bounds_of, with_limits
+from kinetree.model.inputs import dof_axis
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study
-from kinetree.parallel.sampling import AXES, Anywhere, Arguments, Draw
+from kinetree.parallel.sampling import AXES, Anywhere, Arguments, Draw, by_joint
 from kinetree.robot import Robot
 
 
@@ -51,9 +53,12 @@ def envelope(
         an effort limit that the robot's own weight takes; payload, the largest point mass at the
         frame, kg; force, the largest force there that can be pushed in every direction, N.
     """
+    model = model_of(robot)
+    data = named(parameters, "parameters")
     settings = {
-        "q": Anywhere() if q is None else q, "frame": frame, "effort": effort,
-        "parameters": named(parameters, "parameters"),
+        "q": Anywhere() if q is None else by_joint(model, "q", q), "frame": frame,
+        "effort": vector_by_name(effort, dof_axis(model), "effort"),
+        "parameters": {name: by_joint(model, name, x) for name, x in data.items()},
     }  # fmt: skip
     return run_study("envelope", EnvelopeStudy, robot, n, settings, options)
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.parallel.philox import normals
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study, whole
-from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns
+from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns, by_joint
 from kinetree.robot import Robot
 from kinetree.samples.inputs import positive
 from kinetree.simulate import Trajectory, signal, simulate
-from kinetree.simulate.core.controller import Controller
+from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.fixed_steps import find_method
 from kinetree.simulate.core.outcome import record_rows
 from kinetree.simulate.core.setup import ADAPTIVE, grid
@@ -60,12 +60,21 @@ def rollouts(
         every: number of steps from one recorded row to the next; None records one row for each
             rollout: the drawn values, q and dq at the end, peak_dq, peak_tau, violated_at (the time
             when a joint limit was first exceeded, s) and lost_at (when a number stopped being
-            finite); NaN for never. After that time the numbers of a rollout's motion are NaN.
+            finite); NaN for never. After lost_at the numbers of a rollout's motion are NaN. A
+            rollout that leaves its limits goes on, as with simulate(limits="record"): one of a
+            million must not end the others.
         options: see `kinetree.parallel.Options`.
     """
+    model = model_of(robot)
+    q0, dq0, tau, F_ext = (
+        by_joint(model, name, x)
+        for name, x in (("q0", q0), ("dq0", dq0), ("tau", tau), ("F_ext", F_ext))
+    )
+    parameters = {k: by_joint(model, k, x) for k, x in named(parameters, "parameters").items()}
+    controller = aligned(controller, model)
     settings = {
         "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
-        "F_ext": F_ext, "controller": controller, "parameters": named(parameters, "parameters"),
+        "F_ext": F_ext, "controller": controller, "parameters": parameters,
         "every": None if every is None else whole(every, "every", 1),
     }  # fmt: skip
     return run_study("rollouts", RolloutStudy, robot, n, settings, options)

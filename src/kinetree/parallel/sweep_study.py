@@ -11,10 +11,10 @@ from kinetree.errors import InputError
 from kinetree.kernels.free import free_ports
 from kinetree.kernels.memo import kernel
 from kinetree.kernels.quantities import find_quantity
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study
-from kinetree.parallel.sampling import Arguments, Draw
+from kinetree.parallel.sampling import Arguments, Draw, by_joint
 from kinetree.robot import Robot
 
 
@@ -39,9 +39,12 @@ def sweep(
         parameters: data of the robot that vary, as for `rollouts`.
         options: see `kinetree.parallel.Options`.
     """
+    model = model_of(robot)
+    given, data = named(arguments, "arguments"), named(parameters, "parameters")
     settings = {
-        "quantity": quantity, "arguments": named(arguments, "arguments"), "frame": frame,
-        "parameters": named(parameters, "parameters"),
+        "quantity": quantity, "frame": frame,
+        "arguments": {name: by_joint(model, name, x) for name, x in given.items()},
+        "parameters": {name: by_joint(model, name, x) for name, x in data.items()},
     }  # fmt: skip
     return run_study("sweep", SweepStudy, robot, n, settings, options)
 

@@ -6,6 +6,7 @@ from typing import SupportsFloat
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.containers import describe, has_labels
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
@@ -50,10 +51,16 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
     Raises:
         InputError: there is no robot, or its joints are not those of the record.
     """
+    if has_labels(record):
+        raise InputError(
+            f"{purpose} needs a Trajectory and got {describe(record)}; make one from data frames "
+            "with a column for each joint: kinetree.motion.Trajectory(t=t, q=q, dq=dq, ddq=ddq, "
+            "model=robot.model)."
+        )
     if not isinstance(record, Record):
         raise InputError(
             f"{purpose} needs a Trajectory and got {record!r:.60}; kinetree.motion plans them, "
-            "kinetree.motion.read_csv(path, robot) reads them, and those of a GPU have .cpu()."
+            "kinetree.motion.read(path, robot) reads them, and those of a GPU have .cpu()."
         )
     model = record.model if robot is None else getattr(robot, "model", robot)
     if model is None:

@@ -6,6 +6,9 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.axis import Axis
+from kinetree.base.containers import refuse_labels
+from kinetree.base.labels import own_axis, vector_by_name
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
@@ -16,7 +19,13 @@ from kinetree.trajectory import Trajectory
 
 
 def joint_vector(value: ArrayLike, n: int, name: str, names: Sequence[str] = ()) -> Array:
-    """`value` as (n,) finite floats; one number is repeated for all joints."""
+    """`value` as (n,) finite floats; one number is repeated for all joints.
+
+    Labelled values are aligned with the names, and refused if there are none.
+    """
+    if names:
+        value = vector_by_name(value, Axis(tuple(names)), name)
+    refuse_labels(value, name, "a plain array, or robot=... or joint_names=... beside it")
     if np.asarray(value).ndim == 0:
         value = np.full(n, array(value, (), name), float)
     x = array(value, (None,), name)
@@ -26,13 +35,38 @@ def joint_vector(value: ArrayLike, n: int, name: str, names: Sequence[str] = ())
     return x.astype(float)
 
 
-def ends(q0: ArrayLike, q1: ArrayLike, robot: Model | HasModel | None) -> tuple[Array, Array]:
-    """Start and end, (n,) each, checked against each other and against the robot, if given."""
-    names: Sequence[str] = ()
+def names_of(
+    robot: Model | HasModel | None,
+    joint_names: Sequence[str],
+    purpose: str,
+    **given: ArrayLike,
+) -> tuple[str, ...]:
+    """Names of the joints: those of the robot, or given, or of the first labelled argument."""
     if robot is not None:
-        names = check_screws(robot, "an interpolation of q").joint_names
+        model = check_screws(robot, purpose)
+        _check_names(model, tuple(joint_names or ()))
+        return model.joint_names
+    if joint_names:
+        return tuple(joint_names)
+    axes = (own_axis(value, name) for name, value in given.items())
+    return next((axis.names for axis in axes if axis is not None), ())
+
+
+def _check_names(model: Model, names: tuple[str, ...]) -> None:
+    if names and names != model.joint_names:
+        raise InputError(
+            f"joint_names are {', '.join(names)} but {model.name!r} has "
+            f"{', '.join(model.joint_names)}; give joint_names or robot, not both."
+        )
+
+
+def ends(
+    q0: ArrayLike, q1: ArrayLike, robot: Model | HasModel | None, joint_names: Sequence[str]
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Start and end, (n,) each, checked against each other and the robot; and the joint names."""
+    names = names_of(robot, joint_names, "an interpolation of q", q0=q0, q1=q1)
     n = len(names) or np.asarray(q0).size
-    return joint_vector(q0, n, "q0", names), joint_vector(q1, n, "q1", names)
+    return joint_vector(q0, n, "q0", names), joint_vector(q1, n, "q1", names), names
 
 
 def between_knots(knots: Array, dt: float) -> Array:
@@ -56,11 +90,8 @@ def planned(
     q, dq, ddq = motion
     model = None if robot is None else model_of(robot)
     names = tuple(joint_names or ())
-    if model is not None and names and names != model.joint_names:
-        raise InputError(
-            f"joint_names are {', '.join(names)} but {model.name!r} has "
-            f"{', '.join(model.joint_names)}; give joint_names or robot, not both."
-        )
+    if model is not None:
+        _check_names(model, names)
     made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
     if pieces is None:
         pieces = Interpolant(made.t, made.q, made.dq, made.ddq, smooth=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
@@ -148,6 +149,7 @@ def straight_line(
 
 
 def _line(moved: MovedFrame, q0: Array, goal: ArrayLike) -> Line:
+    refuse_labels(goal, "goal", "a pose (4, 4), or a point (3,)")
     T_0 = moved.pose(q0)
     if moved.part == POSITION and np.asarray(goal).shape == (3,):
         goal = pose(T_0[:3, :3], np.asarray(goal, float))
