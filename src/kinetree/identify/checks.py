@@ -19,6 +19,7 @@ DEGREE = 180 / np.pi
 TURN = 2 * np.pi
 SLOW = 1.5  # times the robot's own time, about 0.5 s: longer steps are mostly ms taken for s
 STILL = 1e-3  # rad, or times the robot's own length: a joint that moves less counts as still
+EXACT = 4e-16  # error of a quaternion's length after scaling it to 1
 ROUNDED = 1e-2  # error of a quaternion's length: few digits in a file, or a filter
 WILD = 8  # times the residual that nine samples in ten have: 13 standard deviations
 FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or lengths of the robot
@@ -53,10 +54,11 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
             fits = least >= low - slack and most <= high + slack
             if outside > 0.01:
                 found = f"{x[:, k].min():.4g} to {x[:, k].max():.4g}"
+                hint = "" if bounds.sliding[k] else f" (see {way_out})"
                 raise InputError(
                     f"q of {name!r} runs from {found}, {outside:.0%} of it beyond the limits "
                     f"{low:.4g} to {high:.4g}. "
-                    + (f"It looks like {unit}; expected rad and m (see {way_out})." if fits
+                    + (f"It looks like {unit}; expected rad and m{hint}." if fits
                        else "Check the order of the joints, their zeros and the units.")
                 )  # fmt: skip
         elif np.ptp(x[:, k]) > 6 * np.pi and not bounds.sliding[k]:
@@ -140,7 +142,8 @@ def unit_quaternions(model: Model, q: Array) -> Array:
                     f"{length[worst]:.6g} in sample {worst}; expected 1."
                 )
             found = found.copy() if found is q else found
-            found[:, own] = q[:, own] / length[:, None]
+            rounded = np.abs(length - 1) > EXACT  # a second scaling would change last bits
+            found[:, own] = q[:, own] / np.where(rounded, length, 1.0)[:, None]
     return found
 
 

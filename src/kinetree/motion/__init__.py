@@ -8,7 +8,7 @@ from kinetree.motion.plan.straight_line import straight_line
 from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
 from kinetree.samples.animation import animate
 from kinetree.samples.energy import EnergyBalance, energy_balance
-from kinetree.samples.files import to_dataframe, write_csv, write_npz
+from kinetree.samples.files import to_dataframe, write_csv, write_npz, write_parquet
 from kinetree.samples.interpolation import resample
 from kinetree.samples.limits.check import check_limits
 from kinetree.samples.limits.report import JointLoad, LimitError, LimitReport, Violation
@@ -47,4 +47,5 @@ __all__ = [
     "trapezoid",
     "write_csv",
     "write_npz",
+    "write_parquet",
 ]

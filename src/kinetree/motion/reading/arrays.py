@@ -39,7 +39,7 @@ def read_parquet(path: Path, wish: Wish) -> Table:
 def load_npz(path: Path) -> dict[str, Array]:
     """The arrays of an NPZ file; nothing is unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (ValueError, zipfile.BadZipFile, EOFError, AttributeError, OSError) as error:
         raise ParseError(f"{path.name} is not an NPZ file of arrays: {_line(error)}.") from None

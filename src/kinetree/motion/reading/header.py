@@ -124,7 +124,7 @@ class _Header:
         unknown: list[int] = []
         for k, own in readings.items():
             named = [x for x in own if x.joint is not None and x.kind in SIGNALS]
-            by_number = [
+            by_number = [] if named and self.wish.model is None else [
                 replace(x, joint=resolved[key][k])
                 for x in own
                 if x.kind in SIGNALS and x.joint is None
@@ -337,7 +337,9 @@ class _Header:
             used = {
                 k: joint
                 for k, joint in own.items()
-                if k in self.found and self.found[k].kind == quantity and joint not in self.heads[k]
+                if k in self.found
+                and (self.found[k].kind, self.found[k].joint) == (quantity, joint)
+                and joint not in self.heads[k]
             }
             if used:
                 listed.setdefault(tuple(used.values()), []).append(list(used))
@@ -352,9 +354,10 @@ class _Header:
                 + (f"; likewise {', '.join(more)}" if more else "")
             )
         for quantity in SIGNALS:
-            origins = {
-                x.origin: k for k, x in self.found.items() if x.kind == quantity and x.origin
-            }
+            origins: dict[str, int] = {}
+            for k, x in sorted(self.found.items()):
+                if x.kind == quantity and x.origin:
+                    origins.setdefault(x.origin, k)
             for origin, k in origins.items():
                 self.notes.append(f"{quantity} is the {origin} value, {self.heads[k]!r}")
 

@@ -131,7 +131,7 @@ def discovered(texts: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     words = "|".join(sorted(WORDS, key=len, reverse=True))
     last = re.compile(rf"(?i)(.+?)[_./: ](?:(?:{'|'.join(ORIGINS)})[_./: ])?(?:{words})")
-    first = re.compile(rf"(?i)(?:{words})[/._: \[(](.+?)[\])]?")
+    first = re.compile(rf"(?i)(?:{words})([/._: \[(])(.+?)[\])]?")
     for text in map(_plain, texts):
         if own := own_meaning(text):
             found[own.joint or ""] = None
@@ -140,8 +140,9 @@ def discovered(texts: Iterable[str]) -> list[str]:
             body = _without_topic(body)[0]
             if match := last.fullmatch(body):
                 found[match[1].lstrip("/")] = None
-            elif (match := first.fullmatch(body)) and not _numbered(match[1]):
-                found[match[1]] = None
+            elif match := first.fullmatch(body):  # q_1 is numbered, q/joint1 is named
+                if not (match[2].isdigit() if match[1] in "/:" else _numbered(match[2])):
+                    found[match[2]] = None
     return list(found)
 
 

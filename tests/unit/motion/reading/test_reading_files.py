@@ -1,0 +1,260 @@
+"""Everything that kinetree writes it reads back, bit for bit; other files against pandas."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kinetree as kt
+from kinetree.errors import InputError, ParseError
+from kinetree.identify import make_recording, read_recording
+from kinetree.motion import quintic, read
+
+ROBOT = kt.robots.spatial_3r()
+J = ROBOT.model.joint_names
+RNG = np.random.default_rng(2)
+SIGNALS = ("q", "dq", "ddq", "tau")
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def motion():
+    plan = quintic([0.1, 0.2, 0.3], [1 / 3, -2, 1], 0.7, 0.05, robot=ROBOT)
+    return plan.replace(tau=ROBOT.inverse_dynamics(plan.q, plan.dq, plan.ddq))
+
+
+def same(one, other):
+    assert np.array_equal(one.t, other.t)
+    for x in SIGNALS:
+        assert np.array_equal(getattr(one, x), getattr(other, x)), x
+
+
+WRITERS = {
+    "csv": lambda x, path: x.to_csv(path),
+    "npz": lambda x, path: x.to_npz(path),
+    "parquet": lambda x, path: x.to_parquet(path),
+    "data frame.csv": lambda x, path: x.to_dataframe().to_csv(path),
+    "reset.csv": lambda x, path: x.to_dataframe().reset_index().to_csv(path, index=False),
+    "frame.parquet": lambda x, path: x.to_dataframe().to_parquet(path),
+    "flat.csv": lambda x, path: flat(x.to_dataframe()).to_csv(path),
+    "swapped.csv": lambda x, path: x.to_dataframe().swaplevel(axis=1).to_csv(path),
+    "tabs.csv": lambda x, path: x.to_dataframe().to_csv(path, sep="\t"),
+    "semicolons.csv": lambda x, path: flat(x.to_dataframe()).to_csv(path, sep=";"),
+}
+
+
+def flat(frame):
+    return frame.set_axis([f"{joint}_{quantity}" for quantity, joint in frame.columns], axis=1)
+
+
+@pytest.mark.parametrize("robot", [ROBOT, None], ids=["robot", "alone"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_is_written_reads_back_to_the_same_bits(motion, writer, robot, tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / writer
+    WRITERS[writer](motion, path)
+    found = read(path, robot)
+    same(motion, found)
+    assert found.joint_names == J and not found.meta.get("notes")
+
+
+def test_a_file_with_one_quantity_has_two_lines_of_names_too(motion, tmp_path):
+    frame = motion.to_dataframe()[["q"]]
+    frame.to_csv(tmp_path / "q.csv")
+    assert np.array_equal(read(tmp_path / "q.csv", ROBOT).q, motion.q)
+
+
+def test_free_bases_read_back_from_every_table(tmp_path):
+    robot = kt.robots.quadruped()
+    q = np.array([robot.random(k) for k in range(4)])
+    rates = RNG.normal(size=(3, 4, robot.n))
+    motion = kt.motion.Trajectory(t=range(4), q=q, dq=rates[0], ddq=rates[1], tau=rates[2],
+                                  model=robot.model)  # fmt: skip
+    for ending in ("csv", "parquet", "npz"):
+        getattr(motion, f"to_{ending}")(tmp_path / f"a.{ending}")
+        same(motion, read(tmp_path / f"a.{ending}", robot))
+
+
+def test_recordings_read_back_to_the_same_bits(tmp_path):
+    t = np.linspace(0, 2, 300)
+    phase = t[:, None] * [1, 1.5, 2]
+    q, dq, ddq = np.sin(phase), np.cos(phase) * [1, 1.5, 2], -np.sin(phase) * [1, 2.25, 4]
+    tau = ROBOT.inverse_dynamics(q, dq, ddq)
+    for given_rates in ((dq, ddq), (None, None)):
+        recording = make_recording(ROBOT, t, q, tau, *given_rates)
+        recording.to_csv(tmp_path / "a.csv")
+        recording.to_parquet(tmp_path / "a.parquet")
+        for ending in ("csv", "parquet"):
+            same(recording, read_recording(tmp_path / f"a.{ending}", ROBOT))
+    bare = kt.identify.recording.Recording(t, q, dq, ddq, tau)
+    with pytest.raises(InputError, match="made without a robot, so its joints have no names"):
+        bare.to_csv(tmp_path / "b.csv")
+
+
+def test_a_compressed_text_is_read(motion, tmp_path):
+    motion.to_csv(tmp_path / "a.csv")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    same(motion, read(tmp_path / "a.csv.gz", ROBOT))
+
+
+def test_arrays_of_other_programs_are_numbered_sets(tmp_path):
+    t, q, tau = np.arange(4.0), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))
+    np.savez(tmp_path / "a.npz", time=t, qpos=q, torque=tau)
+    found = read(tmp_path / "a.npz", ROBOT)
+    assert np.array_equal(found.q, q) and np.array_equal(found.tau, tau)
+    notes = "; ".join(found.meta["notes"])
+    assert "qpos[0] is joint1" in notes and "computed from the spline through q" in notes
+    np.savez(tmp_path / "b.npz", t=t, q=q, dof_names=J)
+    again = read(tmp_path / "b.npz", ROBOT)
+    assert np.array_equal(again.dq, found.dq) and np.array_equal(again.ddq, found.ddq)
+    assert again.meta["notes"] == ("dq and ddq are computed from the spline through q",)
+
+
+def test_parquet_of_lists_and_of_time_stamps(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    stamps = np.datetime64("2026-01-01T00:00:00.000000001") + np.arange(4) * np.timedelta64(
+        125, "ms"
+    )
+    q = RNG.normal(size=(4, 3))
+    columns = {"timestamp": pyarrow.array(stamps), "observation.state": pyarrow.array(q.tolist())}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    found = read(tmp_path / "a.parquet", ROBOT, columns={"observation.state[*]": "q"})
+    assert np.array_equal(found.q, q) and np.array_equal(found.t, np.arange(4) / 8)
+
+
+NAMES = {
+    "kinetree": "{quantity}:{joint}",
+    "path": "/joint_states/{joint}/{word}",
+    "ending": "{joint}_{word}",
+    "beginning": "{word}_{joint}",
+    "dot": "{joint}.{word}",
+    "brackets": "{word}[{joint}]",
+    "number": "{quantity}{number}",
+    "index": "{word}[{index}]",
+    "underscore": "{quantity}_{number}",
+    "origin": "actual_{quantity}_{index}",
+}
+WORDS = {"q": "position", "dq": "velocity", "ddq": "acceleration", "tau": "effort"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    dialects=st.lists(st.sampled_from(sorted(NAMES)), min_size=4, max_size=4),
+    time=st.sampled_from(["t", "time", "timestamp", "Stamp", "secs", "__time", "time [s]"]),
+    mark=st.sampled_from([",", ";", "\t"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    mode=st.sampled_from(["plain", "bom", "comment", "trailing", "quoted"]),
+    seed=st.integers(0, 10**6),
+)
+def test_order_names_and_separators_do_not_change_the_motion(
+    dialects, time, mark, end, mode, seed, tmp_path_factory
+):
+    rng = np.random.default_rng(seed)
+    t = np.cumsum(rng.uniform(0.01, 1, size=5))
+    true = {x: rng.normal(size=(5, 3)) * 10.0 ** rng.integers(-9, 9) for x in SIGNALS}
+    columns = {time: t}
+    for quantity, dialect in zip(SIGNALS, dialects, strict=True):
+        for k, joint in enumerate(J):
+            head = NAMES[dialect].format(
+                quantity=quantity, joint=joint, word=WORDS[quantity], number=k + 1, index=k
+            )
+            columns[head] = true[quantity][:, k]
+    order = rng.permutation(len(columns))
+    heads = [list(columns)[k] for k in order]
+    if mode == "quoted":
+        heads = [f'"{x}"' for x in heads]
+    lines = [mark.join(heads)]
+    lines += [mark.join(repr(float(list(columns.values())[k][i])) for k in order) for i in range(5)]
+    if mode == "trailing":
+        lines = [x + mark for x in lines]
+    if mode == "comment":
+        lines.insert(0, "# made by a program; with, all: signs")
+        lines.insert(3, "# here it paused")
+    text = end.join(lines) + end
+    path = tmp_path_factory.mktemp("law") / "a.csv"
+    path.write_bytes((b"\xef\xbb\xbf" if mode == "bom" else b"") + text.encode())
+    found = read(path, ROBOT)
+    assert np.array_equal(found.t, t)
+    for x in SIGNALS:
+        assert np.array_equal(getattr(found, x), true[x]), (x, dialects)
+    frame = pandas.read_csv(path, sep=mark, comment="#", dtype=str)  # an oracle
+    for quantity, dialect in zip(SIGNALS, dialects, strict=True):
+        head = NAMES[dialect].format(
+            quantity=quantity, joint=J[1], word=WORDS[quantity], number=2, index=1
+        )
+        assert [float(x) for x in frame[head]] == getattr(found, quantity)[:, 1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.parquet", b"PAR1 and nothing more", "is not a Parquet file"),
+        ("a.parquet", b"t,joint1\n0,1\n", "is not a Parquet file: it begins with"),
+        ("a.parquet", b"", "is not a Parquet file: it is empty"),
+        ("a.npz", b"PK\x03\x04 not really", "is not an NPZ file"),
+        ("a.xlsx", b"PK\x03\x04 and so on", "a spreadsheet; save it as CSV UTF-8"),
+        ("a.bag", b"t,joint1\n0,1\n", "is not a ROS bag file: it begins with"),
+        ("a.mcap", b"\x89MCAP0\r\n", "cannot be read as a ROS bag|needs rosbags"),
+        ("a.dat", b"\x89MCAP0\r\n", "a ROS bag; rename it so that it ends with .mcap"),
+        ("a.csv", b"", "a.csv is empty; expected a line of names"),
+        ("a.csv", b"# nothing\n#\n", "a.csv is empty"),
+        ("a.csv", "t,joint1,joint2,joint3\n0,1,2,\u0663\n".encode(), "'joint3' is '\u0663'; exp"),
+        ("a.csv", b"t,joint1,joint2,joint3\n0,1,2,1_000\n", "'joint3' is '1_000'"),
+        ("a.csv", b"t,joint1,joint2,joint3\n0,1,2,\n", "'joint3' is empty; expected a number"),
+        ("a.csv", b't,joint1,joint2,joint3\n0,1,2,"1,000"\n', "is '1,000'.*thousands separators"),
+        ("a.csv", b't,joint1,joint2,"joint3\n0,1,2,3\n', "line 1: a quotation mark is not closed"),
+        ("a.csv", b"t;joint1;joint2;joint3\n0,5;1;2;3\n", "'t' is '0,5'.*write 0.5 for 0,5"),
+        ("a.csv", b"t,joint1,joint2,joint3\n0,1,2,3,\n", "line 2: 5 columns; expected 4"),
+        ("a.csv", b"\x00\x01\x02\xff\xfe", "line 1 is not text in UTF-8"),
+    ],
+)  # fmt: skip
+def test_hostile_files_are_refused_in_words(name, content, says, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((ParseError, kt.KinetreeError), match=says) as told:
+        read(tmp_path / name, ROBOT)
+    assert "\n" not in str(told.value)
+
+
+def test_an_empty_parquet_is_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    kind = pyarrow.float64()
+    for names, says in (((), "no columns"), (("t", *J), "and no rows")):
+        empty = pyarrow.table({x: pyarrow.array([], kind) for x in names})
+        parquet.write_table(empty, tmp_path / "a.parquet")
+        with pytest.raises(ParseError, match=says):
+            read(tmp_path / "a.parquet", ROBOT)
+    parquet.write_table(
+        pyarrow.table({x: pyarrow.array([0.5, None], kind) for x in ("t", *J)}),
+        tmp_path / "a.parquet",
+    )
+    with pytest.raises(ParseError, match=r"a.parquet, row 2: 't' is nan; expected a finite number"):
+        read(tmp_path / "a.parquet", ROBOT)
+
+
+def test_a_header_of_ten_thousand_columns_is_refused_shortly(tmp_path):
+    heads = ",".join(["t", *(f"sensor_{k}_value" for k in range(10_000))])
+    (tmp_path / "a.csv").write_text(
+        heads + "\n" + ",".join(["0"] * 10_001) + "\n", encoding="utf-8"
+    )
+    with pytest.raises(ParseError, match="and 9988 more belong to nothing") as told:
+        read(tmp_path / "a.csv", ROBOT)
+    assert len(str(told.value)) < 900
+
+
+def test_left_out_columns_may_hold_anything(tmp_path):
+    text = "t,joint1,joint2,joint3,remark\n0,1,2,3,start\n1,2,3,4,\n2,3,4,5,nan\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    found = read(tmp_path / "a.csv", ROBOT, columns={"remark": None})
+    assert found.q.tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+
+
+def test_degrees_need_a_robot(tmp_path):
+    (tmp_path / "a.csv").write_text("t,a\n0,1\n1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="degrees=True needs the robot"):
+        read(tmp_path / "a.csv", degrees=True)
