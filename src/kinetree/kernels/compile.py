@@ -20,10 +20,10 @@ from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
-from kinetree.kernels.quantities import find_quantity
+from kinetree.kernels.quantities import check_inertia, find_quantity
+from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
-from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.model.labelled import letter_axis
 from kinetree.model.model import numbers_of, strangest
 
@@ -54,6 +54,10 @@ def trace_quantity(
         from kinetree.compiler.optimise import optimise
         from kinetree.compiler.trace import trace
 
+        if quantity.step:
+            if not free:
+                check_inertia(model)
+            return step_graph(model, name, ports, quantity.outputs(name), free)
         graph = trace(function, ports, quantity.outputs(name))
         if quantity.slope_of is not None and model.n <= FEW:
             slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
@@ -230,11 +234,12 @@ def compile_derivative(
 
 def port_axes(model: Model, graph: Graph) -> Axes:
     """Return the names along the axes of a kernel's arguments and results."""
-    by_argument = {"q": coordinate_axis, "mass": link_axis}
     inputs: list[Axis | None] = []
     for port in graph.inputs:
-        named = len(port.shape) == 1 and port.name != "gravity"
-        inputs.append(by_argument.get(port.name, dof_axis)(model) if named else None)
+        letter = port.dims[0] if len(port.dims) == len(port.shape) == 1 else ""
+        letter = "nq" if port.name == "q" else letter
+        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l") else None
+        inputs.append(axis if _fits((axis,), port) else None)
     outputs: list[tuple[Axis | None, ...]] = []
     for port in graph.outputs:
         axes = tuple(_letter_axis(model, letter) for letter in port.dims)
@@ -279,6 +284,8 @@ def _port(model: Model, name: str) -> Port:
     if name == "q":
         same = model.nq == model.n
         return Port("q", (model.nq,), ("n",) if same else ("nq",))
+    if name == "dt":
+        return Port("dt", ())
     return Port(name, (model.n,), ("n",))
 
 

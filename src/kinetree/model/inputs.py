@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, is_numeric
 from kinetree.base.axis import Axis
-from kinetree.base.labels import by_name
+from kinetree.base.labels import Alignment, by_name
 from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
@@ -145,7 +145,8 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
     if F_ext is None:
         F = [zeros(6) for _ in model.links]
     else:
-        F = list(array(F_ext, (len(model.links), 6), "F_ext"))
+        plain = Alignment([(F_ext, None, "F_ext")]).values[0]
+        F = list(array(plain, (len(model.links), 6), "F_ext"))
     if F_tip is None:
         return F
     tips = F_tip if isinstance(F_tip, Mapping) else {model.tool: F_tip}

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar
+from kinetree.base.containers import SERIES, label_kind
 from kinetree.base.tables import listing
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note, RobotDescription, Spring
@@ -35,6 +36,8 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         values: joint name -> its position, as in q: a number (rad or m) or the coordinates of a
             spherical, planar or free joint (quaternions first, w x y z). Limits are not enforced.
     """
+    if label_kind(type(values)) == SERIES:
+        values = dict(values.items())
     if not isinstance(values, Mapping):
         raise InputError(
             f"lock needs a mapping from joint names to positions, such as {{'joint1': 0.5}}; found "

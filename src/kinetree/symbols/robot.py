@@ -8,10 +8,11 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.labels import Alignment
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.inputs import zeros
+from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter
@@ -24,7 +25,20 @@ if TYPE_CHECKING:
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
 
 Quantity = Literal[
-    "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda", "christoffel"
+    "M",
+    "C",
+    "c",
+    "g",
+    "friction",
+    "springs",
+    "tau",
+    "T",
+    "J",
+    "J_s",
+    "K",
+    "U",
+    "Lambda",
+    "christoffel",
 ]
 SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
 
@@ -41,8 +55,8 @@ def symbolic(
         robot: a Robot or a Model. Any number of it may be a SymPy symbol or expression; floats
             become the fractions of their decimals, entries of rotations simple roots.
         parameters: numbers to replace by symbols: "inertial" (m1, c1x, I1xx), "lengths" (L1),
-            "gravity" (g), "friction" (b1, f1), "drives" (Ia1, Im1, r1), several of them, or "all".
-            Zeros stay zero.
+            "gravity" (g), "friction" (b1, f1), "drives" (Ia1, Im1, r1), "springs" (k1, rest1),
+            several of them, or "all". Zeros stay zero.
         snap: entries of rotations this close to 0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 or another simple
             root are replaced by it, since files often write pi with a dozen digits; `notes` of the
             result lists these. 0 allows for rounding only.
@@ -59,7 +73,7 @@ def symbolic(
 
 
 class SymbolicRobot:
-    """The equations of a robot as SymPy objects: M ddq + c + g + friction = tau.
+    """The equations of a robot as SymPy objects: M ddq + c + g + springs + friction = tau.
 
     q, dq, ddq: the symbols of the joints. parameters: the symbols in the robot's data. values: the
     numbers that symbols replaced. notes: rotations that were changed to exact ones.
@@ -123,10 +137,17 @@ class SymbolicRobot:
         return self._column("friction", algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
+    def springs(self) -> "ImmutableDenseMatrix":
+        """Forces of the springs, (n, 1), the gradient of their energy."""
+        q = np.array(self.q, object)
+        return self._column("springs", algorithms.spring_forces(self.model, q))
+
+    @cached_property
     def tau(self) -> "ImmutableDenseMatrix":
-        """Joint forces of a motion, (n, 1), by the Newton-Euler recursion, friction included."""
+        """Joint forces of a motion, (n, 1), by Newton-Euler, with springs and friction."""
         tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
-        entries = [self._present(x) + b for x, b in zip(tau, self.friction.flat(), strict=True)]
+        passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
+        entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
         return self._column("tau", entries)
 
     @cached_property
@@ -152,8 +173,10 @@ class SymbolicRobot:
 
     @cached_property
     def U(self) -> Formula:
-        """Potential energy, J, zero at the origin of {s}."""
-        return Formula("U", self._present(algorithms.potential_energy(self._model, self._q)))
+        """Potential energy, J: of gravity, zero at the origin of {s}, and of the springs."""
+        weight = self._present(algorithms.potential_energy(self._model, self._q))
+        energy = algorithms.spring_energy(self.model, np.array(self.q, object))
+        return Formula("U", weight + energy)
 
     @cached_property
     def Lambda(self) -> "ImmutableDenseMatrix":
@@ -214,8 +237,8 @@ class SymbolicRobot:
         """Evaluate a closed form at numbers, as a float array.
 
         Args:
-            name: "M", "C", "c", "g", "friction", "tau", "T", "J", "J_s", "K", "U", "Lambda" or
-                "christoffel".
+            name: "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U",
+                "Lambda" or "christoffel".
             q, dq, ddq: joint positions, rates and accelerations; None is zero.
             values: numbers for parameters, {symbol or its name: number}; by default the numbers
                 that the symbols replaced.
@@ -223,9 +246,11 @@ class SymbolicRobot:
         if name not in SYMBOLIC:
             raise NameLookupError(f"there is no {name!r}; expected {', '.join(SYMBOLIC)}.")
         known = self._numbers(values)
+        rates = dof_axis(self.model)
+        given = [(q, coordinate_axis(self.model), "q"), (dq, rates, "dq"), (ddq, rates, "ddq")]
         state = [
             np.zeros(len(symbols)) if x is None else np.asarray(x, float)
-            for symbols, x in zip((self.q, self.dq, self.ddq), (q, dq, ddq), strict=True)
+            for symbols, x in zip((self.q, self.dq, self.ddq), Alignment(given).values, strict=True)
         ]
         return np.asarray(self._function(name)(*state, known), float)
 

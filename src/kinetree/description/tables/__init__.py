@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
 from kinetree.description.records import (
     Body,
@@ -53,6 +54,7 @@ def check_options(options: JointOptions) -> None:
 
 def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
     """One entry per joint, from one value for all, a list, or None."""
+    refuse_labels(value, name, "a list with an entry for each joint")
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
         return [default if value is None else value] * n
     if len(value) != n:

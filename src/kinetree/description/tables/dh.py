@@ -6,6 +6,8 @@ from typing import Unpack
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.axis import Axis
+from kinetree.base.labels import by_name
 from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.description.records import Body, RobotDescription
 from kinetree.description.tables import (
@@ -21,6 +23,7 @@ from kinetree.spatial.so3 import rotation
 from kinetree.spatial.twist import screw
 
 CONVENTIONS = ("standard", "modified")
+COLUMNS = Axis(("a", "alpha", "d", "theta"), "column")  # of a data frame
 
 
 def describe_dh(
@@ -47,7 +50,7 @@ def describe_dh(
         tool: pose of the tool in the last DH frame, (4, 4).
         options: see `JointOptions`.
     """
-    rows = array(table, (None, 4), "DH table")
+    rows = array(by_name(table, COLUMNS, "DH table"), (None, 4), "DH table")
     n = len(rows)
     if convention not in CONVENTIONS:
         raise ModelError(f"convention is {convention!r}; expected {' or '.join(CONVENTIONS)}.")

@@ -19,6 +19,7 @@ import numpy as np
 from kinetree.algorithms.tangents import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Port
@@ -196,6 +197,7 @@ class Sensitivities:
             slopes: d number/d(q, dq) at each time, (T, ..., 2n), along tangent vectors.
         """
         n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
+        refuse_labels(slopes, "slopes")
         slopes = np.asarray(slopes, float)
         if slopes.shape != (T, *lead, 2 * n):
             raise ShapeError(
