@@ -1,18 +1,32 @@
 """Elementary functions for every scalar kind that the algorithms run on.
 
 An algorithm takes `sin`, `cos` and so on from here and thereby works on floats, SymPy expressions,
-mpmath numbers and traced scalars alike. The module that defines a scalar's type decides: numbers of
-Python and NumPy go to `math`, the others to the functions of their own module. Arrays are taken
-element by element, so that a control law may write `clip(tau, -20, 20)`.
+mpmath numbers, dual numbers and traced scalars alike. The module that defines a scalar's type
+decides: numbers of Python and NumPy go to `math`, the others to the functions of their own module.
+Arrays are taken element by element, so that a control law may write `clip(tau, -20, 20)`.
+
+Outside their domains the functions of floats give infinity or NaN, as compiled kernels do: exp of a
+large number is infinity, log(0) is -infinity, log and fractional powers of numbers below 0 are NaN.
 """
 
 import functools
 import importlib
+import math
+import operator
 from collections.abc import Callable
+from numbers import Rational
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
+
+from kinetree.errors import InputError
+
+# every function of this module, in the order of the documentation
+FUNCTIONS = (
+    *("sin", "cos", "sqrt", "exp", "log", "tanh", "atan2", "power"),
+    *("sign", "absolute", "minimum", "maximum", "clip", "where"),
+)
 
 
 class Scalar(Protocol):
@@ -37,12 +51,7 @@ class Scalar(Protocol):
     def __float__(self) -> float: ...
 
 
-HOMES = {
-    "builtins": "math",
-    "numpy": "math",
-    "mpmath": "mpmath",
-    "sympy": "sympy",
-}
+HOMES = {"mpmath": "mpmath", "sympy": "sympy"}
 
 
 def home(x: Scalar) -> ModuleType:
@@ -52,18 +61,65 @@ def home(x: Scalar) -> ModuleType:
     return importlib.import_module(module if package == "kinetree" else HOMES.get(package, "math"))
 
 
+def home_of(*args: Scalar) -> ModuleType:
+    """Module of the first argument that is not a plain number, `math` where all are."""
+    return next((module for module in map(home, args) if module is not math), math)
+
+
+def function(name: str, *args: Scalar) -> Callable[..., Any]:
+    """Return the function `name` for scalars of the kind of the arguments."""
+    module = home_of(*args)
+    found = OWN.get(module.__name__, {}).get(name) or getattr(module, name, None)
+    if found is None:
+        kind = type(next(x for x in args if home(x) is module)).__name__
+        there = [known for known in FUNCTIONS if hasattr(module, known)]
+        raise InputError(
+            f"{name} of kinetree.scalars has no form for a {kind}, which has {', '.join(there)}."
+        )
+    return found
+
+
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     """Extend a function of scalars to arrays, which broadcast."""
 
     @functools.wraps(function)
     def each(*args: "Scalar | np.ndarray[Any, Any]") -> Any:
         if not any(isinstance(x, np.ndarray) for x in args):
-            return function(*args)
+            try:
+                return function(*args)
+            except TypeError:
+                _refuse_kind(function.__name__, args)
+                raise
         rows = np.broadcast(*(np.asarray(x, object) for x in args))
         values = [function(*row) for row in rows]
         return np.array(values).reshape(rows.shape) if rows.shape else values[0]
 
     return each
+
+
+def _refuse_kind(name: str, args: tuple[object, ...]) -> None:
+    """Raise InputError if an argument is not a number of any kind."""
+    for x in args:
+        if home_of(x) is math and not hasattr(type(x), "__float__"):  # type: ignore[arg-type]
+            raise InputError(
+                f"{name} of kinetree.scalars was given a {type(x).__name__}, {x!r}; expected a "
+                "number, a SymPy expression, an mpmath number, a traced scalar or an array of them."
+            ) from None
+
+
+def unknown(name: str) -> str:
+    """Text of the error for a function that does not exist, with the list of those that do."""
+    return (
+        f"{name} is not defined for this kind of number, which represents many values; the "
+        f"functions that are: {', '.join(FUNCTIONS)} of kinetree.scalars, and NumPy's "
+        f"{', '.join(sorted({*NUMPY} - {*FUNCTIONS, *COMPARISONS}))} of the same meaning."
+    )
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(
+        f"kinetree.scalars has no function {name!r}; its functions are {', '.join(FUNCTIONS)}."
+    )
 
 
 @elementwise
@@ -85,9 +141,43 @@ def sqrt(x: Scalar) -> Any:
 
 
 @elementwise
+def exp(x: Scalar) -> Any:
+    """Power e^x."""
+    return function("exp", x)(x)
+
+
+@elementwise
+def log(x: Scalar) -> Any:
+    """Natural logarithm of x > 0; -infinity at 0, NaN below it."""
+    return function("log", x)(x)
+
+
+@elementwise
+def tanh(x: Scalar) -> Any:
+    """Hyperbolic tangent, from -1 to 1."""
+    return function("tanh", x)(x)
+
+
+@elementwise
 def atan2(y: Scalar, x: Scalar) -> Any:
     """Angle of the point (x, y) in rad, from -pi to pi."""
-    return home(y).atan2(y, x)
+    return function("atan2", y, x)(y, x)
+
+
+@elementwise
+def power(x: Scalar, exponent: float) -> Any:
+    """Power x^exponent for an exponent that is a plain number.
+
+    Whole exponents are defined for every x; half-integer ones for x >= 0, through the square root;
+    any other one is exp(exponent log(x)), for x >= 0. Negative x give NaN there. 0 to a negative
+    power is infinity.
+    """
+    if home(exponent) is not math:
+        raise InputError(
+            f"power of kinetree.scalars was given the exponent {exponent!r}, a "
+            f"{type(exponent).__name__}; expected a plain number. Write exp(y * log(x)) for x^y."
+        )
+    return function("power", x)(x, exponent)
 
 
 @elementwise
@@ -109,26 +199,32 @@ def where(test: Scalar, positive: Scalar, other: Scalar) -> Any:
 
 @elementwise
 def minimum(x: Scalar, y: Scalar) -> Any:
-    """The smaller of two numbers."""
-    return where(y - x, x, y)
+    """The smaller of two numbers; NaN if one is NaN.
+
+    Where both are equal it is y: a derivative there is that of y.
+    """
+    return function("minimum", x, y)(x, y)
 
 
 @elementwise
 def maximum(x: Scalar, y: Scalar) -> Any:
-    """The larger of two numbers."""
-    return where(x - y, x, y)
+    """The larger of two numbers; NaN if one is NaN.
+
+    Where both are equal it is y: a derivative there is that of y.
+    """
+    return function("maximum", x, y)(x, y)
 
 
 @elementwise
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Any:
-    """The number nearest to x between two bounds."""
+    """The number nearest to x between two bounds; its derivative is 0 at the bounds."""
     return minimum(maximum(x, low), high)
 
 
 @elementwise
 def absolute(x: Scalar) -> Any:
-    """Magnitude of x."""
-    return x * sign(x)
+    """Magnitude of x; its derivative is the sign of x, 0 at 0."""
+    return function("absolute", x)(x)
 
 
 @elementwise
@@ -138,3 +234,120 @@ def sign(x: Scalar) -> Any:
     if hasattr(module, "sign"):
         return module.sign(x)
     return x if x != x else int(x > 0) - int(x < 0)
+
+
+def tanh_slope(x: Scalar) -> Any:
+    """Slope of tanh, 1 / cosh(x)^2, with all digits where 1 - tanh(x)^2 would lose them."""
+    module = home(x)
+    if module.__name__ == "sympy":
+        return 1 - tanh(x) ** 2
+    if module.__name__ in ("math", "mpmath"):
+        e = exp(-absolute(x))
+    else:
+        # e^-|x| would have a kink at 0, wrong in third derivatives; beyond FLAT the slope is below
+        # 1e-260 and taken as constant, so that no further slope is infinity / infinity
+        e = exp(maximum(minimum(x, FLAT), -FLAT))
+    sech = 2 / (e + 1 / e) if module.__name__ not in ("math", "mpmath") else 2 * e / (1 + e * e)
+    return sech * sech
+
+
+FLAT = 300.0
+
+
+def _float_exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def _float_log(x: float) -> float:
+    if x == 0:
+        return -math.inf
+    return math.log(x) if not x < 0 else math.nan
+
+
+def _float_power(x: Any, exponent: Any) -> Any:
+    exact = isinstance(x, Rational) and exponent == int(exponent) and (x != 0 or exponent >= 0)
+    if exact:
+        return x ** int(exponent)
+    with np.errstate(all="ignore"):  # infinity and NaN are results
+        return float(np.power(float(x), float(exponent)))
+
+
+def _mpmath_log(x: Any) -> Any:
+    import mpmath
+
+    return mpmath.nan if x < 0 else mpmath.log(x)
+
+
+def _mpmath_power(x: Any, exponent: Any) -> Any:
+    import mpmath
+
+    if exponent == int(exponent):
+        exponent = int(exponent)
+    elif x < 0:
+        return mpmath.nan
+    return mpmath.inf if x == 0 and exponent < 0 else x**exponent
+
+
+def _sympy_power(x: Any, exponent: Any) -> Any:
+    import sympy
+
+    # binary fractions such as 0.5 and 2.5 stay exact: x^(5/2)
+    short = sympy.Rational(exponent)
+    return x ** (short if short.q <= 2 else sympy.sympify(exponent))
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    return x if x < y or x != x else y
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return x if x > y or x != x else y
+
+
+# NumPy's functions by name, for kinds that NumPy asks about them
+NUMPY: dict[str, Callable[..., Any]] = {
+    **{name: globals()[name] for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "power")},
+    **{name: globals()[name] for name in ("sign", "absolute", "minimum", "maximum", "clip")},
+    "fabs": absolute,
+    "float_power": power,
+    "arctan2": atan2,
+    "arctan": lambda x: atan2(x, 1),
+    "tan": lambda x: sin(x) / cos(x),
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: 1 / x,
+    "hypot": lambda x, y: sqrt(x * x + y * y),
+    "conjugate": lambda x: x,
+    "less": elementwise(operator.lt),
+    "greater": elementwise(operator.gt),
+    "less_equal": elementwise(operator.le),
+    "greater_equal": elementwise(operator.ge),
+}
+COMPARISONS = ("less", "greater", "less_equal", "greater_equal")
+
+# module -> functions that differ there from the module's own, or that it does not have
+OWN: dict[str, dict[str, Callable[..., Any]]] = {
+    "math": {
+        "exp": _float_exp,
+        "log": _float_log,
+        "power": _float_power,
+        "absolute": abs,
+        "minimum": _smaller,
+        "maximum": _larger,
+    },
+    "mpmath": {
+        "log": _mpmath_log,
+        "power": _mpmath_power,
+        "absolute": abs,
+        "minimum": _smaller,
+        "maximum": _larger,
+    },
+    "sympy": {
+        "power": _sympy_power,
+        "absolute": lambda x: x * sign(x),
+        "minimum": lambda x, y: where(y - x, x, y),
+        "maximum": lambda x, y: where(x - y, x, y),
+    },
+}

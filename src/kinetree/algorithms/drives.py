@@ -183,7 +183,8 @@ def friction_slopes(model: Model, dq: Array) -> Array:
     slopes: list[Any] = [0] * model.n
     for joint in model.joints:
         for d in joint.dofs:
-            force = friction_force(joint.friction, Dual(dq[d] * joint.scale, joint.scale))
+            rate = Dual(dq[d] * joint.scale, joint.scale)
+            force = friction_force(joint.friction, rate, joint.name)
             slopes[d] = slopes[d] + dual(force).slope * joint.scale
     return np.array(slopes)
 

@@ -14,8 +14,9 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph, Port, no_collection, prune
-from kinetree.compiler.trace import TracedScalar
+from kinetree.compiler.trace import TracedScalar, unary
 from kinetree.errors import GraphError, InputError, NameLookupError
+from kinetree.scalars import tanh_slope
 
 Slope = TracedScalar | float
 Slopes = dict[int, Slope]
@@ -147,6 +148,13 @@ PARTIALS: dict[str, Callable[..., tuple[Slope, ...]]] = {
     "sqrt": lambda a, x: (0.5 / x,),
     "sign": lambda a, x: (0,),  # where there is a derivative at all
     "select": lambda a, b, c, x: (0, _chosen(a, 1, 0), _chosen(a, 0, 1)),
+    "exp": lambda a, x: (x,),
+    "log": lambda a, x: (1 / a,),
+    "tanh": lambda a, x: (tanh_slope(a),),
+    "atan2": lambda a, b, x: (b / (a * a + b * b), -(a / (a * a + b * b))),
+    "abs": lambda a, x: (unary("sign", a),),  # 0 at 0
+    "min": lambda a, b, x: (_chosen(b - a, 1, 0), _chosen(b - a, 0, 1)),  # b where both are equal
+    "max": lambda a, b, x: (_chosen(a - b, 1, 0), _chosen(a - b, 0, 1)),
 }
 
 # fused operations come apart, so that their products are shared with the derivatives

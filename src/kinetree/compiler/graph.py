@@ -29,6 +29,13 @@ OPERATIONS: dict[str, tuple[int, int]] = {
     "sqrt": (1, 0),
     "sign": (1, 0),
     "select": (3, 0),  # b where a > 0, c elsewhere and where a is NaN
+    "exp": (1, 0),
+    "log": (1, 0),  # natural; -infinity at 0, NaN below
+    "tanh": (1, 0),
+    "atan2": (2, 0),  # angle of the point (x=b, y=a)
+    "abs": (1, 0),
+    "min": (2, 0),  # a where a < b and where a is NaN, b elsewhere
+    "max": (2, 0),
 }
 
 # how operations are written in a listing; the others as functions

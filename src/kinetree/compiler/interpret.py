@@ -8,6 +8,9 @@ split into a rounded part and its exact error; the errors are added with roundin
 keeps the last rounding right (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
 2008). The few values whose exponents are too extreme for that are computed with fractions. float32:
 the product is exact in float64, and one rounding to odd suffices.
+
+exp, log, tanh and atan2 run the operations of `elementary.py` with these fused products, so they
+have the bits of compiled kernels. sin and cos are those of NumPy, which may differ in the last bit.
 """
 
 import operator
@@ -20,6 +23,7 @@ import numpy as np
 
 from kinetree import scalars
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.compiler import elementary
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import ShapeError
 
@@ -42,6 +46,13 @@ FLOATS: Meaning = ARITHMETIC | {
     "sqrt": np.sqrt,
     "sign": lambda x: np.sign(x) + 0,  # no negative zero
     "select": lambda a, b, c: np.where(a > 0, b, c),
+    "exp": lambda x: elementary_value("exp", x),
+    "log": lambda x: elementary_value("log", x),
+    "tanh": lambda x: elementary_value("tanh", x),
+    "atan2": lambda y, x: elementary_value("atan2", y, x),
+    "abs": np.abs,
+    "min": lambda a, b: np.where((a < b) | (a != a), a, b),  # NaN stays; b where they are equal
+    "max": lambda a, b: np.where((a > b) | (a != a), a, b),
 }
 
 ANY_KIND: Meaning = ARITHMETIC | {
@@ -53,6 +64,13 @@ ANY_KIND: Meaning = ARITHMETIC | {
     "sqrt": np.frompyfunc(scalars.sqrt, 1, 1),
     "sign": np.frompyfunc(scalars.sign, 1, 1),
     "select": np.frompyfunc(scalars.where, 3, 1),
+    "exp": np.frompyfunc(scalars.exp, 1, 1),
+    "log": np.frompyfunc(scalars.log, 1, 1),
+    "tanh": np.frompyfunc(scalars.tanh, 1, 1),
+    "atan2": np.frompyfunc(scalars.atan2, 2, 1),
+    "abs": np.frompyfunc(scalars.absolute, 1, 1),
+    "min": np.frompyfunc(scalars.minimum, 2, 1),
+    "max": np.frompyfunc(scalars.maximum, 2, 1),
 }
 
 
@@ -235,3 +253,80 @@ def round_to_odd(total: Array, error: Array) -> Array:
     inexact = (error != 0) & np.isfinite(total) & np.isfinite(error) & (bits & 1 == 0)
     step = np.where((error > 0) == (total > 0), 1, -1)  # away from zero or towards it
     return np.where(inexact, bits + step, bits).view(np.float64).reshape(np.shape(error))
+
+
+class NumpyArithmetic:
+    """The operations of `elementary.Arithmetic` on arrays of float64."""
+
+    BITS: Meaning = {  # noqa: RUF012 (never changed)
+        "add": np.add,
+        "sub": np.subtract,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "shl": np.left_shift,
+        "lshr": np.right_shift,
+        "icmp ugt": np.greater,
+        "icmp eq": np.equal,
+    }
+
+    def number(self, value: float) -> Array:
+        """A constant."""
+        return np.array(value)
+
+    def integer(self, value: int) -> Array:
+        """A constant integer."""
+        return np.array(value % 2**64, np.uint64)
+
+    def add(self, a: Array, b: Array) -> Array:
+        """Sum a + b."""
+        return np.asarray(a + b)
+
+    def sub(self, a: Array, b: Array) -> Array:
+        """Difference a - b."""
+        return np.asarray(a - b)
+
+    def mul(self, a: Array, b: Array) -> Array:
+        """Product a b."""
+        return np.asarray(a * b)
+
+    def div(self, a: Array, b: Array) -> Array:
+        """Quotient a / b."""
+        return np.asarray(a / b)
+
+    def neg(self, a: Array) -> Array:
+        """Opposite -a."""
+        return np.asarray(-a)
+
+    def fma(self, a: Array, b: Array, c: Array) -> Array:
+        """Fused a b + c, rounded once."""
+        return np.asarray(fma(a, b, c))
+
+    def select(self, mask: Array, a: Array, b: Array) -> Array:
+        """Number a where the mask is set, b elsewhere."""
+        return np.where(mask, a, b)
+
+    def unordered(self, a: Array, b: Array) -> Array:
+        """Mask: a or b is NaN."""
+        return np.asarray((a != a) | (b != b))
+
+    def bits(self, a: Array) -> Array:
+        """The integer with the same bits."""
+        return a.view(np.uint64)
+
+    def from_bits(self, a: Array) -> Array:
+        """The number with the same bits."""
+        return a.view(np.float64)
+
+    def on_bits(self, operation: str, a: Array, b: Array) -> Array:
+        """An operation on integers."""
+        return np.asarray(self.BITS[operation](a, b))
+
+
+def elementary_value(name: str, *args: Array | float) -> Any:
+    """Compute one of `elementary.FUNCTIONS`; the result has the type of the arguments."""
+    dtype = np.result_type(*args)
+    wide = [np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in args]
+    with np.errstate(all="ignore"):
+        value = elementary.FUNCTIONS[name](NumpyArithmetic(), *wide)
+        return value.astype(dtype)[()]

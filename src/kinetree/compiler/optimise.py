@@ -15,7 +15,8 @@ MANY = 4  # divisions by one number from which its reciprocal pays
 ONE = Node("const", (), 1.0)
 Key = tuple[str, tuple[int, ...], str]
 
-ODD = frozenset({"mul", "div", "sin", "sign"})  # odd in each argument: one of them may be negated
+# odd in each argument: one of them may be negated
+ODD = frozenset({"mul", "div", "sin", "sign", "tanh"})
 LEVELS = 50  # how deep to look for a node that takes a sign
 Plan = dict[int, int | None]  # node to negate -> which argument takes its sign; None: they swap
 

@@ -20,6 +20,7 @@ from itertools import product
 from typing import Protocol
 
 from kinetree import scalars
+from kinetree.compiler.interpret import FLOATS
 from kinetree.errors import GraphError
 
 COMMUTATIVE = frozenset({"add", "mul"})
@@ -90,6 +91,36 @@ def where(test: Term, positive: Term, other: Term) -> Term:
     return Term("select", (test, positive, other))
 
 
+def exp(number: Term) -> Term:
+    """Power of e, in a rule."""
+    return Term("exp", (number,))
+
+
+def log(number: Term) -> Term:
+    """Natural logarithm, in a rule."""
+    return Term("log", (number,))
+
+
+def tanh(number: Term) -> Term:
+    """Hyperbolic tangent, in a rule."""
+    return Term("tanh", (number,))
+
+
+def absolute(number: Term) -> Term:
+    """Magnitude, in a rule."""
+    return Term("abs", (number,))
+
+
+def minimum(first: Term, second: Term) -> Term:
+    """The smaller number, in a rule."""
+    return Term("min", (first, second))
+
+
+def maximum(first: Term, second: Term) -> Term:
+    """The larger number, in a rule."""
+    return Term("max", (first, second))
+
+
 x, y = Term("any", value="x"), Term("any", value="y")
 a, b, c = (Term("constant", value=name) for name in "abc")
 
@@ -102,6 +133,8 @@ RULES: list[tuple[Term, Term | int]] = [
     (-(-x), x),  # noqa: B002 (a double negation is meant)
     ((-x) * y, -(x * y)), ((-x) / y, -(x / y)), (x / (-y), -(x / y)),
     (sin(-x), -sin(x)), (cos(-x), cos(x)), (sign(-x), -sign(x)),
+    (tanh(-x), -tanh(x)), (absolute(-x), absolute(x)),
+    (minimum(-x, -y), -maximum(x, y)), (maximum(-x, -y), -minimum(x, y)),
     # ... until a sum takes them in
     (x + (-y), x - y), (x - (-y), x + y), ((-x) - y, -(x + y)),
     # a term that is added and subtracted again
@@ -116,6 +149,13 @@ RULES: list[tuple[Term, Term | int]] = [
     ((a + x) - b, x + (a - b)), ((x - a) - b, x - (a + b)), ((a - x) - b, (a - b) - x),
     # a choice between equals
     (where(y, x, x), x),
+    (minimum(x, x), x), (maximum(x, x), x),
+    # magnitudes
+    (absolute(absolute(x)), absolute(x)), (absolute(exp(x)), exp(x)),
+    (absolute(c * x), c * absolute(x)),
+    (absolute(x) * absolute(x), x * x), (sign(x) * absolute(x), x),
+    # a function and its inverse, which is defined everywhere
+    (log(exp(x)), x),
     # Pythagoras
     (sin(x) * sin(x) + cos(x) * cos(x), 1),
 ]
@@ -131,6 +171,8 @@ FOLD: dict[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
     "sign": scalars.sign,
     "select": scalars.where,
+    # the bits that backends compute
+    **{op: FLOATS[op] for op in ("exp", "log", "tanh", "atan2", "abs", "min", "max")},
 }
 
 
@@ -150,6 +192,11 @@ def fold(op: str, numbers: Sequence[float | None]) -> float | None:
     if op == "sqrt" and numbers[0] is not None and numbers[0] < 0:
         raise GraphError(
             f"the traced function takes the square root of the constant {numbers[0]!r}, which is "
+            "negative. Look for the constants of the model that lead to it."
+        )
+    if op == "log" and numbers[0] is not None and numbers[0] < 0:
+        raise GraphError(
+            f"the traced function takes the logarithm of the constant {numbers[0]!r}, which is "
             "negative. Look for the constants of the model that lead to it."
         )
     value = float(FOLD[op](*numbers))

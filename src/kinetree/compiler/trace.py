@@ -5,19 +5,25 @@ are computed at once and do not appear in the graph. A traced scalar has no valu
 depend on it.
 """
 
+import itertools
+import linecache
 import math
+import sys
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kinetree import scalars
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph, Port, no_collection, prune
-from kinetree.errors import GraphError
+from kinetree.errors import GraphError, InputError
+from kinetree.scalars import FUNCTIONS
 
 NUMBERS = (float, int, np.floating, np.integer)
-POWERS = range(-16, 17)
+WHOLE = 1024  # greatest whole exponent of a power
 
 
 class TracedScalar:
@@ -59,10 +65,17 @@ class TracedScalar:
     def __pos__(self) -> "TracedScalar":
         return self
 
-    def __pow__(self, exponent: int) -> "TracedScalar":
+    def __pow__(self, exponent: object) -> "TracedScalar":
         return power(self, exponent)
 
-    # NumPy's sin, cos and sqrt of an object array call the methods of its elements.
+    def __rpow__(self, base: object) -> Any:
+        return exponential(base, self)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
+        # NumPy asks here where a traced scalar itself is an argument of one of its functions
+        return numpy_function(ufunc, method, *args, **options)
+
+    # NumPy's functions of an object array call the methods of its elements.
 
     def sin(self) -> "TracedScalar":
         """Sine of an angle in rad."""
@@ -75,6 +88,29 @@ class TracedScalar:
     def sqrt(self) -> "TracedScalar":
         """Square root."""
         return unary("sqrt", self)
+
+    def exp(self) -> "TracedScalar":
+        """Power e^x."""
+        return unary("exp", self)
+
+    def log(self) -> "TracedScalar":
+        """Natural logarithm."""
+        return unary("log", self)
+
+    def tanh(self) -> "TracedScalar":
+        """Hyperbolic tangent."""
+        return unary("tanh", self)
+
+    def arctan2(self, x: object) -> "TracedScalar":
+        """Angle of the point (x, self) in rad."""
+        return atan2(self, x)
+
+    def fabs(self) -> "TracedScalar":
+        """Magnitude."""
+        return absolute(self)
+
+    def __abs__(self) -> "TracedScalar":
+        return absolute(self)
 
     def __bool__(self) -> NoReturn:
         refuse("has no truth value")
@@ -99,9 +135,6 @@ class TracedScalar:
     def __ge__(self, other: object) -> Any:
         return either(self > other, binary("sub", self, other))
 
-    def __abs__(self) -> NoReturn:
-        refuse("has no abs()")
-
     def __float__(self) -> NoReturn:
         refuse("is not a float (it was written into an array of floats, or given to `math`)")
 
@@ -112,13 +145,86 @@ class TracedScalar:
         return f"TracedScalar({self.builder.ops[self.node]} %{self.node})"
 
 
+class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
+    """An array of traced scalars for a user's function, in which NumPy's functions are found.
+
+    NumPy's loops over plain arrays of objects do not know all of them: `np.minimum`, `np.clip` and
+    comparisons ask for truth values, and `np.isnan` fails without naming what is possible.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
+        found = numpy_function(ufunc, method, *args, **options)
+        return guarded(found)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.where and len(args) == 3 and not kwargs:
+            return guarded(scalars.where(*args))
+        return super().__array_function__(func, types, args, kwargs)
+
+
+def guarded(x: Any) -> Any:
+    """Return an array of traced scalars as a `TracedArray`, anything else as it is."""
+    traced = isinstance(x, np.ndarray) and x.dtype == object
+    if traced and any(type(element) is TracedScalar for element in x.flat):
+        return x.view(TracedArray)
+    return x
+
+
+# NumPy's functions whose loops over objects use the operators of the elements
+OBJECT_LOOPS = frozenset(
+    {np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.matmul}
+)
+
+
+def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
+    """Apply a function of NumPy to traced scalars and arrays of them; unknown ones are named."""
+    if ufunc in OBJECT_LOOPS:
+        if "out" in options:
+            options["out"] = tuple(boxed(x) for x in options["out"])
+        return getattr(ufunc, method)(*[boxed(x) for x in args], **options)
+    function = scalars.NUMPY.get(ufunc.__name__)
+    if function is None or method != "__call__" or set(options) - {"dtype"}:
+        name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        raise InputError(f"a traced function calls {scalars.unknown(name)}")
+    return function(*[boxed(x) if isinstance(x, np.ndarray) else x for x in args])
+
+
+def boxed(x: Any) -> Any:
+    """Return a traced scalar as an array without axes, a `TracedArray` as a plain array."""
+    if type(x) is TracedScalar:
+        box = np.empty((), object)
+        box[()] = x
+        return box
+    return x.view(np.ndarray) if type(x) is TracedArray else x
+
+
 def refuse(what: str) -> NoReturn:
     """Raise an error that says why a traced scalar cannot do it, and what to write instead."""
     raise GraphError(
-        f"a traced scalar {what}: it represents every value at once. Branch on the model, never on "
-        "q; take sin, cos, sqrt, absolute, sign and where from kinetree.scalars; build arrays "
-        "with np.array([...]) instead of writing into arrays of floats."
+        f"{calling_text()}a traced scalar {what}: it represents every value at once. Branch on the "
+        f"model, never on q; take functions from kinetree.scalars ({', '.join(FUNCTIONS)}); "
+        "build arrays with np.array([...]) instead of writing into arrays of floats."
     )
+
+
+def calling_text() -> str:
+    """Return the expression of the user's function that asked for the impossible, if it is known.
+
+    A function such as `math.sinh` asks for a float and does not say its name, but Python knows
+    which part of which line it was called from.
+    """
+    frame = sys._getframe(2)
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("kinetree", "numpy"):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    first, last, start, end = next(places, (None, None, None, None))
+    if first is None or first != last or start is None:
+        return ""
+    line = linecache.getline(frame.f_code.co_filename, first).encode()
+    text = line[start:end].decode(errors="replace").strip()
+    return f"{text}, in line {first} of {frame.f_code.co_name}: " if text else ""
 
 
 def binary(op: str, x: TracedScalar, other: object) -> Any:
@@ -171,13 +277,26 @@ def unary(op: str, x: TracedScalar) -> TracedScalar:
 
 
 def power(x: TracedScalar, exponent: object) -> TracedScalar:
-    """Return a small whole power of x, by repeated squaring."""
-    if not isinstance(exponent, NUMBERS) or exponent not in POWERS:
+    """Return x to a constant power: by squaring, with a square root, or exp(exponent log(x))."""
+    if isinstance(exponent, Fraction):
+        exponent = float(exponent)
+    if not isinstance(exponent, NUMBERS) or not math.isfinite(exponent):
         raise GraphError(
-            f"a traced scalar was raised to the power {exponent!r}; whole numbers from {POWERS[0]} "
-            f"to {POWERS[-1]} are possible. Use sqrt of kinetree.scalars for roots."
+            f"a traced scalar was raised to the power {exponent!r}; expected a finite number. "
+            "Write exp(y * log(x)) of kinetree.scalars for x^y."
         )
-    n = abs(int(exponent))
+    if exponent < 0:
+        return reciprocal(power(x, -exponent))
+    if exponent == int(exponent) and exponent <= WHOLE:
+        return whole_power(x, int(exponent))
+    if 2 * exponent == int(2 * exponent) and exponent <= WHOLE:
+        root = x.sqrt()
+        return root * whole_power(x, int(exponent)) if exponent > 1 else root
+    return (float(exponent) * x.log()).exp()
+
+
+def whole_power(x: TracedScalar, n: int) -> TracedScalar:
+    """Return x^n for n >= 0, by repeated squaring."""
     result: Any = 1
     square = x
     while n:
@@ -185,8 +304,23 @@ def power(x: TracedScalar, exponent: object) -> TracedScalar:
             result = square * result
         n //= 2
         square = square * square if n else square
-    one = TracedScalar(x.builder, x.builder.constant(1))
-    return one * result if exponent >= 0 else one / result
+    return TracedScalar(x.builder, x.builder.constant(1)) * result
+
+
+def reciprocal(x: TracedScalar) -> TracedScalar:
+    """Return 1 / x."""
+    return TracedScalar(x.builder, x.builder.constant(1)) / x
+
+
+def exponential(base: object, x: TracedScalar) -> Any:
+    """Return base^x for a base that is a positive number."""
+    if not isinstance(base, NUMBERS):
+        return NotImplemented
+    if not base > 0:
+        raise GraphError(
+            f"{base!r} was raised to the power of a traced scalar; expected a base above 0."
+        )
+    return (math.log(base) * x).exp()
 
 
 def sin(x: TracedScalar) -> TracedScalar:
@@ -204,6 +338,41 @@ def sqrt(x: TracedScalar) -> TracedScalar:
     return x.sqrt()
 
 
+def exp(x: TracedScalar) -> TracedScalar:
+    """Power e^x."""
+    return x.exp()
+
+
+def log(x: TracedScalar) -> TracedScalar:
+    """Natural logarithm."""
+    return x.log()
+
+
+def tanh(x: TracedScalar) -> TracedScalar:
+    """Hyperbolic tangent."""
+    return x.tanh()
+
+
+def atan2(y: object, x: object) -> TracedScalar:
+    """Angle of the point (x, y) in rad; one of both may be a number."""
+    return mixed("atan2", y, x)
+
+
+def absolute(x: TracedScalar) -> TracedScalar:
+    """Magnitude."""
+    return unary("abs", x)
+
+
+def minimum(x: object, y: object) -> TracedScalar:
+    """The smaller of two numbers; y where they are equal; NaN where one is NaN."""
+    return mixed("min", x, y)
+
+
+def maximum(x: object, y: object) -> TracedScalar:
+    """The larger of two numbers; y where they are equal; NaN where one is NaN."""
+    return mixed("max", x, y)
+
+
 def sign(x: TracedScalar) -> TracedScalar:
     """Return -1, 0 or 1; NaN stays NaN."""
     return unary("sign", x)
@@ -211,9 +380,14 @@ def sign(x: TracedScalar) -> TracedScalar:
 
 def where(test: object, positive: object, other: object) -> TracedScalar:
     """Return `positive` where test > 0, `other` elsewhere and where the test is NaN."""
-    traced = next(x for x in (test, positive, other) if isinstance(x, TracedScalar))
-    nodes = [operand(traced.builder, x) for x in (test, positive, other)]
-    return TracedScalar(traced.builder, traced.builder.apply("select", tuple(nodes)))
+    return mixed("select", test, positive, other)
+
+
+def mixed(op: str, *args: object) -> TracedScalar:
+    """Return `op` of traced scalars and numbers."""
+    traced = next(x for x in args if isinstance(x, TracedScalar))
+    nodes = [operand(traced.builder, x) for x in args]
+    return TracedScalar(traced.builder, traced.builder.apply(op, tuple(nodes)))
 
 
 def operand(builder: Builder, x: object) -> int:
@@ -223,7 +397,7 @@ def operand(builder: Builder, x: object) -> int:
             refuse("was combined with a traced scalar of another trace")
         return x.node
     if not isinstance(x, NUMBERS):
-        raise GraphError(f"a traced choice was given a {type(x).__name__}; expected numbers.")
+        raise GraphError(f"a traced function was given a {type(x).__name__}; expected numbers.")
     return builder.constant(float(x))
 
 

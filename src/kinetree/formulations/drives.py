@@ -17,22 +17,25 @@ needs I_a ddq.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
+from kinetree.errors import InputError
 from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.scalars import sign
+from kinetree.scalars import FUNCTIONS, sign
 from kinetree.spatial import cross, skew
 
 
-def friction_force(friction: JointFriction, dq: Any) -> Any:
+def friction_force(friction: JointFriction, dq: Any, joint: str = "") -> Any:
     """b(dq) of one joint: viscous and Coulomb friction, and a function of the user.
+
+    `joint` is named in the error if the function fails.
 
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
@@ -51,8 +54,21 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     if not _same(coulomb):
         force = force + _half_difference(coulomb) * (direction * direction)
     if friction.function is not None:
-        force = force + friction.function(dq)
+        force = force + function_force(friction.function, dq, joint)
     return force
+
+
+def function_force(function: Callable[[Any], Any], dq: Any, joint: str = "") -> Any:
+    """b(dq) of a user's function; `joint` is named in the error if it fails."""
+    try:
+        return function(dq)
+    except Exception as problem:
+        which = f"the friction function of joint {joint!r}" if joint else "a friction function"
+        raise InputError(
+            f"{which} cannot be computed with a {type(dq).__name__}: {problem} It is run on "
+            "numbers, dual numbers, SymPy expressions and traced scalars: take its functions from "
+            f"kinetree.scalars ({', '.join(FUNCTIONS)})."
+        ) from problem
 
 
 @labelled("n")
@@ -65,7 +81,8 @@ def friction_forces(model: Model, dq: Any) -> Array:
     """
     parts = []
     for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
-        force = [friction_force(joint.friction, x * joint.scale) * joint.scale for x in own]
+        scale = joint.scale
+        force = [friction_force(joint.friction, x * scale, joint.name) * scale for x in own]
         parts.append(np.array(force))
     return per_dof(model, parts)
 

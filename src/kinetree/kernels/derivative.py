@@ -11,7 +11,7 @@ from kinetree.backends.kernel import Kernel
 from kinetree.compiler.derivatives import gradient, hessian, hessian_vector, jacobian, jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.compiler.trace import guarded, trace
 from kinetree.errors import InputError, KinetreeError
 
 KINDS: dict[str, Callable[..., Graph]] = {
@@ -112,7 +112,7 @@ def graph_of(
         )
     ports = [Port(key, read_shape(key, shape)) for key, shape in shapes.items()]
     try:
-        return trace(function, ports), name
+        return trace(lambda *args: function(*map(guarded, args)), ports), name
     except KinetreeError:
         raise
     except Exception as problem:  # the user's code, and whatever it calls

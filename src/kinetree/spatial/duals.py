@@ -4,7 +4,6 @@
 of a dual number, such as `np.exp(x)`, come here too.
 """
 
-import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias, Union
 
@@ -170,10 +169,14 @@ def where(test: Number, positive: Number, other: Number) -> Dual:
 
 # NumPy's functions and operators, by name
 UFUNCS: dict[str, Callable[..., Any]] = scalars.NUMPY | {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "negative": operator.neg,
-    "positive": operator.pos,
+    "add": lambda x, y: dual(x) + y,  # x may be a NumPy number, which would ask here again
+    "subtract": lambda x, y: dual(x) - y,
+    "multiply": lambda x, y: dual(x) * y,
+    "divide": lambda x, y: dual(x) / y,
+    "less": lambda x, y: dual(x) < y,
+    "greater": lambda x, y: dual(x) > y,
+    "less_equal": lambda x, y: dual(x) <= y,
+    "greater_equal": lambda x, y: dual(x) >= y,
+    "negative": lambda x: -x,
+    "positive": lambda x: x,
 }

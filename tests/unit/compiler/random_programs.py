@@ -10,7 +10,7 @@ from kinetree.compiler.graph import Port
 INPUTS = (Port("u", (3,), ("n",)), Port("w", (), ()))
 CONSTANTS = (0, 1, -1, 2, -2, 0.5, -0.25)
 ARITHMETIC = ("add", "sub", "mul", "rsub", "neg", "div", "const_add", "const_sub", "const_mul")
-FUNCTIONS = ("sin", "cos", "sqrt", "sign", "where")
+FUNCTIONS = ("sin", "cos", "sqrt", "sign", "where", "exp", "log", "tanh", "atan2", "abs", "min", "max")
 
 
 def programs(ops=ARITHMETIC, longest=30):
@@ -48,4 +48,11 @@ STEPS = {
     "sqrt": lambda x, y, c, given: scalars.sqrt(given * given + 1) - x,
     "sign": lambda x, y, c, given: scalars.sign(-given) * x,
     "where": lambda x, y, c, given: scalars.where(c * given, x, y),
+    "exp": lambda x, y, c, given: scalars.exp(-given * given) * x,
+    "log": lambda x, y, c, given: scalars.log(given * given + 1) + y,
+    "tanh": lambda x, y, c, given: scalars.tanh(-given) * x,
+    "atan2": lambda x, y, c, given: scalars.atan2(c * given, given * given + 1) + x,
+    "abs": lambda x, y, c, given: scalars.absolute(c * given) * x,
+    "min": lambda x, y, c, given: scalars.minimum(-given, c) + x,
+    "max": lambda x, y, c, given: scalars.maximum(given, c) * y,
 }

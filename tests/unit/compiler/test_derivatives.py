@@ -197,8 +197,8 @@ def test_what_cannot_be_differentiated_is_refused(graph):
         kt.derivative(every_function)
     with pytest.raises(InputError, match="the shape of 'x' is 0; expected whole numbers of 1"):
         kt.derivative(every_function, shapes={"x": 0, "y": 2})
-    with pytest.raises(GraphError, match=r"has no abs\(\).*absolute"):
-        kt.derivative(lambda x: abs(x), shapes={"x": 3})
+    with pytest.raises(GraphError, match=r"has no truth value.*absolute"):
+        kt.derivative(lambda x: x if x[0] else -x, shapes={"x": 3})
     with pytest.raises(InputError, match=r"only a Jacobian has a mode"):
         kt.derivative(every_function, kind="jvp", mode="forward", shapes={"x": 3, "y": 2})
     with pytest.raises(InputError, match=r"has its own"):
@@ -211,7 +211,7 @@ def test_what_cannot_be_differentiated_is_refused(graph):
         (3, {"shapes": {"x": 3}}, "3 cannot be differentiated; expected a kernel"),
         (kt.robots.planar_2r(), {}, "expected a kernel, such as"),
         (lambda x, y: x, {"shapes": {"x": 3}}, "missing 1 required positional argument"),
-        (lambda x: np.exp(x), {"shapes": {"x": 3}}, "cannot be traced with the arguments x"),
+        (lambda x: np.cbrt(x), {"shapes": {"x": 3}}, "cannot be traced with the arguments x"),
         (lambda x: np.linalg.inv(x), {"shapes": {"x": (2, 2)}}, "cannot be traced"),
         (lambda x: x, {}, "have no shapes yet"),
         (lambda x: x, {"shapes": (3,)}, "have no shapes yet"),

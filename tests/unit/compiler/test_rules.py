@@ -23,7 +23,14 @@ MEANING = {
     "cos": mpmath.cos,
     "sign": scalars.sign,
     "select": scalars.where,
+    "exp": mpmath.exp,
+    "log": mpmath.log,
+    "tanh": mpmath.tanh,
+    "abs": abs,
+    "min": min,
+    "max": max,
 }
+SMOOTH = {"sin", "cos", "exp", "log", "tanh"}
 IDS = [f"rule {k}: {pattern.op}" for k, (pattern, _) in enumerate(RULES)]
 fractions = st.fractions(min_value=-9, max_value=9, max_denominator=64)
 
@@ -57,7 +64,7 @@ def has_any(formula):
 def test_both_sides_have_one_value(pattern, replacement, data):
     letters = {name: data.draw(fractions) for name in "xy"}
     letters |= {name: abs(data.draw(fractions)) for name in "abc"}
-    smooth = ops(pattern) & {"sin", "cos"}
+    smooth = ops(pattern) & SMOOTH
     with mpmath.workdps(50):
         if smooth:
             letters = {k: mpmath.mpf(v.numerator) / v.denominator for k, v in letters.items()}

@@ -50,7 +50,7 @@ def prepare(cp: ModuleType, name: str, ports: Sequence[Port], given: Sequence[Cu
     if len(given) != len(ports):
         names = ", ".join(port.name for port in ports)
         raise ShapeError(f"{name} takes {len(ports)} arrays ({names}), found {len(given)}.")
-    arrays = [on_gpu(cp, name, p.name, x) for p, x in zip(ports, given, strict=True)]
+    arrays = numbers_on_gpu(cp, name, ports, given)
     check_devices(name, [port.name for port in ports], arrays)
     leads = [lead(name, port, x) for port, x in zip(ports, arrays, strict=True)]
     try:
@@ -67,6 +67,24 @@ def prepare(cp: ModuleType, name: str, ports: Sequence[Port], given: Sequence[Cu
         for x, shape in zip(arrays, wanted, strict=True)
     ]
     return Batch(ready, leading, dtype)
+
+
+def numbers_on_gpu(
+    cp: ModuleType, name: str, ports: Sequence[Port], given: Sequence[CudaArray]
+) -> list[CudaArray]:
+    """All inputs on the GPU; a number for a port of shape () takes on the type of the arrays."""
+    plain = [p.shape == () and type(x) in (int, float) for p, x in zip(ports, given, strict=True)]
+    if all(plain):
+        plain = [False] * len(plain)
+    arrays = [
+        x if number else on_gpu(cp, name, p.name, x)
+        for p, x, number in zip(ports, given, plain, strict=True)
+    ]
+    if not any(plain):
+        return arrays
+    pairs = list(zip(arrays, plain, strict=True))
+    dtype = number_type(name, [x.dtype for x, number in pairs if not number])
+    return [cp.asarray(x, dtype) if number else x for x, number in pairs]
 
 
 def check_devices(name: str, labels: Sequence[str], arrays: Sequence[CudaArray]) -> None:

@@ -29,6 +29,13 @@ OPERATIONS: dict[str, str] = {
     "sqrt": "kt_sqrt({})",
     "sign": "kt_sign({})",
     "select": "{} > 0 ? {} : {}",
+    "exp": "kt_exp({})",
+    "log": "kt_log({})",
+    "tanh": "kt_tanh({})",
+    "atan2": "kt_atan2({}, {})",
+    "abs": "kt_size({})",
+    "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
+    "max": "{0} > {1} || {0} != {0} ? {0} : {1}",
 }
 
 

@@ -36,7 +36,7 @@ def emit(
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
-    parts = [prelude(dtype), state(graph, dtype), tiles(layout), kernel(layout, name)]
+    parts = [prelude(dtype, graph), state(graph, dtype), tiles(layout), kernel(layout, name)]
     return "\n".join(parts)
 
 

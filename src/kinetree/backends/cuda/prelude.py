@@ -8,9 +8,13 @@ compiler accepts the same text, which is how its arithmetic is tested where ther
 Sines and cosines have the bits of the CPU's kernels. The arithmetic is that of
 `kinetree.backends.llvm.sincos`, operation by operation, in float64 for both number types. Compared
 with CUDA's own functions it takes fewer instructions, reads no table and needs no branch; angles
-beyond the short reduction are left to CUDA's, which know all digits of pi.
+beyond the short reduction are left to CUDA's, which know all digits of pi. exp, log, tanh and atan2
+are those of `kinetree.compiler.elementary`, written only where a graph uses them.
 """
 
+from collections.abc import Collection
+
+from kinetree.backends.c_functions import CArithmetic, functions_text
 from kinetree.backends.cuda.body import Constants
 from kinetree.backends.llvm.sincos import (
     COSINE_32,
@@ -23,6 +27,8 @@ from kinetree.backends.llvm.sincos import (
     SINE_64,
     TWO_OVER_PI,
 )
+from kinetree.compiler.elementary import FUNCTIONS
+from kinetree.compiler.graph import Graph
 
 # what a GPU and a plain C++ compiler spell differently
 MACHINE = r"""
@@ -252,6 +258,29 @@ KT_FUNCTION real kt_flip(real x, int turn) {
 struct kt_pair { real s, c; };
 """
 
+PATTERNS = r"""
+KT_FUNCTION unsigned long long kt_to_bits(double x) {
+#if defined(__CUDACC__)
+    return (unsigned long long)__double_as_longlong(x);
+#else
+    unsigned long long bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+#endif
+}
+
+KT_FUNCTION double kt_from_bits(unsigned long long bits) {
+#if defined(__CUDACC__)
+    return __longlong_as_double((long long)bits);
+#else
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+#endif
+}
+
+"""
+
 # rarely entered, so it stands apart from the code that is always run
 CAREFUL = r"""
 #if defined(__CUDACC__)
@@ -314,8 +343,22 @@ def polynomial(c: tuple[float, ...], number: Constants) -> str:
     return value
 
 
-def prelude(dtype: str) -> str:
-    """The shared part for numbers of `dtype`, "float64" or "float32"."""
+def elementary_text(dtype: str, used: Collection[str]) -> str:
+    """The functions kt_exp, kt_log, kt_tanh and kt_atan2, those that are used."""
+    if not set(used) & set(FUNCTIONS):
+        return ""
+    number = Constants("kt_functions", "float64")
+
+    def arithmetic() -> CArithmetic:
+        return CArithmetic(number, "kt_fma64", "kt_to_bits", "kt_from_bits")
+
+    text = functions_text(used, "real", "kt_{}".format, arithmetic, "KT_FUNCTION")
+    return number.text() + PATTERNS + text
+
+
+def prelude(dtype: str, *graphs: Graph) -> str:
+    """The shared part for numbers of `dtype`, "float64" or "float32", and for these graphs."""
+    used = {op for graph in graphs for op in graph.count()}
     double = dtype == "float64"
     head = f"#define KT_DOUBLE {int(double)}\n#define KT_REAL {'double' if double else 'float'}\n"
-    return head + MACHINE + sincos_text(dtype) + TILES
+    return head + MACHINE + sincos_text(dtype) + elementary_text(dtype, used) + TILES

@@ -162,7 +162,8 @@ def emit_rollout(stepping: Stepping, dtype: str, frame: RolloutLayout | None = N
     body = "\n".join(f"    {line}" for line in loop.lines())
     records = [f"real *record{k}" for k in range(len(stepping.fields))]
     arrays = ",\n    ".join([*ARRAYS, *records])
-    return f"""{prelude(dtype)}
+    graphs = (stepping.rate, stepping.watch, *stepping.stages)
+    return f"""{prelude(dtype, *graphs)}
 {loop.constants.text()}
 #define KT_NOTE(j, value) \\
     if (first[note + j] < 0) {{ first[note + j] = offset + e; amount[note + j] = value; }}

@@ -28,7 +28,7 @@ class Block:
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
-        self.body = GraphCode(graph, dtype, lanes)
+        self.body = GraphCode(graph, name, dtype, lanes)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self.angle_slot = {

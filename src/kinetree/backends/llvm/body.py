@@ -15,8 +15,9 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Protocol
 
+from kinetree.backends.llvm.functions import CALLED
 from kinetree.backends.llvm.text import SCALARS, number, splat, vector
-from kinetree.compiler.graph import Graph
+from kinetree.compiler.graph import OPERATIONS, Graph
 from kinetree.errors import GraphError
 
 PART = 500  # nodes of a part, at most
@@ -129,6 +130,14 @@ STATEMENTS: dict[str, str] = {
     "  %o{i} = fcmp ord {T} {a}, {a}\n"
     "  %z{i} = and {B} %g{i}, %o{i}\n"
     "  %n{i} = select {B} %z{i}, {T} {b}, {T} {c}",
+    "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
+    "  %s{i} = and {I} %k{i}, {magnitude}\n"
+    "  %n{i} = bitcast {I} %s{i} to {T}",
+    **{
+        op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
+        for op in CALLED
+        for arguments in [", ".join(["{T} {a}", "{T} {b}"][: OPERATIONS[op][0]])]
+    },
 }
 
 
@@ -203,7 +212,7 @@ class GraphCode:
     `slots` are the places of the values that go from part to part, `kept` is their number.
     """
 
-    def __init__(self, graph: Graph, dtype: str, lanes: int) -> None:
+    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.type = vector(scalar.word, lanes)
@@ -219,6 +228,9 @@ class GraphCode:
             "none": splat(scalar.integer, "0", lanes),
             "zero": number(0.0, scalar.word, lanes),
             "one": number(1.0, scalar.word, lanes),
+            "magnitude": splat(scalar.integer, str(2 ** (8 * scalar.size - 1) - 1), lanes),
+            "name": name,
+            "lanes": str(lanes),
         }
 
     def operand(self, i: int) -> str:

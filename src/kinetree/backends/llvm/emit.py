@@ -4,6 +4,7 @@ import re
 
 from kinetree.backends.llvm.block import Block, StatesLoop
 from kinetree.backends.llvm.careful import emit_careful, emit_table
+from kinetree.backends.llvm.functions import emit_functions
 from kinetree.backends.llvm.one import One
 from kinetree.backends.llvm.operands import Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
@@ -68,6 +69,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         parts.append(emit_careful(name, dtype))
         for count in sorted(block.calls | one.calls):
             parts.append(emit_sincos(name, dtype, lanes, count))
+    parts.extend(emit_functions(graph, name, dtype, lanes, 1))
     for operand in operands(graph.inputs, dtype, lanes):
         parts.append(emit_operand(name, operand, write=False))
     for operand in operands(graph.outputs, dtype, lanes):

@@ -31,7 +31,7 @@ class One:
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
-        self.body = GraphCode(graph, dtype, 1)
+        self.body = GraphCode(graph, name, dtype, 1)
         self.scalar = self.body.scalar
         self.writer = Writer()
         self.angle_slot: dict[int, int] = {}  # angle -> its place among the sines and cosines

@@ -28,6 +28,7 @@ SYMBOL = "kernel"
 # sources that decide the code made of a graph
 EMITTER = (
     "backends/llvm",
+    "compiler/elementary.py",
     "backends/call/c_api.py",
     "backends/call/fastbatch.py",
     "backends/call/fastcall.py",

@@ -16,6 +16,7 @@ one of them fails are they examined one by one.
 from kinetree.backends.llvm.block import Block
 from kinetree.backends.llvm.careful import emit_careful, emit_table
 from kinetree.backends.llvm.emit import declarations
+from kinetree.backends.llvm.functions import emit_functions
 from kinetree.backends.llvm.operands import Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
 from kinetree.backends.llvm.target import Target
@@ -88,13 +89,13 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
 
 
 def body(graph: Graph, name: str, lanes: int) -> list[str]:
-    """A block, and the sines that it needs."""
+    """A block, and the sines and other functions that it needs."""
     block = Block(graph, name, DTYPE, lanes)
-    text = block.text()
+    texts = [*emit_functions(graph, name, DTYPE, lanes), block.text()]
     if not block.angle_slot:
-        return [text]
+        return texts
     sines = [emit_sincos(name, DTYPE, lanes, count) for count in sorted(block.calls)]
-    return [emit_table(name), emit_careful(name, DTYPE), *sines, text]
+    return [emit_table(name), emit_careful(name, DTYPE), *sines, *texts]
 
 
 class RolloutLoop:

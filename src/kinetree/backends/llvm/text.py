@@ -112,6 +112,10 @@ class Floats:
         """Product a b."""
         return self.writer.let(f"fmul {self.type} {a}, {b}")
 
+    def div(self, a: str, b: str) -> str:
+        """Quotient a / b."""
+        return self.writer.let(f"fdiv {self.type} {a}, {b}")
+
     def neg(self, a: str) -> str:
         """Opposite -a."""
         return self.writer.let(f"fneg {self.type} {a}")
@@ -125,6 +129,10 @@ class Floats:
         """Element of a where the mask is set, of b elsewhere."""
         t = self.type
         return self.writer.let(f"select {self.masks} {mask}, {t} {a}, {t} {b}")
+
+    def unordered(self, a: str, b: str) -> str:
+        """Mask: a or b is NaN; the comparison raises no floating-point flag."""
+        return self.writer.let(f"fcmp uno {self.type} {a}, {b}")
 
     def bits(self, a: str) -> str:
         """The integer with the same bits."""

@@ -31,7 +31,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.store import encode
-from kinetree.compiler.trace import trace
+from kinetree.compiler.trace import guarded, trace
 from kinetree.errors import InputError, KinetreeError
 from kinetree.simulate.core.memory import Memory
 
@@ -189,7 +189,7 @@ def first_line(problem: BaseException, named: bool = False) -> str:
 def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with read-only arrays; explain the error if it writes into them."""
     try:
-        return function(*args)
+        return function(*map(guarded, args))
     except ValueError as problem:
         if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
             raise

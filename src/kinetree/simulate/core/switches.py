@@ -70,16 +70,27 @@ def merged(pairs: Iterable[Pair], end: float) -> Breaks:
 
 def time_switches(graph: Graph, end: float) -> list[Pair]:
     """Neighbouring times between which a condition of time changes, over (0, end)."""
+    # a minimum and a maximum bend where the difference of their arguments changes its sign
+    graph = graph.with_nodes([*graph.nodes, *differences(graph)], graph.results)
     alone = depends_on_time_alone(graph)
     conditions: dict[int, bool] = {}  # whether the condition is the argument of a sign
     for node in graph.nodes:
-        if node.op in ("select", "sign") and alone[node.args[0]]:
-            conditions[node.args[0]] = conditions.get(node.args[0], False) or node.op == "sign"
+        if node.op in ("select", "sign", "abs") and alone[node.args[0]]:
+            conditions[node.args[0]] = conditions.get(node.args[0], False) or node.op != "select"
+    count = len(graph.nodes)
+    for k in range(count - len(differences(graph)), count):
+        if alone[k]:
+            conditions.setdefault(k, False)
     return [
         pair
         for condition, both in conditions.items()
         for pair in _sign_changes(TimeFunction(graph, condition), end, both)
     ]
+
+
+def differences(graph: Graph) -> list[Node]:
+    """Return the difference of the arguments of each minimum and maximum."""
+    return [Node("sub", node.args) for node in graph.nodes if node.op in ("min", "max")]
 
 
 def depends_on_time_alone(graph: Graph) -> list[bool]:
@@ -198,6 +209,18 @@ def _select(a: Interval, b: Interval, c: Interval) -> Interval:
     return low, np.where(first, b[1], np.where(second, c[1], np.maximum(b[1], c[1])))
 
 
+def _atan2(y: Interval, x: Interval) -> Interval:
+    low, high = _hull(*(np.arctan2(b, a) for b in y for a in x))
+    round_about = (x[0] <= 0) & (y[0] <= 0) & (y[1] >= 0)  # across the jump from pi to -pi
+    return np.where(round_about, -np.pi, low), np.where(round_about, np.pi, high)
+
+
+def _abs(a: Interval) -> Interval:
+    low, high = abs(a[0]), abs(a[1])
+    through = (a[0] <= 0) & (a[1] >= 0)
+    return np.where(through, 0.0, np.minimum(low, high)), np.maximum(low, high)
+
+
 INTERVALS: dict[str, Callable[..., Interval]] = {
     "add": _add,
     "sub": _sub,
@@ -212,6 +235,13 @@ INTERVALS: dict[str, Callable[..., Interval]] = {
     "sqrt": lambda a: (np.sqrt(np.maximum(a[0], 0)), np.sqrt(a[1])),
     "sign": lambda a: (np.sign(a[0]), np.sign(a[1])),
     "select": _select,
+    "exp": lambda a: _hull(np.exp(a[0]), np.exp(a[1])),
+    "log": lambda a: _hull(np.log(np.maximum(a[0], 0)), np.log(a[1])),
+    "tanh": lambda a: _hull(np.tanh(a[0]), np.tanh(a[1])),
+    "atan2": _atan2,
+    "abs": _abs,
+    "min": lambda a, b: (np.minimum(a[0], b[0]), np.minimum(a[1], b[1])),
+    "max": lambda a, b: (np.maximum(a[0], b[0]), np.maximum(a[1], b[1])),
 }
 
 

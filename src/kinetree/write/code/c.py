@@ -1,12 +1,14 @@
-"""C99 and C++: one function without allocation, with the sine and cosine of the kernels.
+"""C99 and C++: one function without allocation, with the sine, exponential, ... of the kernels.
 
-The arithmetic of sine and cosine is that of `kinetree.backends.llvm.sincos`, step by step, so that
-exported code rounds as the kernel does; angles beyond its short reduction go to the language's own
-library.
+The arithmetic of sine and cosine is that of `kinetree.backends.llvm.sincos`, that of exp, log, tanh
+and atan2 the one of `kinetree.compiler.elementary`, step by step, so that exported code rounds as
+the kernel does; angles beyond the short reduction go to the language's own library.
 """
 
+import functools
 import re
 
+from kinetree.backends.c_functions import CArithmetic, functions_text
 from kinetree.backends.llvm.sincos import (
     COSINE_32,
     COSINE_64,
@@ -18,13 +20,15 @@ from kinetree.backends.llvm.sincos import (
     SINE_64,
     TWO_OVER_PI,
 )
-from kinetree.compiler.graph import Port
+from kinetree.compiler.elementary import FUNCTIONS
+from kinetree.compiler.graph import OPERATIONS, Port
 from kinetree.write.code.program import (
     ARITHMETIC,
     DTYPES,
     Program,
     Spelling,
     c_literal,
+    double_literal,
     join,
     statements,
 )
@@ -48,9 +52,11 @@ REDUCTION = {
 def write_c(program: Program) -> str:
     """Write a C99 file."""
     lines = [f"// {line}".rstrip() for line in program.header]
-    lines += ["", "#include <float.h>", "#include <math.h>", ""]
+    lines += ["", "#include <float.h>", "#include <math.h>"]
+    lines += ["#include <string.h>", ""] if own_functions(program) else [""]
     lines += [*rounding_guard(program.dtype), ""]
     lines += [sincos_text(program.name, program.dtype)] if needs_sincos(program) else []
+    lines += [elementary_text(program)] if own_functions(program) else []
     lines += c_function(program)
     return "\n".join(lines) + "\n"
 
@@ -68,16 +74,23 @@ def write_cpp(program: Program) -> str:
         "#include <cfloat>",
         "#include <cmath>",
     ]
+    lines += ["#include <cstring>"] if own_functions(program) else []
     lines += ["#include <tuple>"] if len(program.outputs) > 1 else []
     lines += ["", *rounding_guard(program.dtype), ""]
     if needs_sincos(program):
         lines.append(sincos_text(program.name, program.dtype, prefix="std::", linkage="inline"))
+    if own_functions(program):
+        lines.append(elementary_text(program, prefix="std::", linkage="inline"))
     lines += [*cpp_function(program), "", f"#endif  // {guard}"]
     return "\n".join(lines) + "\n"
 
 
-def c_operations(dtype: str, prefix: str = "") -> dict[str, str]:
-    """Templates of the operations in C; `prefix` is the namespace of the functions, or empty."""
+def c_operations(dtype: str, prefix: str = "", own: str = "") -> dict[str, str]:
+    """Templates of the operations in C.
+
+    `prefix` is the namespace of the functions, or empty; `own` is the name of the exported function
+    if exp, log, tanh and atan2 are written out beside it, empty if they are those of the library.
+    """
     f = "f" if dtype == "float" and not prefix else ""
     one, zero = c_literal(1, dtype), c_literal(0, dtype)
     last = f"{{0}} == {zero} ? {zero} : {{0}}"  # NaN stays
@@ -90,6 +103,14 @@ def c_operations(dtype: str, prefix: str = "") -> dict[str, str]:
         "sqrt": f"{prefix}sqrt{f}({{}})",
         "select": f"{{}} > {zero} ? {{}} : {{}}",
         "sign": f"{{0}} > {zero} ? {one} : {{0}} < {zero} ? -{one} : {last}",
+        "abs": f"{prefix}fabs{f}({{}})",
+        "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
+        "max": "{0} > {1} || {0} != {0} ? {0} : {1}",
+        **{
+            op: f"{function_name(own, op) if own else prefix + op + f}({arguments})"
+            for op in FUNCTIONS
+            for arguments in [", ".join(["{}"] * OPERATIONS[op][0])]
+        },
     }
 
 
@@ -98,7 +119,7 @@ def c_spelling(program: Program, prefix: str = "") -> Spelling:
     dtype, helper = program.dtype, sincos_name(program.name)
     pair = f"    {dtype} {{sin}}, {{cos}};\n    {helper}({{}}, &{{sin}}, &{{cos}});"
     return Spelling(
-        operations=c_operations(dtype, prefix),
+        operations=c_operations(dtype, prefix, "" if program.libm else program.name),
         literal=lambda value: c_literal(value, dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
@@ -129,6 +150,12 @@ def needs_sincos(program: Program) -> bool:
     """Return True if the function calls the kernel's sine and cosine."""
     count = program.graph.count()
     return not program.libm and bool(count["sin"] or count["cos"])
+
+
+def own_functions(program: Program) -> bool:
+    """Return True if the function calls the kernel's exp, log, tanh or atan2."""
+    count = program.graph.count()
+    return not program.libm and any(count[op] for op in FUNCTIONS)
 
 
 def c_function(program: Program) -> list[str]:
@@ -236,6 +263,40 @@ def sincos_text(function: str, dtype: str, *, prefix: str = "", linkage: str = "
 }}
 """
     return _qualified(text, prefix)
+
+
+def function_name(function: str, op: str) -> str:
+    """Name of a helper that belongs to an exported function."""
+    return f"{function}_kernel_{op}"
+
+
+def elementary_text(program: Program, *, prefix: str = "", linkage: str = "static") -> str:
+    """The helpers for those of exp, log, tanh and atan2 that are used, and for bits of numbers."""
+    bits, from_bits = (function_name(program.name, op) for op in ("bits", "number"))
+    texts = [
+        "// functions of one number, rounded as in the kernel, with errors below 1 ulp",
+        f"{linkage} unsigned long long {bits}(double x)",
+        "{",
+        "    unsigned long long bits;",
+        f"    {prefix}memcpy(&bits, &x, sizeof bits);",
+        "    return bits;",
+        "}",
+        "",
+        f"{linkage} double {from_bits}(unsigned long long bits)",
+        "{",
+        "    double x;",
+        f"    {prefix}memcpy(&x, &bits, sizeof x);",
+        "    return x;",
+        "}",
+        "",
+    ]
+
+    def arithmetic() -> CArithmetic:
+        return CArithmetic(double_literal, f"{prefix}fma", bits, from_bits)
+
+    used, dtype = program.graph.count(), program.dtype
+    named = functools.partial(function_name, program.name)
+    return "\n".join(texts) + "\n" + functions_text(used, dtype, named, arithmetic, linkage)
 
 
 def _evaluation(dtype: str) -> str:

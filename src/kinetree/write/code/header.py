@@ -33,14 +33,15 @@ RESULTS = {
     "mass_matrix": ("M", "mass matrix, with armature and rotors; kg m^2, kg m, kg"),
     "mass_matrix_rate": ("dM", "time derivative of the mass matrix"),
     "bias_forces": ("h", f"joint forces of a motion without acceleration, {JOINT_FORCES}"),
-    "gravity_forces": ("g", f"joint forces that hold the robot still, {JOINT_FORCES}"),
+    "gravity_forces": ("g", f"joint forces that carry the weight of the robot, {JOINT_FORCES}"),
     "coriolis_forces": ("c", f"Coriolis and centrifugal forces, {JOINT_FORCES}"),
     "coriolis_matrix": ("C", "Coriolis matrix of the Christoffel symbols, c = C dq"),
     "kinetic_energy": ("K", "kinetic energy, J"),
-    "potential_energy": ("U", "potential energy, J"),
+    "potential_energy": ("U", "potential energy of gravity and springs, J"),
     "center_of_mass": ("p_com", "centre of mass in the space frame, m"),
     "momentum": ("H", "momentum (angular, linear) in the space frame, N m s and N s"),
     "centroidal_momentum": ("H_com", "the same about the centre of mass"),
+    "spring_forces": ("tau_s", f"joint forces against springs, {JOINT_FORCES}"),
     "friction_forces": ("b", f"joint forces against friction, {JOINT_FORCES}"),
     "link_poses": ("T_si", "poses of the link frames in the space frame, m"),
     "pose": ("T_sb", "pose of the frame in the space frame, m"),
@@ -55,6 +56,7 @@ RESULTS = {
     "da_dtau": ("da_dtau", "derivative of ddq by tau, the inverse of M"),
 }
 
+CALLS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "atan2", "abs", "min", "max")
 COUNTED = (
     (("add", "sub"), "add or subtract"),
     (("mul",), "multiply"),
@@ -171,7 +173,7 @@ def operations(graph: Graph) -> str:
     count = graph.count()
     parts = [(sum(count[op] for op in ops), words) for ops, words in COUNTED]
     text = ", ".join(f"{n} {words}" for n, words in parts if n)
-    calls = [f"{count[op]} {op}" for op in ("sin", "cos", "sqrt", "sign") if count[op]]
+    calls = [f"{count[op]} {op}" for op in CALLS if count[op]]
     total = f"{graph.operations} operations" + (f": {text}" if text else "")
     return "; ".join([total, ", ".join(calls)] if calls else [total]) + "."
 

@@ -65,7 +65,7 @@ RESERVED = {
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
 # names inside an exported function; the function itself must not have one of them
 INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
-TEMPORARY = re.compile(r"x\d+|\w+_sincos")
+TEMPORARY = re.compile(r"x\d+|\w+_sincos|\w+_kernel_\w+")
 
 
 def reserved(name: str) -> str | None:

@@ -4,7 +4,7 @@ Constants are written so that every language reads them back as the same float, 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,8 +45,8 @@ class Spelling:
     operations: templates over the arguments. literal: a constant. element: entry k of a port in
     row-major order. assign: the statement that gives a value its name. load: entries of inputs get
     names, because reading an entry is slow. pair: a statement that computes the sine and the cosine
-    of an angle together, if there is one. select: the statement that chooses between two values by
-    the sign of a third, in languages without an expression for it.
+    of an angle together, if there is one. choices: statements for operations that choose between
+    values, in languages without an expression for it; {0} is the name of the result.
     """
 
     operations: Mapping[str, str]
@@ -55,7 +55,7 @@ class Spelling:
     assign: str = "{} = {}"
     load: bool = False
     pair: str = ""
-    select: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 # operations that most languages write alike; fused ones differ
@@ -95,9 +95,9 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
                 pairs[angle] = {"sin": next(fresh), "cos": next(fresh)}
                 lines.append(spelling.pair.format(names[angle], **pairs[angle]))
             name = value = pairs[angle][node.op]
-        elif spelling.select and node.op == "select":
+        elif node.op in spelling.choices:
             name = value = next(fresh)
-            lines.append(spelling.select.format(name, *(names[arg] for arg in node.args)))
+            lines.append(spelling.choices[node.op].format(name, *(names[a] for a in node.args)))
         else:
             name, value = next(fresh), formula(node, [names[arg] for arg in node.args], spelling)
         names.append(name)

@@ -17,19 +17,32 @@ from kinetree.write.code.program import (
     statements,
 )
 
-FUNCTIONS = ("sin", "cos", "sqrt", "sign")
+FUNCTIONS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "abs")
+NUMPY = {"atan2": "np.arctan2({}, {})", "min": "np.minimum({}, {})", "max": "np.maximum({}, {})"}
+CASADI = {"abs": "ca.fabs({})", "atan2": "ca.atan2({}, {})"} | {
+    op: f"ca.{word}({{}}, {{}})" for op, word in (("min", "fmin"), ("max", "fmax"))
+}
+# min and max of MATLAB and Octave would leave NaN out
+MATLAB = {
+    "select": "    if {1} > 0, {0} = {2}; else, {0} = {3}; end",
+    "min": "    if {1} < {2} || isnan({1}), {0} = {1}; else, {0} = {2}; end",
+    "max": "    if {1} > {2} || isnan({1}), {0} = {1}; else, {0} = {2}; end",
+}
 JULIA = ARITHMETIC | {
     "fma": "fma({}, {}, {})",
     "fms": "fma({}, {}, -{})",
     "fnma": "fma(-{}, {}, {})",
     "select": "ifelse({} > 0, {}, {})",
+    "atan2": "atan({}, {})",
+    "min": "min({}, {})",
+    "max": "max({}, {})",
 }
 MATLAB_CLASSES = {"double": "double", "float": "single"}
 JULIA_TYPES = {"double": "Float64", "float": "Float32"}
 
 
 def calls(prefix: str = "") -> dict[str, str]:
-    """Templates of sin, cos, sqrt and sign as functions with a prefix such as "np."."""
+    """Templates of the functions of one number, with a prefix such as "np."."""
     return {name: f"{prefix}{name}({{}})" for name in FUNCTIONS}
 
 
@@ -37,8 +50,9 @@ def write_numpy(program: Program) -> str:
     """Write a Python module; its function broadcasts over leading axes and needs only NumPy."""
     dtype = f"np.{DTYPES[program.dtype]}"
     number = "{}" if program.dtype == "double" else f"{dtype}({{}})"
+    select = {"select": "np.where({} > 0, {}, {})"}
     spelling = Spelling(
-        operations=ARITHMETIC | UNFUSED | calls("np.") | {"select": "np.where({} > 0, {}, {})"},
+        operations=ARITHMETIC | UNFUSED | calls("np.") | NUMPY | select,
         literal=lambda value: number.format(double_literal(value)),
         element=_numpy_element,
         assign="    {} = {}",
@@ -78,8 +92,9 @@ def write_casadi(program: Program) -> str:
     """Write a Python module whose function returns a casadi.Function of the same name."""
     if program.dtype != "double":
         raise InputError("CasADi computes in double only; leave dtype at double.")
+    select = {"select": "ca.if_else({} > 0, {}, {})"}
     spelling = Spelling(
-        operations=ARITHMETIC | UNFUSED | calls("ca.") | {"select": "ca.if_else({} > 0, {}, {})"},
+        operations=ARITHMETIC | UNFUSED | calls("ca.") | CASADI | select,
         literal=double_literal,
         element=_casadi_element,
         assign="    {} = {}",
@@ -119,11 +134,11 @@ def _casadi_element(port: Port, k: int) -> str:
 def write_matlab(program: Program) -> str:
     """Write a file for MATLAB and Octave, to be named after the function."""
     spelling = Spelling(
-        operations=ARITHMETIC | UNFUSED | calls(),
+        operations=ARITHMETIC | UNFUSED | calls() | {"atan2": "atan2({}, {})"},
         literal=double_literal,  # double constants do not widen single operands in MATLAB
         element=partial(_counted_element, brackets="()"),
         assign="    {} = {};",
-        select="    if {1} > 0, {0} = {2}; else, {0} = {3}; end",
+        choices=MATLAB,
     )
     body, results = statements(program, spelling)
     kind = MATLAB_CLASSES[program.dtype]
