@@ -23,6 +23,7 @@ from kinetree.cli.arguments import (
     table_argument,
 )
 from kinetree.cli.choices import find_robot
+from kinetree.cli.messages import wrapped
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
 from kinetree.cli.tables import console, fits, screen_table
@@ -204,7 +205,7 @@ def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> N
         said.append(f"... and {len(report.violations) - MOST_VIOLATIONS} more (--json has all)")
     screen.print()
     for line in [*said, *advice(report)]:
-        screen.print(f"- {line}")
+        screen.print(wrapped(f"- {line}", screen.width, "  "), soft_wrap=True)
 
 
 def margin_table(rows: list[Margin]) -> Group:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import degrees as in_degrees
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from rich.console import Group
 from kinetree.algorithms import total_mass
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
-from kinetree.cli.choices import find_robot
+from kinetree.cli.choices import find_robot, mesh_folder
+from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
@@ -35,7 +37,7 @@ def info(
     """Show links, joints, limits and drives of a robot, and the warnings about its file.
 
     JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, effects (what
-    changes tau besides rigid bodies), notes, warnings; missing limits are null.
+    changes tau besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
 
     For example:
 
@@ -48,12 +50,12 @@ def info(
     """
     found = find_robot(robot, reading)
     if json:
-        print_json(document(found, degrees))
+        print_json(document(found, degrees, mesh_folder(reading)))
     else:
-        print_robot(found, degrees)
+        print_robot(found, degrees, mesh_folder(reading))
 
 
-def document(robot: Robot, degrees: bool) -> dict[str, Any]:
+def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
     """Everything in the tables and more, as JSON."""
     from kinetree.report import tau_effects
 
@@ -73,6 +75,7 @@ def document(robot: Robot, degrees: bool) -> dict[str, Any]:
         "effects": list(tau_effects(model)),
         "notes": [_remark(x) for x in model.notes],
         "warnings": [_remark(x) for x in model.warnings],
+        "missing_meshes": missing_of(robot, folder),
     }
 
 
@@ -126,7 +129,7 @@ def _angle(joint: Joint, degrees: bool) -> tuple[float, str]:
     return (in_degrees(1), "deg") if degrees else (1.0, "rad")
 
 
-def print_robot(robot: Robot, degrees: bool) -> None:
+def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     """Print the tables, and warnings and notes below them."""
     from kinetree.report import tau_effects
 
@@ -149,11 +152,32 @@ def print_robot(robot: Robot, degrees: bool) -> None:
     for title, remarks in (("warning", model.warnings), ("note", model.notes)):
         if remarks:
             screen.print()
-            screen.print(counted(len(remarks), title), style="bold")
+            style = "bold yellow" if title == "warning" else "bold"
+            screen.print(counted(len(remarks), title), style=style)
         for note in remarks[:MOST_REMARKS]:
-            screen.print(f"- {note.text}" + (f" [{note.where}]" if note.where else ""))
+            line = f"- {note.text}" + (f" [{note.where}]" if note.where else "")
+            screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)
         if len(remarks) > MOST_REMARKS:
             screen.print(f"- and {len(remarks) - MOST_REMARKS} more (--json has all)")
+    missing = missing_of(robot, folder)
+    if missing:
+        screen.print()
+        screen.print(counted(len(missing), "missing mesh file"), style="bold yellow")
+        for path in missing[:MOST_REMARKS]:
+            screen.print(f"- {path}", soft_wrap=True)
+        if len(missing) > MOST_REMARKS:
+            screen.print(f"- and {len(missing) - MOST_REMARKS} more (--json has all)")
+        screen.print("Only view and report need them; --folder names where they are.")
+
+
+def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
+    """Mesh files that the robot's file names and that are not there; for drawing alone."""
+    from kinetree.views.visuals import missing_meshes
+
+    report = robot.report
+    if report is None or report.source.suffix.lower() == ".sdf":
+        return ()
+    return missing_meshes(report.source, folder, report.folders, report.arguments)
 
 
 def joint_table(model: Model, degrees: bool, parents: bool) -> Group:

@@ -12,6 +12,7 @@ colours.
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 
 ERROR, WARNING = "bold red", "yellow"
 MOST_ITEMS = 4  # of a list of losses
@@ -53,6 +54,7 @@ OPTIONS = (
     "columns", "topic", "model",
 )  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
+UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
 SUGGESTION = re.compile(r"\s*\(?\b([Dd]id you mean [^?]*\?)\)?")
 
 # cyclopts' sentences about wrong usage, and ours
@@ -62,7 +64,7 @@ USAGE: dict[str, str] = {
         r"there is no command '\1'. \2",
     r"^Unknown option: (\S+?)\.": r"there is no option \1.",
     r"^Unused Tokens: \[(.*)\]\.?$": r"too many words: \1; expected none after the others.",
-    r'^(?:Command "[^"]*" parameter )?"?(--[\w-]+)"? requires an argument\.': r"\1 needs a value.",
+    r'^(?:Command "[^"]*" parameter )?"?(--?[\w-]+)"? requires an argument\.': r"\1 needs a value.",
     r'^(?:Command "[^"]*" parameter )?"?([A-Z_]+)"? requires an argument\.': r"\1 is missing.",
     r'^(?:Command "[^"]*" parameter )?"?(--[\w-]+)"? requires at least 1 element\. Got 0\.':
         r"\1 needs at least one value.",
@@ -83,6 +85,18 @@ def translate(text: str) -> str:
     for phrase, ours in PHRASES.items():
         text = re.sub(phrase, ours, text)
     return ARGUMENT.sub(_option, text)
+
+
+def notify_missing(remarks: Sequence[str]) -> None:
+    """Report on stderr the visuals of a file that are not drawn, such as missing meshes."""
+    if remarks:
+        some = "; ".join(remarks[:MOST_ITEMS])
+        more = f"; and {len(remarks) - MOST_ITEMS} more" if len(remarks) > MOST_ITEMS else ""
+        count = "1 visual is" if len(remarks) == 1 else f"{len(remarks)} visuals are"
+        notify(
+            f"{count} not drawn: {some}{more}. Give the folder of the meshes with --folder.",
+            WARNING,
+        )
 
 
 def shorten(text: str) -> str:
@@ -123,6 +137,15 @@ def plain_usage(text: str) -> str:
     return text
 
 
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """The text in lines of that width, broken between words and never before a unit."""
+    text = UNIT.sub("\\1\u00a0\\2", text)  # a space at which lines are not broken
+    lines = textwrap.wrap(
+        text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
+    )
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
 def notify(text: str, style: str = "") -> None:
     """Print a message for the user on stderr, as one paragraph that begins with the program."""
     text = f"kinetree: {' '.join(shorten(translate(text)).split())}"
@@ -133,7 +156,6 @@ def notify(text: str, style: str = "") -> None:
     from rich.text import Text
 
     screen = Console(stderr=True, highlight=False)
-    lines = textwrap.wrap(text, screen.width, break_long_words=False, break_on_hyphens=False)
-    shown = Text("\n".join(lines))
+    shown = Text(wrapped(text, screen.width))
     shown.stylize(style, 0, len("kinetree:"))
     screen.print(shown, soft_wrap=True)

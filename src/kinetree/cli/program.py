@@ -8,10 +8,13 @@ import threading
 import time
 import warnings
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kinetree.cli.messages import ERROR, WARNING, notify, plain_usage, suggestion_first
 from kinetree.errors import KinetreeError, KinetreeWarning
+
+if TYPE_CHECKING:
+    from cyclopts import CycloptsError
 
 FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; those of signals are 128 + their number
 PATIENCE = 0.5  # s that Python has to raise KeyboardInterrupt by itself
@@ -44,7 +47,7 @@ def main() -> None:
 
 def run(words: list[str]) -> None:
     """Run the command that the words name; wrong usage ends the program like any other error."""
-    from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError
+    from cyclopts import CycloptsError
 
     from kinetree.cli.app import app
     from kinetree.cli.arguments import digest
@@ -57,12 +60,30 @@ def run(words: list[str]) -> None:
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        known = not (words[0].startswith("-") or isinstance(error, UnknownCommandError))
-        page = f"kinetree {words[0]} --help" if known else "kinetree --help"
-        missing = isinstance(error, MissingArgumentError) and "parameter --" not in str(error)
-        if missing and any(x.startswith("--") for x in words):
-            page += "; --q and other lists take all words up to the next option"
-        end(FAULT, f"{plain_usage(str(error))} See {page}.")
+        end(FAULT, wrong_usage(error, words))
+
+
+def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
+    """What is wrong with the words, and where the right ones are explained."""
+    from cyclopts import MissingArgumentError, UnknownCommandError
+
+    from kinetree.cli.app import app
+
+    text, command = plain_usage(str(error)), words[0]
+    if isinstance(error, UnknownCommandError) or command not in app:
+        page = "kinetree cache --help" if command == "cache" else "kinetree --help"
+        return f"{text} See {page}."
+    page = f"kinetree {command} --help"
+    if isinstance(error, MissingArgumentError):
+        name = text.partition(" ")[0]
+        usage = (app[command].usage or "").removeprefix("Usage: ")
+        if not name.startswith("-"):
+            text = f"{text.removesuffix('.')}: {usage}."
+            if any(x.startswith("--") for x in words):
+                page += "; --q and other lists take all words up to the next option"
+        elif not any(x in (name, "-o") or x.startswith(f"{name}=") for x in words):
+            text = f"{name} is missing: {usage}."
+    return f"{text} See {page}."
 
 
 def end(code: int, message: str) -> NoReturn:

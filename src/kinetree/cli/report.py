@@ -12,7 +12,7 @@ from kinetree.cli.arguments import (
     number_argument,
 )
 from kinetree.cli.choices import find_robot, mesh_folder
-from kinetree.cli.messages import notify
+from kinetree.cli.messages import notify, notify_missing
 from kinetree.cli.output import check_output, print_json, waiting
 from kinetree.errors import InputError
 
@@ -55,6 +55,7 @@ def report(
     with waiting(f"writing the page of {found.name}"):
         stage = stage_of(found, folder=mesh_folder(reading))
         text = page_of(stage, samples=samples, degrees=degrees)
+    notify_missing(stage.scene.remarks)
     if output is None:
         print(text, end="")
         return

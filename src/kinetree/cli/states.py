@@ -27,11 +27,8 @@ from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
-from kinetree.model.joint import COORDINATES, RATES
-
-ANGLES = ("theta", "wx", "wy", "wz")  # parts of joints with several degrees of freedom
-LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
-PER_TIME = {"q": "", "dq": "/s", "ddq": "/s^2"}
+from kinetree.model.units import METRE, factors, kinds, units
+from kinetree.model.units import entry_names as names
 
 ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion can make
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
@@ -40,45 +37,9 @@ MOST_NAMES = 8  # of joints that a line on stderr lists
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
 
 
-def names(model: Model, quantity: str) -> tuple[str, ...]:
-    """Names of the entries of q, or of dq, ddq and tau."""
-    return model.coordinate_names if quantity == "q" else model.dof_names
-
-
-def units(model: Model, quantity: str, degrees: bool = False) -> list[str]:
-    """Unit of every entry of "q", "dq", "ddq" or "tau"."""
-    kinds = _kinds(model, quantity)
-    if quantity == "tau":
-        return ["N" if kind == "m" else "N m" for kind in kinds]
-    angle = "deg" if degrees else "rad"
-    return [(angle if x == "rad" else x) + PER_TIME[quantity] if x else "1" for x in kinds]
-
-
-def factors(model: Model, quantity: str, degrees: bool) -> Array | float:
-    """SI units in one unit of the user, for every entry: pi/180 for angles in degrees, else 1."""
-    if not degrees or quantity == "tau":
-        return 1.0
-    return np.array([np.pi / 180 if x == "rad" else 1.0 for x in _kinds(model, quantity)])
-
-
 def sliding(model: Model) -> list[bool]:
     """Whether each entry of dq is a speed in m/s, not rad/s."""
-    return [kind == "m" for kind in _kinds(model, "dq")]
-
-
-def _kinds(model: Model, quantity: str) -> list[str]:
-    """'rad', 'm' or '' (a number) of every entry, before it is divided by time."""
-    parts_of = COORDINATES if quantity == "q" else RATES
-    found: list[str] = []
-    for joint in model.joints:
-        if joint.follows is not None:
-            continue
-        parts = parts_of.get(joint.type)
-        if parts is None:
-            found.append("m" if joint.type == PRISMATIC else "rad")
-        else:
-            found += ["rad" if x in ANGLES else "m" if x in LENGTHS else "" for x in parts]
-    return found
+    return [kind == METRE for kind in kinds(model, "dq")]
 
 
 def read_state(model: Model, given: Mapping[str, Words], degrees: bool) -> dict[str, Array]:

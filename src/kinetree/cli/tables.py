@@ -181,15 +181,18 @@ def matrix_tables(
     heads = ["", *(str(k) for k in range(1, n + 1))]
     rows = [[label[i], *cells[i]] for i in range(n)]
     groups = column_groups(widths_of(heads, rows), width)
-    for group in groups:
-        columns = f", columns {group[1]} to {group[-1]}" if len(groups) > 1 else ""
-        head = Text(f"{title}{f', {unit}' if unit else ''}{columns}", style="bold")
-        yield Group(head, _table(heads, rows, (0,), group))
+    heading = f"{title}, {unit}" if unit else title
+    legend: list[Text] = []
     if not unit:
         which = ", ".join(str(k) for k, kind in enumerate(kinds, 1) if kind == SLIDE)
-        yield Group(
+        legend = [
             Text(
-                f"{letter} in {units[TURN, TURN]}; rows and columns of sliding joints ({which}): "
+                f"{units[TURN, TURN]}; rows and columns of sliding joints ({which}): "
                 f"{units[TURN, SLIDE]}; where both slide: {units[SLIDE, SLIDE]}"
             )
-        )
+        ]
+    for group in groups:
+        columns = f", columns {group[1]} to {group[-1]}" if len(groups) > 1 else ""
+        head = Text(f"{heading}{columns}", style="bold")
+        yield Group(head, *legend, _table(heads, rows, (0,), group))
+        heading, legend = letter if not unit else f"{letter}, {unit}", []

@@ -20,6 +20,7 @@ from kinetree.cli.arguments import (
     number_argument,
 )
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
+from kinetree.cli.messages import WARNING, notify, notify_missing
 from kinetree.cli.output import print_json, waiting
 from kinetree.errors import need
 
@@ -83,6 +84,10 @@ def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Work
     folder = mesh_folder(reading)
     with waiting(f"reading {path.name}"):
         found, drawn, notes = read_robot(path, folder, **reading.options())
+    for note in notes:
+        if note not in drawn.remarks:  # a warning about the file
+            notify(note, WARNING)
+    notify_missing(drawn.remarks)
     return view(
         found, drawn=drawn, notes=notes, meshes=folder, port=port, browser=False, degrees=degrees
     )

@@ -11,6 +11,7 @@ from kinetree.scalars import Scalar, home
 DIGITS = 5  # digits of the largest number of a column or of a group of columns
 MOST = 8  # most digits of a number in any column
 DECIMALS = 6  # most decimals: no number is longer than "-0.000123"
+ROUNDING = 1e-15  # of the largest number: smaller ones are errors of rounding
 LARGE, SMALL = 6, -4  # powers of ten beyond which numbers are written with an exponent
 LONG = 10  # characters; a longer expression does not fit into a column
 
@@ -23,7 +24,8 @@ def is_listed(values: Array) -> bool:
 def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
     """The numbers of one or more columns with the same number of decimals; symbols as they are.
 
-    An exact zero is written "0" and padded with spaces; a number that rounds to zero is "0.000".
+    A zero, exact or left over by rounding beside the largest number, is written "0" and padded with
+    spaces; a number with too few decimals here is "0.000".
 
     Args:
         values: any shape; the cells come in row-major order.
@@ -34,6 +36,7 @@ def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
         return [expression(x) for x in np.ravel(values)]
     flat = [float(x) for x in np.ravel(numbers)]
     largest = max((abs(x) for x in flat if isfinite(x)), default=0.0)
+    flat = [0.0 if abs(x) <= ROUNDING * largest else x for x in flat]
     if largest == 0:
         return [_zero(x, 0) for x in flat]
     power = floor(log10(largest))

@@ -65,11 +65,12 @@ def section_table(section: Section, columns: int, width: int) -> Table | None:
     if section.listed:
         return None
     gap = 1 if width < NAME + 2 + columns * (NUMBER + 2) else 2
-    name = min(NAME, width - columns * (NUMBER + gap) - gap)
+    name = min(NAME, width - columns * (NUMBER + gap) - (gap if gap == 2 else 0))
     if name < SHORT:
         return None
     roomy = width >= NAME + EQUATION + 4 + columns * (NUMBER + 2)
-    table = Table(box=None, padding=(0, 1) if gap == 2 else (0, 1, 0, 0), header_style="")
+    padding = (0, 1) if gap == 2 else (0, 1, 0, 0)
+    table = Table(box=None, padding=padding, pad_edge=gap == 2, header_style="")
     table.add_column(_head(section), width=name, overflow="fold")
     if roomy:
         table.add_column(Text(section.meaning, style="dim"), width=EQUATION, overflow="fold")

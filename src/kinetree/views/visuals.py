@@ -89,6 +89,32 @@ def read_visuals(
     return tuple(visuals), tuple(remarks)
 
 
+def missing_meshes(
+    source: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, Any] | None = None,
+) -> tuple[str, ...]:
+    """Mesh files of the visuals that cannot be found, as the file names them; none is read.
+
+    Arguments as of `read_visuals`.
+    """
+    file = Path(path_text(source))
+    chosen = file.parent if folder is None else Path(path_text(folder))
+    is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
+    found = (
+        mjcf_visuals(file, chosen) if is_mjcf else urdf_visuals(file, chosen, folders, arguments)
+    )
+    meshes, missing = MeshFolder(file.parent, chosen), dict[str, None]()  # an ordered set
+    for visual in found:
+        if visual.kind == "mesh":
+            try:
+                meshes.find(visual.path)
+            except InputError:
+                missing[visual.path] = None
+    return tuple(missing)
+
+
 def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
     if visual.kind != "mesh":
         return visual

@@ -266,7 +266,7 @@ def test_steps_of_inverse_kinematics_stop_at_limits_and_use_the_others():
 def test_gravity_of_a_lift_in_the_report():
     robot = lift(effort=MASS * GRAVITY * 0.9)
     text = str(robot.check(quintic([0], [1], 5, robot=robot)))
-    assert "gravity alone needs 29.43 on 'rise'" in text
+    assert "gravity alone needs 29.43 N on 'rise'" in text
     assert "a slower motion does not help there" in text
 
 

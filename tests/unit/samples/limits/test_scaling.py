@@ -88,7 +88,7 @@ def test_where_gravity_is_too_much_nothing_slower_fits():
     (load,) = report.scaling.overloads
     assert report.slower is None and load.gravity
     assert load.torque == pytest.approx(MASS * GRAVITY) and load.joint == "rise"
-    assert "gravity alone needs 29.43 on 'rise'" in str(report)
+    assert "gravity alone needs 29.43 N on 'rise'" in str(report)
     assert "a slower motion does not help" in str(report)
 
 
