@@ -1,0 +1,29 @@
+"""SDF files against numbers of Drake, stored by drake_sdf.py: frames, joints, inertias."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetree.algorithms import coriolis_matrix, gravity_forces, mass_matrix
+from kinetree.description.sdf import read_sdf_text
+from kinetree.model import build_model
+
+CASES = json.loads((Path(__file__).parent / "drake_sdf.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{k}" for k in range(len(CASES))])
+def test_dynamics_of_a_file_agree_with_drake(case):
+    model = build_model(read_sdf_text(case["text"]))
+    assert set(model.joint_names) == set(case["names"])
+    order = [case["names"].index(name) for name in model.joint_names]
+    q, dq = np.array(case["q"])[order], np.array(case["dq"])[order]
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(
+        mass_matrix(model, q), np.array(case["M"])[np.ix_(order, order)], **close
+    )
+    np.testing.assert_allclose(gravity_forces(model, q), np.array(case["g"])[order], **close)
+    np.testing.assert_allclose(
+        coriolis_matrix(model, q, dq) @ dq, np.array(case["c"])[order], **close
+    )
