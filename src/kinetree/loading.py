@@ -133,9 +133,12 @@ def load_string(
             the XML declaration states, or as UTF-8; a str is taken as it is, whatever its
             declaration states.
         format: "urdf", "xacro", "mjcf" or "sdf"; None: by the root element.
-        floating, mimic, strict, arguments, friction, model: as of `load`.
+        floating, mimic, strict: as in `load`.
         folders: folders of ROS packages, includes and meshes. A text has no folder of its own, so
             relative paths in it start from each of these.
+        arguments: as in `load`.
+        friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
+        model: as in `load`.
 
     Returns:
         The robot. In messages and in `robot.report` the text is called "the text", with line and

@@ -31,7 +31,8 @@ def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
     Args:
         model: the robot.
-        q, dq: the state, (nq,), (n,).
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
 

@@ -50,12 +50,17 @@ def inverse_dynamics(
 
     Args:
         model: the robot.
-        q: joint positions, (nq,), rad or m, or quaternions.
-        dq, ddq: joint rates and accelerations, (n,), rad/s or m/s, rad/s^2 or m/s^2.
-        F_ext: wrench (moment, force) from the world ONTO each link, in its frame, (links, 6).
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
-        V_base, dV_base: twist of the base frame in its own axes and its derivative, (6,).
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
         formulation: None for the recursion that kernels are traced from; "screw", "closed", "link"
             or "space" for a form of the book. All give the same to rounding.
 

@@ -22,7 +22,7 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
 
     Args:
         model: the robot.
-        q: joint positions, (nq,).
+        q: joint positions, shape (nq,), rad or m.
     """
     M = tree_mass_matrix(book_tree(model, q))
     return np.array(M.tolist()).reshape(model.n, model.n)

@@ -49,7 +49,9 @@ def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Arra
 
     Args:
         model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
-        q, dq, ddq: the motion, (nq,), (n,), (n,).
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
     motion = newton_euler(model, q, dq, ddq, formulation="link")

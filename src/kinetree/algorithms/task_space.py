@@ -70,17 +70,18 @@ def task_space(
 
     Args:
         model: the robot.
-        q: joint positions, (nq,).
-        dq: joint rates, (n,); or
-        V: the twist of the frame, (k,), from which the rates follow as J_bar V; at rest when
-            neither is given.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
+        V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
+            as J_bar V.
         frame: name of the frame, the tool when None.
         expressed: "body" or "space", the axes and reference point of twist and wrench.
         rows: which of the six coordinates (three angular, three linear) make the task; all when
             None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
             generalised inverse on that subspace.
-        damping: adds damping^2 to J M^-1 J^T, for use near singularities.
-        tolerance: J is singular if its smallest singular value is not above this.
+        damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square root.
+        tolerance: J is singular if its smallest singular value is not above this; in the units of
+            J.
 
     Raises:
         SingularityError: J has lost rank, with its smallest singular value.

@@ -71,7 +71,7 @@ class Stateful:
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
-        """Return the forces and the rate of the function, checked."""
+        """See `Controller.act`."""
         law, name = self.function, label(self.function)
         found = call(name, law, t, q, dq, z, *given.get("reference", ()))
         if not isinstance(found, tuple | list) or len(found) != 2:

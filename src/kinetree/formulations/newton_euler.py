@@ -46,7 +46,9 @@ def newton_euler(
 
     Args:
         model: the robot.
-        q, dq, ddq: the motion, (nq,), (n,), (n,).
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext, F_tip, V_base, dV_base: as in `algorithms.inverse_dynamics`.
         formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
     """

@@ -43,10 +43,10 @@ def identify(
         robot: as described; its geometry is trusted, its parameters are a prior.
         data: from `read_recording` or `make_recording`.
         test: another recording to try the result on; None holds out the end of `data`.
-        hold_out: share of `data` held out then, 0 to 0.8.
+        hold_out: share of `data` held out then, dimensionless, 0 to 0.8.
         method: "ordinary", "weighted" (each joint by its noise) or "robust" (outliers as well).
         friction, armature: unknowns of the drives; see `unknowns`.
-        prior: relative error of the description; 1 lets bodies double or vanish.
+        prior: relative error of the description, dimensionless; 1 lets bodies double or vanish.
         folds: stretches of the cross-validation.
         torque_cutoff: low-pass measured and predicted joint forces alike at this frequency, Hz,
             before they are compared: for sensors whose noise hides the dynamics.

@@ -128,8 +128,9 @@ def make_recording(
         t: times, (T,), s, increasing.
         q: positions, (T, nq), rad or m.
         tau: joint forces, (T, n), N m or N.
-        dq, ddq: rates and accelerations, (T, n). If one is not given, it is computed from q by a
-            zero-phase low-pass, and the ends of the record are left out.
+        dq: joint rates, shape (T, n), rad/s or m/s; None: computed from q by a zero-phase low-pass,
+            and the ends of the record are left out.
+        ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2; None: as for dq.
         cutoff: of that filter, Hz; None chooses it from the spectrum of q.
         degrees: angles in q, dq and ddq are in degrees.
 
@@ -212,7 +213,7 @@ def simulated_recording(
         motion: single, not a batch.
         encoder_noise: standard deviation of measured positions, rad or m. With 0 the motion's own
             rates and accelerations are recorded; otherwise they come from noisy positions.
-        torque_noise: standard deviation of measured joint forces, a number or (n,).
+        torque_noise: standard deviation of measured joint forces, a number or shape (n,), N m or N.
         seed: of the noise.
         cutoff: of the low-pass of the positions, Hz; None chooses it from their spectrum.
     """
@@ -254,7 +255,7 @@ def _between_gaps(model: Model, columns: Columns, cutoff: float | None) -> Recor
     notes = list(dict.fromkeys(note for part in found for note in part.notes))
     if lost:
         notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
-    joined = {
+    joined: dict[str, Any] = {
         key: np.concatenate([getattr(part, key) for part in found])
         for key in ("t", "q", "dq", "ddq", "tau")
     }

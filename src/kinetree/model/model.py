@@ -265,8 +265,9 @@ class Model:
 
         Args:
             m: mass of the body, kg.
-            com: centre of mass in the frame, m.
-            I_com: inertia about the centre in the axes of the frame, kg m^2; None: a point mass.
+            com: centre of mass in the frame, shape (3,), m.
+            I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
+                None: a point mass.
             frame: name of a frame of the robot.
         """
         name = f"payload on {(self.tool if frame is None else frame)!r}"

@@ -83,9 +83,9 @@ def inverse_kinematics(
 
     Args:
         robot: the robot.
-        T: pose to reach, (4, 4), in {s}.
-        q0: position to start from, (nq,); the result is usually the nearest solution. None is the
-            neutral position.
+        T: pose to reach in {s}, shape (4, 4), position in m.
+        q0: position to start from, shape (nq,), rad or m; the result is usually the nearest
+            solution. None: the neutral position.
         frame: frame to move; None is the tool.
         part: "pose", or "position" to leave the orientation free.
         tolerance: length of V to reach, rad and m together.

@@ -42,10 +42,11 @@ def envelope(
     Args:
         robot: the robot.
         n: samples for every point of the grids.
-        q: positions; anywhere within the limits when None.
+        q: positions, shape (nq,), rad or m, or a distribution such as `Normal`; None: anywhere
+            within the limits.
         frame: where the load is; the tool when None.
         effort: limits of the drives, a number or (n,), instead of those of the robot, N m or N.
-        parameters: data of the robot that vary, as for `rollouts`.
+        parameters: robot data that vary, as in `rollouts`.
         options: see `kinetree.parallel.Options`.
 
     Returns:

@@ -51,12 +51,20 @@ def rollouts(
     Args:
         robot: the robot.
         n: rollouts for every point of the grids.
-        q0, dq0: initial state.
+        q0: positions at the start, shape (nq,), rad or m, or a distribution such as `Normal` or
+            `Anywhere`.
+        dq0: rates at the start, a number or shape (n,), rad/s or m/s, or a distribution such as
+            `Normal`.
         duration, dt: of the motion and of its steps, s.
-        method: "rk4", "semi_implicit_euler", "euler", or "dop853" with results dt apart.
-        tau, F_ext: joint forces, and wrenches onto the links, besides those of the controller.
+        method: "rk4", "semi_implicit_euler", "implicit", "euler", or "dop853" with results dt
+            apart.
+        tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
+            distribution such as `Normal` or `Noise`; None: none.
+        F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N, or a distribution
+            such as `Normal` or `Noise`; None: no wrench.
         controller: one of `kinetree.controllers` that follows a position or a Trajectory.
-        parameters: data of the robot, named as in `Robot.compile(free=...)`.
+        parameters: robot data that vary, with names, shapes and units as `free` of `Robot.compile`,
+            or distributions of them; None: those of the robot.
         every: number of steps from one recorded row to the next; None records one row for each
             rollout: the drawn values, q and dq at the end, peak_dq, peak_tau, violated_at (the time
             when a joint limit was first exceeded, s) and lost_at (when a number stopped being

@@ -33,10 +33,11 @@ def sweep(
     Args:
         robot: the robot.
         quantity: as for `Robot.compile`: "inverse_dynamics", "mass_matrix", "pose", ...
-        arguments: those of the quantity by name, each a number, an array, or a distribution.
+        arguments: {argument of the quantity: a number, an array or a distribution}, with the shapes
+            and units that `help` of the quantity shows.
         n: samples for every point of the grids.
         frame: of a pose or Jacobian; the tool when None.
-        parameters: data of the robot that vary, as for `rollouts`.
+        parameters: robot data that vary, as in `rollouts`.
         options: see `kinetree.parallel.Options`.
     """
     model = model_of(robot)

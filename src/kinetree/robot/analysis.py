@@ -128,8 +128,8 @@ class Analysis(RobotCore):
             A record with the chosen columns, the combinations and their values.
 
         Example:
-            >>> len(kt.robots.planar_2r().base_parameters().kept)
-            5
+            >>> len(kt.robots.planar_2r().base_parameters(groups=["link"]).kept)
+            6
         """
         return algorithms.base_parameters(self.model, groups=groups, seed=seed)
 

@@ -31,8 +31,8 @@ def animate(
         robot: None is the robot that the trajectory was made with.
         viewer: a function of the model, the times of the frames in the animation, (F,), s, and the
             positions, (F, nq). None draws a stick figure.
-        fps: frames per second of the animation.
-        speed: seconds of motion per second of the animation.
+        fps: frames per second of the animation, 1/s.
+        speed: seconds of motion per second of the animation, dimensionless.
         path: file to write the stick figure to, such as "motion.gif".
 
     Returns:

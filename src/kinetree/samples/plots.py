@@ -64,8 +64,10 @@ def plot(
         path: file to write, such as "motion.png"; its ending chooses the format.
         title: above the figure; None is the name of the trajectory.
         show: opens a window.
-        effort: other limits of force than the robot's own, a number or (n,).
-        velocity: other limits of speed.
+        effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the
+            robot.
+        velocity: limits of rate to draw, a number or shape (n,), rad/s or m/s; None: those of the
+            robot.
 
     Returns:
         the matplotlib Figure. Times at which a limit is violated are shaded red in its panel.

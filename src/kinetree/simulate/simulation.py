@@ -105,15 +105,18 @@ def simulate(
 
     Args:
         model: the robot.
-        q0, dq0: initial state, (..., nq), (..., n); leading axes are a batch of rollouts, which
-            every other argument may have too. dq0 is 0 by default.
+        q0: positions at the start, shape (..., nq), rad or m; leading axes are a batch of rollouts,
+            which every other argument may have too.
+        dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
         duration: of the motion, s.
         dt: s, by default 0.001; for "dop853" the spacing of the results, by default 0.01.
         method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit" (stable
             for joint damping of any size) or "euler".
-        tau: joint forces: an array (..., n), `kinetree.simulate.signal(t, values, kind)`, a
-            function of t, or one of (t, q, dq). They add to those of the controller.
-        F_ext: wrenches onto the links, (..., links, 6), given in the same ways.
+        tau: joint forces, N m or N: an array of shape (..., n), `kinetree.simulate.signal(t,
+            values, kind)`, a function of t, or one of (t, q, dq). They add to those of the
+            controller.
+        F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in the
+            same ways.
         controller: one of `kinetree.controllers`, or a function law(t, q, dq) that returns tau.
         parameters: data of the robot that differ between rollouts, such as {"mass": (..., links)};
             names and shapes as in `Robot.compile(free=...)`.
@@ -123,13 +126,14 @@ def simulate(
             default here, of sensitivities and of the command line: beyond its limits a motion is
             not that of the robot, which has stops there.
         events: functions g(t, q, dq) whose zeros are found ("dop853" only); see `event`.
-        rtol, atol: relative and absolute error allowed in a step of "dop853".
+        rtol: relative error allowed in a step of "dop853", dimensionless.
+        atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
         max_step: s, the longest step of "dop853"; by default a 25th of the duration, a 100th if
             forces come from Python. Steps also end where `where(t > c, ...)`, a signal or a planned
             motion switches.
         progress: show a bar on the error stream; None shows it on a terminal if the run takes long.
-        target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU: arrays may be CuPy's, numbers
-            are of the type of q0, and the result is a `GpuTrajectory`.
+        target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU: arrays may be CuPy's, numbers are
+            of the type of q0, and the result is a `GpuTrajectory`.
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,

@@ -40,8 +40,8 @@ def check_robot(
         robot: the robot, with numbers for all its data.
         states: number of random states, drawn within the joint limits.
         seed: of the random numbers; the same seed gives the same states.
-        tolerance: factor on all limits, or a factor for each of the groups "laws", "agreement"
-            and "kernels".
+        tolerance: factor on all limits, dimensionless, or one for each of the groups "laws",
+            "agreement" and "kernels".
         kernel_names: kernels to compile and compare, some of the names in
             `kinetree.testing.agreement.KERNELS`; all of them when None. Compiling all of them for
             a humanoid takes half a minute.

@@ -42,8 +42,11 @@ def forward_dynamics_derivatives(
 
     Args:
         model: the robot.
-        q, dq, tau: state and joint forces, (nq,), (n,), (n,).
-        F_ext: wrenches onto the links, (links, 6), constant in the link frames.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
 
     Returns:
         d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau = M^-1,

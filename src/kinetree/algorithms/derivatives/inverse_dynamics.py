@@ -53,8 +53,11 @@ def inverse_dynamics_derivatives(
 
     Args:
         model: the robot.
-        q, dq, ddq: the motion, (nq,), (n,), (n,).
-        F_ext: wrenches onto the links, (links, 6), constant in the link frames.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
 
     Returns:
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along

@@ -44,12 +44,12 @@ def cubic(
     start and the opposite at the end, where it jumps to 0.
 
     Args:
-        q0: position at the start, (n,), rad or m.
-        q1: position at the end, (n,).
+        q0: position at the start, shape (n,), rad or m.
+        q1: position at the end, shape (n,), rad or m.
         duration: time to take, s.
         dt: largest step between samples, s.
-        dq0: rate at the start, a number or (n,).
-        dq1: rate at the end, a number or (n,).
+        dq0: rate at the start, a number or shape (n,), rad/s or m/s.
+        dq1: rate at the end, a number or shape (n,), rad/s or m/s.
         robot: gives the names of the joints.
         joint_names: names without a robot.
         name: of the trajectory.
@@ -122,10 +122,11 @@ def trapezoid(
     phase.
 
     Args:
-        q0: position at the start, (n,).
-        q1: position at the end, (n,).
+        q0: position at the start, shape (n,), rad or m.
+        q1: position at the end, shape (n,), rad or m.
         acceleration: bounds, a number or (n,), rad/s^2 or m/s^2.
-        velocity: bounds, a number or (n,); None takes the limits of the robot.
+        velocity: bounds of the rates, a number or shape (n,), rad/s or m/s; None: the limits of the
+            robot.
         duration: a longer time to take, s; None takes the least one.
         dt: largest step between samples, s.
         robot: gives the names of the joints and their velocity limits.
@@ -202,15 +203,15 @@ def spline(
     """The cubic spline through waypoints.
 
     Args:
-        points: positions to pass, (K, n), including the first and the last.
+        points: positions to pass, shape (K, n), rad or m, including the first and the last.
         times: when to pass them, (K,), increasing; or the whole duration in s, which is then
             divided in proportion to the distances between the points.
         dt: largest step between samples, s, uniform from waypoint to waypoint.
         ends: "clamped" starts with rate dq0 and ends with dq1 (at rest by default), "natural"
             starts and ends without acceleration, "not-a-knot" has a continuous third derivative at
             the second and the last but one waypoint.
-        dq0: rate at the start, a number or (n,).
-        dq1: rate at the end, a number or (n,).
+        dq0: rate at the start, a number or shape (n,), rad/s or m/s.
+        dq1: rate at the end, a number or shape (n,), rad/s or m/s.
         robot: gives the names of the joints.
         joint_names: names without a robot.
         name: of the trajectory.

@@ -81,8 +81,9 @@ def excitation(
         dt: largest step between samples, s.
         harmonics: terms of the series, at least 3.
         periods: number of periods in the duration.
-        use: share of the limits to use, above 0 and at most 1.
-        center: position to move about, (n,); None is the middle of the limits (0 without limits).
+        use: share of the limits to use, dimensionless, above 0 and at most 1.
+        center: position to move about, shape (n,), rad or m; None: the middle of the limits (0
+            without limits).
         reach: amplitude of joints without limits, rad or m.
         seed: of the random coefficients.
         name: of the trajectory.

@@ -112,7 +112,7 @@ def straight_line(
 
     Args:
         robot: the robot; its joints have one degree of freedom each.
-        q0: position to start from, (n,).
+        q0: position to start from, shape (n,), rad or m.
         goal: pose, (4, 4), or with part="position" a point, (3,), in {s}.
         duration: time to take, s.
         dt: largest step between samples, s.

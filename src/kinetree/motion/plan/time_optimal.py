@@ -94,9 +94,10 @@ def time_optimal(
         intervals: number of intervals of the phase plane for each smooth piece of the path. u is
             constant in each, so that a varying force does not use its whole limit: with 1000, the
             motion takes at most about 1e-3 longer than the fastest; twice as many halve that.
-        effort: torque limits, a number or (n,); None is those of the robot.
-        velocity: speed limits, likewise.
-        acceleration: limits of ddq, likewise; None is without.
+        effort: limits of joint force, a number or shape (n,), N m or N; None: those of the robot.
+        velocity: limits of rate, a number or shape (n,), rad/s or m/s; None: those of the robot.
+        acceleration: limits of acceleration, a number or shape (n,), rad/s^2 or m/s^2; None: no
+            limit.
 
     Raises:
         InputError: there is no torque limit, or gravity and friction alone exceed one; the message

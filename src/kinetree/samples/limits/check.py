@@ -39,7 +39,8 @@ def check_limits(
         trajectory: one motion.
         effort: limits of force to use instead of the robot's own, a number or (n,), N m or N.
         velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
-        tolerance: share of a limit by which it may be exceeded without being violated.
+        tolerance: share of a limit by which it may be exceeded without being violated,
+            dimensionless.
     """
     model = model_for(trajectory, robot, "a check of limits")
     check_single(trajectory, "a check of limits")

@@ -101,7 +101,7 @@ class Law(Stateless):
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
-        """Return the forces of the function, checked."""
+        """See `Controller.act`."""
         law = self.function
         given_back = call(label(law), law, t, q, dq, *given.get("reference", ()))
         found = np.array(by_name(given_back, dof_axis(model), "tau"))

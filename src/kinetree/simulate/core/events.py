@@ -112,7 +112,7 @@ def event(
     zero without passing it, is not an event.
 
     Args:
-        function: g(t, q, dq) of one state, a number.
+        function: g(t, q, dq) of one state, a number of any unit.
         direction: 1 for zeros where it rises, -1 where it falls, 0 for both.
         terminal: whether the motion ends at the first zero.
         name: of the event in `meta["events"]`; by default the function's own.

@@ -194,7 +194,8 @@ class Sensitivities:
         """Slopes of a number by every input, (..., *shape), from those by the states: backward.
 
         Args:
-            slopes: d number/d(q, dq) at each time, (T, ..., 2n), along tangent vectors.
+            slopes: d number/d(q, dq) at each time, shape (T, ..., 2n), along tangent vectors; in
+                units of the number per rad, m, rad/s or m/s.
         """
         n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
         refuse_labels(slopes, "slopes")

@@ -63,10 +63,11 @@ def export(
     Args:
         robot: the robot, or its model.
         quantity: a quantity that has kernels, such as "inverse_dynamics".
-        language: "c" (C99), "cpp" (a header), "numpy", "matlab" (and Octave), "julia", "casadi".
+        language: "c" or "c99", "cpp" or "c++" (a header), "numpy" or "python", "matlab" or
+            "octave", "julia", "casadi".
         dtype: "double" or "float".
-        name: name of the function; made from the robot and the quantity if None. It must be free
-            in every language: "case" or "xor" is refused.
+        name: name of the function; made from the robot and the quantity if None. It must be free in
+            every language: "case" or "xor" is refused.
         wrenches: adds F_ext, (links, 6), as the last argument of the state.
         frame: the frame of a pose or Jacobian; the tool if None.
         free: data that become arguments; see `kinetree.kernels.compile.compile_kernel`.
