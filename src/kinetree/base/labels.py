@@ -416,7 +416,7 @@ def _common_dimensions(framed: Sequence[tuple[Form, str]]) -> Form:
                     "the same in all DataArrays."
                 )
         for key, x in form.coords.items():
-            differs = key in coords and not coords[key].equals(x)
+            differs = key in coords and not coords[key].variable.equals(x.variable)
             if differs and key in form.dims:
                 raise InputError(
                     f"the labels of dimension {key!r} differ in {name}; expected the same in the "
