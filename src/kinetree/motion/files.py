@@ -258,7 +258,7 @@ def from_columns(
     rows = [f"{where}, {counted(k, 'sample')}" for k in range(len(t))]
     wish = Wish(model)
     table = Table({"t": t, **found}, model.coordinate_names, rows, where)
-    return trajectory_of(with_rates(table, wish), wish, name)
+    return trajectory_of(replace(with_rates(table, wish), notes=()), wish, name)
 
 
 # ----- NPZ of kinetree

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
@@ -66,7 +66,7 @@ class MovedFrame:
 def inverse_kinematics(
     robot: Model | HasModel,
     T: ArrayLike,
-    q0: ArrayLike | None = None,
+    q0: StateLike | None = None,
     *,
     frame: str | None = None,
     part: Part = POSE,

@@ -76,7 +76,9 @@ def _opened(path: Path) -> Generator[Any]:
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         inside = sorted(x.name for x in path.iterdir() if x.suffix in (".mcap", ".db3", ".bag"))
         hint = f" It has {listing(inside, MOST)}: name one of them." if inside else ""
-        raise InputError(f"{path.name} is a folder without metadata.yaml; expected a bag.{hint}")
+        raise InputError(
+            f"{path.name or path} is a folder without metadata.yaml; expected a recording.{hint}"
+        )
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.LATEST)) as reader:
             yield reader

@@ -293,9 +293,9 @@ class _Header:
         quantity = next((x.kind for x in readings[k] if x.kind in SIGNALS), "q")
         why = " to no joint: it has neither a name nor a number" if readings[k] else " to nothing"
         self.fail(
-            f"{subject}{why} that is read; expected t, q:{names[0]}, and others of "
-            f"{', '.join(names[:MOST])}.{nearest(head.partition(':')[2] or head, words)} State it "
-            f"by hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
+            f"{subject}{why} that is read; expected t and columns of {', '.join(names[:MOST])}, "
+            f"such as q:{names[0]}.{nearest(head.partition(':')[2] or head, words)} State it by "
+            f"hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
             f"{ways.column(head, '')}."
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.loading import load
-from kinetree.motion.files import read_csv
+from kinetree.motion.files import TEXT, kind_of, read
 from kinetree.robot import Robot
 from kinetree.samples.files import write_csv
 from kinetree.trajectory import Trajectory
@@ -81,7 +81,9 @@ def read_motion_file(robot: Robot, name: str, content: bytes, folder: Path) -> T
             "A trajectory is a CSV file with the columns t, q:JOINT, ...; its name ends with .csv."
         )
     with private_file(folder, "trajectory.csv", content) as path:
-        trajectory = read_csv(path, robot)
+        if kind_of(path) != TEXT:  # binary formats are not read from a page
+            raise InputError("The file is not a text; expected a CSV file.")
+        trajectory = read(path, robot)
     if len(trajectory) > MOST_SAMPLES:
         raise InputError(
             f"The file has {len(trajectory)} samples; the workbench shows at most {MOST_SAMPLES}. "

@@ -106,13 +106,14 @@ def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:
 
 
 def remark(trajectory: Trajectory) -> str:
-    """A sentence on the joints that exceed their limits; empty if none does."""
+    """Sentences on joints that exceed their limits, and on how a file was read; or empty."""
+    found = [f"{note[0].upper()}{note[1:]}." for note in trajectory.meta.get("notes", ())]
     violations = trajectory.meta.get("violations", ())
-    if not violations:
-        return ""
-    joints = sorted({str(x.joint) for x in violations})
-    more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
-    return f"Limits are exceeded by {', '.join(joints[:4])}{more}."
+    if violations:
+        joints = sorted({str(x.joint) for x in violations})
+        more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
+        found.append(f"Limits are exceeded by {', '.join(joints[:4])}{more}.")
+    return " ".join(found)
 
 
 def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:

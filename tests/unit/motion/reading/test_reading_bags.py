@@ -251,5 +251,5 @@ def test_a_topic_of_a_file_without_topics_is_refused(tmp_path):
     path.write_text("t,joint1,joint2,joint3\n0,1,2,3\n1,2,3,4\n", encoding="utf-8")
     with pytest.raises(InputError, match="not a ROS bag and has no topics; leave out topic='/x'"):
         read(path, ROBOT, topic="/x")
-    with pytest.raises(InputError, match=r"a folder without metadata.yaml; expected a bag"):
+    with pytest.raises(InputError, match=r"a folder without metadata.yaml; expected a recording"):
         read(tmp_path, ROBOT)
