@@ -96,16 +96,19 @@ def arguments(name: str, dtype: str, count: int, seed: int = 0) -> tuple[Floats,
 
 def errors(name: str, found: Floats, args: tuple[Floats, ...]) -> Floats:
     """Error of each result in units of the last place of the correct one; finite results only."""
-    high, low = np.empty(len(found)), np.empty(len(found))
+    high, low = np.empty(len(found)), np.zeros(len(found))
+    lift = 300
     function: Callable[..., mp.mpf] = getattr(mp, name)
     with mp.workprec(120):
         for k, row in enumerate(zip(*(x.tolist() for x in args), strict=True)):
             exact = function(*(mp.mpf(x) for x in row))
             high[k] = float(exact)
-            low[k] = float(exact - high[k]) if math.isfinite(high[k]) else 0.0
+            if math.isfinite(high[k]):  # the rest of a subnormal number is below the range
+                low[k] = float(mp.ldexp(exact - high[k], lift if abs(high[k]) < 1e-200 else 0))
     with np.errstate(all="ignore"):
         unit = np.spacing(np.abs(high.astype(found.dtype))).astype(float)
-        wrong = np.abs((found.astype(float) - high) - low) / unit
+        rest = low / np.where(abs(high) < 1e-200, np.ldexp(unit, lift), unit)
+        wrong = np.abs((found.astype(float) - high) / unit - rest)
         same = found == high.astype(found.dtype)  # infinities
     return np.where(np.isfinite(wrong), wrong, np.where(same, 0.0, np.inf))
 

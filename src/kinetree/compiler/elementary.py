@@ -212,7 +212,9 @@ def reduced_exponential(f: Arithmetic[X], x: X) -> tuple[X, X, X]:
 
 def exp(f: Arithmetic[X], x: X) -> X:
     """Return e^x: 0 below the range of doubles, infinity above it."""
-    n, high, low = reduced_exponential(f, limited(f, x, EXP_LIMIT))
+    nan = f.unordered(x, x)
+    size = f.select(nan, f.number(0.0), limited(f, x, EXP_LIMIT))  # the limit would raise a flag
+    n, high, low = reduced_exponential(f, size)
     head, lost = fast_two_sum(f, f.number(1.0), high)
     value = f.add(head, f.add(lost, low))
     # two factors: 2^n itself may be beyond the range where the result is not
@@ -220,7 +222,7 @@ def exp(f: Arithmetic[X], x: X) -> X:
     first = f.on_bits("lshr", both, f.integer(1))
     second = f.on_bits("sub", both, first)
     value = f.mul(f.mul(value, power_of_two(f, first)), power_of_two(f, second))
-    return f.select(f.unordered(x, x), x, value)
+    return f.select(nan, x, value)
 
 
 def log(f: Arithmetic[X], x: X) -> X:

@@ -15,7 +15,7 @@ import pytest
 
 from kinetree.backends.cuda.emit import ITEMSIZE, emit, parameters
 from kinetree.backends.cuda.layout import WARP, Layout, plan
-from kinetree.compiler.graph import Graph
+from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
 
 POISON = -987.0
 
@@ -63,6 +63,26 @@ def states(graph: Graph, dtype: str, count: int, seed: int = 0) -> list[Any]:
     return [rng.normal(size=(count, *port.shape)).astype(dtype) for port in graph.inputs]
 
 
+def functions_graph() -> Graph:
+    """exp, log, tanh, atan2, abs, min and max of the two elements of one input."""
+    nodes = [Node("input", (), (0, 0)), Node("input", (), (0, 1))]
+    names = ("exp", "log", "tanh", "atan2", "abs", "min", "max")
+    nodes += [Node(name, (0, 1)[: OPERATIONS[name][0]]) for name in names]
+    results = tuple(range(2, len(nodes)))
+    ports = (Port("x", (2,)),), (Port("y", (len(results),)),)
+    return Graph(tuple(nodes), *ports, (results,))
+
+
+def special_pairs(dtype: str, count: int = 3000) -> Any:
+    """All pairs of special values, and random ones of every size."""
+    rng = np.random.default_rng(6)
+    values = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-320, 1.0, -1.0, 900.0, -900.0, 1e-39, -708.5]
+    special = np.stack(np.meshgrid(values, values), -1).reshape(-1, 2)
+    sizes = rng.normal(size=(count, 2)) * 10.0 ** rng.uniform(-36, 30, (count, 2))
+    with np.errstate(all="ignore"):
+        return np.concatenate([special, sizes, rng.normal(size=(count, 2)) * 5]).astype(dtype)
+
+
 def compile_for_gpu(source: str, folder: Path, arch: str = "sm_90") -> None:
     """Compile with nvcc, warnings as errors; skip where there is none."""
     nvcc = shutil.which("nvcc")
@@ -77,4 +97,4 @@ def compile_for_gpu(source: str, folder: Path, arch: str = "sm_90") -> None:
     assert made.returncode == 0, made.stderr
 
 
-__all__ = ["WARP", "compile_for_gpu", "run_on_host", "states"]
+__all__ = ["WARP", "compile_for_gpu", "functions_graph", "run_on_host", "special_pairs", "states"]

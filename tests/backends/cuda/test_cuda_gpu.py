@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from cuda_harness import states
+from cuda_harness import functions_graph, special_pairs, states
 
 import kinetree as kt
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.backends.cuda.kernel import CudaKernel
+from kinetree.backends.kernel import Kernel
 from kinetree.compiler.graph import Graph, Node, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError, KinetreeError, ShapeError
@@ -45,6 +46,16 @@ def test_same_numbers_as_the_cpu(cp, model, dtype, count):
     out = cp.full((count, model.n), np.nan, dtype)
     assert kernel(*map(cp.asarray, given), out=out) is out
     close(cp, out, interpret(kernel.graph, *given)[0], dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_have_the_cpus_bits_on_the_gpu(cp, dtype):
+    given = special_pairs(dtype)
+    found = cp.asnumpy(CudaKernel(functions_graph(), "functions")(cp.asarray(given)))
+    expected = Kernel(functions_graph())(given)
+    np.testing.assert_array_equal(found, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
 def test_batches_do_not_change_bits(cp, model):

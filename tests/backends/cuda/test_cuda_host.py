@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cuda_harness import compile_for_gpu, run_on_host, states
+from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_pairs, states
 
 import kinetree as kt
 from kinetree import scalars
@@ -61,6 +61,26 @@ def test_arithmetic_is_the_interpreters_bit_for_bit(dtype, count, tmp_path):
     (expected,) = interpret(graph, *given)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_have_the_cpus_bits(dtype, tmp_path):
+    graph = functions_graph()
+    given = special_pairs(dtype)
+    (found,) = run_on_host(graph, dtype, [given], tmp_path)
+    expected = Kernel(graph)(given)
+    np.testing.assert_array_equal(found, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
+def test_functions_are_written_only_where_they_are_used():
+    assert "kt_fn_exp" in emit(functions_graph()) and "kt_fn_exp" not in emit(arm_graph())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nvcc_accepts_the_functions_without_a_warning(dtype, tmp_path):
+    compile_for_gpu(emit(functions_graph(), dtype, "functions"), tmp_path)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -21,7 +21,7 @@ def all_operations() -> Program:
     nodes = [Node("input", (), (0, k)) for k in range(3)] + [Node("const", (), -0.75)]
     for op in COMPUTED:
         arity = OPERATIONS[op][0]
-        places = [(0,)] if op == "sqrt" else [(0,), (1,), (2,), (3,)]
+        places = [(0,)] if op in ("sqrt", "log") else [(0,), (1,), (2,), (3,)]
         if arity > 1:
             places = [tuple((k + j) % 4 for j in range(arity)) for k in range(4)]
         if op == "div":

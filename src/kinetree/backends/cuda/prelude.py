@@ -344,15 +344,15 @@ def polynomial(c: tuple[float, ...], number: Constants) -> str:
 
 
 def elementary_text(dtype: str, used: Collection[str]) -> str:
-    """The functions kt_exp, kt_log, kt_tanh and kt_atan2, those that are used."""
+    """The functions kt_fn_exp, ..._log, ..._tanh and ..._atan2, those that are used."""
     if not set(used) & set(FUNCTIONS):
         return ""
-    number = Constants("kt_functions", "float64")
+    number = Constants("kt_fn_table", "float64")
 
     def arithmetic() -> CArithmetic:
         return CArithmetic(number, "kt_fma64", "kt_to_bits", "kt_from_bits")
 
-    text = functions_text(used, "real", "kt_{}".format, arithmetic, "KT_FUNCTION")
+    text = functions_text(used, "real", "kt_fn_{}".format, arithmetic, "KT_FUNCTION")
     return number.text() + PATTERNS + text
 
 
