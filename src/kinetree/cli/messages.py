@@ -14,7 +14,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-ERROR, WARNING = "bold red", "yellow"
+ERROR, WARNING = "red", "yellow"
 MOST_ITEMS = 4  # of a list of losses
 
 # what the library says, and what it says to a user of the command line; (...) keeps a part
