@@ -122,9 +122,9 @@ RobotName = Annotated[
 Data = Annotated[
     str | None,
     table_argument(
-        "Recording (CSV, Parquet, NPZ, ROS bag) with a state in every row, or - for standard input. "
-        "CSV names its columns in the first line, q:JOINT, dq:JOINT, ...; without names they are "
-        "taken in this order."
+        "Recording (CSV, Parquet, NPZ, ROS bag) with a state in every row, or - for standard "
+        "input. CSV names its columns in the first line, q:JOINT, dq:JOINT, ...; without names "
+        "they are taken in this order."
     ),
 ]
 Position = Annotated[
@@ -169,8 +169,8 @@ class Recorded:
         tuple[str, ...],
         Parameter(name="--columns", show_default=False),
         words_argument(
-            "Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A * in "
-            "a name stands for any signs.",
+            "Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A * "
+            "in a name stands for any signs.",
             "NAME=COLUMN...",
         ),
     ] = ()

@@ -52,8 +52,8 @@ def identify(
     data: Annotated[
         str,
         table_argument(
-            "Recording (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT, optionally dq:JOINT "
-            "and ddq:JOINT; or - for standard input."
+            "Recording (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT, optionally "
+            "dq:JOINT and ddq:JOINT; or - for standard input."
         ),
     ],
     /,
