@@ -175,9 +175,11 @@ def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
     from kinetree.views.visuals import missing_meshes
 
     report = robot.report
-    if report is None or report.source.suffix.lower() == ".sdf":
+    if report is None:
         return ()
-    return missing_meshes(report.source, folder, report.folders, report.arguments)
+    return missing_meshes(
+        report.source, folder, report.folders, report.arguments, report.text, robot.name
+    )
 
 
 def joint_table(model: Model, degrees: bool, parents: bool) -> Group:

@@ -83,6 +83,7 @@ def _visuals_of(
     options: dict[str, Any] = {}  # the robot's own file is read with the options of its loading
     if report is not None and own is not None and (source is None or own == Path(source)):
         options = {"folders": report.folders, "arguments": report.arguments}
+        options |= {"text": report.text, "model": getattr(robot, "name", None)}
     if source is not None:
         return read_visuals(source, folder, **options)
     if own is None:

@@ -1,4 +1,4 @@
-"""Visuals: the shapes, meshes and colours that a URDF or MJCF file gives its links.
+"""Visuals: the shapes, meshes and colours that a URDF, MJCF or SDF file gives its links.
 
 Dynamics do not need them, so the model does not keep them and the file is read again. A visual that
 cannot be drawn is left out with a remark.
@@ -16,11 +16,15 @@ from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
 from kinetree.description.mjcf import compile_file
 from kinetree.description.mjcf.links import mesh_records
+from kinetree.description.sdf import link_frames
+from kinetree.description.sdf.frames import Frame
+from kinetree.description.sdf.links import numbers_in, shape_pose
 from kinetree.description.source import decode, path_text, read_bytes
 from kinetree.description.urdf.parts import Part, origin_pose
 from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import Element, parse_xml, show
 from kinetree.errors import InputError, ParseError
+from kinetree.loading import MJCF, SDF, root_tag
 from kinetree.model import Model
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion
@@ -59,24 +63,26 @@ def read_visuals(
     folder: str | os.PathLike[str] | None = None,
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, Any] | None = None,
+    text: str | None = None,
+    model: str | None = None,
 ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
-    """Visuals of a URDF or MJCF file with their meshes, and remarks about those left out.
+    """Visuals of a URDF, MJCF or SDF file with their meshes, and remarks about those left out.
 
     Args:
         source: the file.
-        folder: the only folder that meshes are read from; None means the folder of the file.
-        folders: folders with the packages of a xacro file.
+        folder: the only folder that meshes are read from; None means the folder of the file, or the
+            first of `folders` for a text.
+        folders: folders with the packages of a xacro file or the models of an SDF file.
         arguments: arguments of a xacro file.
+        text: the content, if it is in no file; `source` is then only its name.
+        model: name of the model, for an SDF world with several.
     """
     file = Path(path_text(source))
-    chosen = file.parent if folder is None else Path(path_text(folder))
-    if not chosen.is_dir():
+    chosen = _mesh_folder(file, folder, folders, text)
+    if chosen is not None and not chosen.is_dir():
         raise InputError(f"folder is {str(chosen)!r}; expected an existing folder with meshes.")
-    is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
-    found = list(
-        mjcf_visuals(file, chosen) if is_mjcf else urdf_visuals(file, chosen, folders, arguments)
-    )
-    meshes = MeshFolder(file.parent, chosen)
+    found = list(file_visuals(file, chosen, folders, arguments, text, model))
+    meshes = _meshes(file, chosen, text)
     visuals: list[Visual] = []
     remarks: dict[str, None] = {}  # an ordered set
     for visual in found[:MAX_VISUALS]:
@@ -94,31 +100,74 @@ def missing_meshes(
     folder: str | os.PathLike[str] | None = None,
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, Any] | None = None,
+    text: str | None = None,
+    model: str | None = None,
 ) -> tuple[str, ...]:
     """Mesh files of the visuals that cannot be found, as the file names them; none is read.
 
     Arguments as of `read_visuals`.
     """
     file = Path(path_text(source))
-    chosen = file.parent if folder is None else Path(path_text(folder))
-    is_mjcf = file.suffix.lower() in (".xml", ".mjcf")
-    found = (
-        mjcf_visuals(file, chosen) if is_mjcf else urdf_visuals(file, chosen, folders, arguments)
-    )
-    meshes, missing = MeshFolder(file.parent, chosen), dict[str, None]()  # an ordered set
+    chosen = _mesh_folder(file, folder, folders, text)
+    found = file_visuals(file, chosen, folders, arguments, text, model)
+    meshes = _meshes(file, chosen, text)
+    missing = dict[str, None]()  # an ordered set
     for visual in found:
         if visual.kind == "mesh":
             try:
-                meshes.find(visual.path)
+                _given(meshes).find(visual.path)
             except InputError:
                 missing[visual.path] = None
     return tuple(missing)
 
 
-def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
+def _mesh_folder(
+    file: Path,
+    folder: str | os.PathLike[str] | None,
+    folders: Sequence[str | os.PathLike[str]],
+    text: str | None,
+) -> Path | None:
+    """The only folder that meshes are read from; None for a text without folders."""
+    if folder is not None:
+        return Path(path_text(folder))
+    if text is None:
+        return file.parent
+    return Path(path_text(folders[0])) if folders else None
+
+
+def _meshes(file: Path, chosen: Path | None, text: str | None) -> MeshFolder | None:
+    if chosen is None:
+        return None
+    return MeshFolder(file.parent if text is None else chosen, chosen)
+
+
+def file_visuals(
+    file: Path,
+    folder: Path | None,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, Any] | None = None,
+    text: str | None = None,
+    model: str | None = None,
+) -> Iterator[Visual]:
+    """Visuals by the format of a file or text; arguments as of `read_visuals`."""
+    root, ending = "" if text is None else root_tag(text), file.suffix.lower()
+    if root == "mujoco" or ending in MJCF:
+        return mjcf_visuals(file, folder, text)
+    if root == "sdf" or ending in SDF:
+        return sdf_visuals(file, folders, text, model)
+    return urdf_visuals(file, folder, folders, arguments, text)
+
+
+def _given(meshes: MeshFolder | None) -> MeshFolder:
+    if meshes is None:
+        raise InputError("has no folder: the robot is from a text. Name the folder of its meshes")
+    return meshes
+
+
+def _with_mesh(visual: Visual, meshes: MeshFolder | None) -> Visual:
     if visual.kind != "mesh":
         return visual
-    mesh, scale = meshes.load(visual.path), np.array(visual.size)
+    mesh, scale = _given(meshes).load(visual.path), np.array(visual.size)
     if np.any(scale != 1):
         # a mirror image turns triangles inside out; reversing their corners turns them back
         triangles = mesh.triangles if scale.prod() > 0 else mesh.triangles[:, ::-1]
@@ -141,16 +190,19 @@ def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
 
 def urdf_visuals(
     file: Path,
-    folder: Path,
+    folder: Path | None,
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, Any] | None = None,
+    text: str | None = None,
 ) -> Iterator[Visual]:
     """Visuals of all links of a URDF; a visual that cannot be read is left out.
 
     For xacro files: `folders`, or else `folder`, with its packages, and its `arguments`.
     """
-    if file.suffix.lower() == ".xacro":
-        root = expand_xacro(file, folders or (folder,), arguments).root
+    if file.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
+        root = expand_xacro(file, folders or _one(folder), arguments, text=text).root
+    elif text is not None:
+        root = parse_xml(text, file.name)
     else:
         root = parse_xml(decode(read_bytes(file), file.name), file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
@@ -198,12 +250,53 @@ def _rgba(material: Element) -> Colour | None:
     return None
 
 
-def mjcf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
+def sdf_visuals(
+    file: Path,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    text: str | None = None,
+    model: str | None = None,
+) -> Iterator[Visual]:
+    """Visuals of all links of an SDF robot; a visual that cannot be read is left out."""
+    for frame in link_frames(file, folders=folders, text=text, model=model):
+        for element in frame.element.all("visual"):
+            try:
+                yield from _sdf_visual(element, frame)
+            except ParseError:
+                continue
+
+
+def _sdf_visual(element: Element, frame: Frame) -> Iterator[Visual]:
+    T, colour = shape_pose(element, frame), _diffuse(element)
+    for child in (s for geometry in element.all("geometry") for s in geometry.children):
+        shape = Part(child, f"visual of link {show(frame.name)}", Findings())
+        if child.tag == "mesh":
+            scale = numbers_in(shape, "scale", 3, (1.0, 1.0, 1.0))
+            path = "".join(x.text.strip() for x in child.all("uri"))
+            yield Visual(frame.name, "mesh", T, scale, colour, path)
+        elif child.tag in SIZES or child.tag == "ellipsoid":
+            wanted = SIZES.get(child.tag, {"radii": 3})
+            numbers = [numbers_in(shape, name, count) for name, count in wanted.items()]
+            size = tuple(abs(x) for found in numbers for x in found)
+            yield Visual(frame.name, child.tag, T, size, colour)
+
+
+def _diffuse(element: Element) -> Colour:
+    """Colour of the material of an SDF visual."""
+    for colour in (x for material in element.all("material") for x in material.all("diffuse")):
+        try:
+            r, g, b = Part(colour, "material", Findings()).parse(colour.text, 4, "<diffuse>")[:3]
+        except ParseError:
+            continue
+        return _colour(r, g, b)
+    return BODY
+
+
+def mjcf_visuals(file: Path, folder: Path | None, text: str | None = None) -> Iterator[Visual]:
     """Visuals of an MJCF file: primitives and meshes of its geoms, except planes and height fields.
 
     Files that it includes are also looked for in `folder`.
     """
-    _, meshed = compile_file(file, (folder,))
+    _, meshed = compile_file(file, _one(folder), text)
     model, types = meshed.compiled.model, meshed.compiled.mujoco.mjtGeom
     bodies = meshed.compiled.body_names
     for g in range(model.ngeom):
@@ -217,6 +310,10 @@ def mjcf_visuals(file: Path, folder: Path) -> Iterator[Visual]:
     shown = [mesh for mesh in mesh_records(meshed) if mesh.kind == "visual"]
     for mesh in shown or mesh_records(meshed):
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, path=mesh.path)
+
+
+def _one(folder: Path | None) -> tuple[Path, ...]:
+    return () if folder is None else (folder,)
 
 
 def primitive(model: Any, g: int, types: Any) -> tuple[str, tuple[float, ...]] | None:

@@ -178,3 +178,27 @@ def test_a_legged_robot_falls_from_the_command_line(files):
     found = files.json("simulate gripper.urdf --floating --duration 0.1 --q base.z=1")
     drop = found["q"][0][6] - found["q"][-1][6]
     assert drop == pytest.approx(9.81 * 0.1**2 / 2, rel=1e-9)
+
+
+SDF = """<sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity>{}</world></sdf>"""
+PENDULUM = """<model name="{}"><link name="rod"><inertial><pose>0 0 -0.5 0 0 0</pose>
+<mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+<joint name="{}" type="revolute"><parent>world</parent><child>rod</child>
+<axis><xyz>0 1 0</xyz></axis></joint></model>"""
+
+
+def test_an_sdf_file_is_read_and_a_model_of_several_is_chosen(files):
+    (files.folder / "one.sdf").write_text(SDF.format(PENDULUM.format("one", "pivot")))
+    found = files.json("id one.sdf --q 0.5")
+    assert found["joints"] == ["pivot"]
+    assert found["tau"] == pytest.approx([2 * 9.8 * 0.5 * 0.479425538604203])
+    assert "one" in files("info one.sdf").stdout
+    two = PENDULUM.format("left", "l") + PENDULUM.format("right", "r")
+    (files.folder / "two.world").write_text(SDF.format(two))
+    refused = " ".join(files("info two.world", code=2).stderr.split())
+    assert "'left', 'right'" in refused and "--model" in refused
+    assert files.json("id two.world --model right")["joints"] == ["r"]
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one(files):
+    assert "Did you mean 'panda'?" in files("info pnda", code=2).stderr

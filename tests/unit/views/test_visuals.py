@@ -234,3 +234,36 @@ def test_a_cut_robot_draws_what_is_left(package):
     locked = robot.lock({"hinge": 0.5})
     found = scene(locked, source, package)
     assert {shape.link for shape in found.of("visual")} == {WORLD}
+
+
+SHAPES = """<visual name="v"><pose>0 0 1 0 0 0</pose><geometry>{}</geometry>
+<material><diffuse>0 0 1 1</diffuse></material></visual>"""
+SDF = """<sdf version="1.9"><model name="arm"><link name="a"><inertial><mass>1</mass><inertia>
+<ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>{}</link>
+<joint name="j" type="revolute"><parent>world</parent><child>a</child><axis><xyz>0 1 0</xyz></axis>
+</joint></model></sdf>"""
+
+
+def test_visuals_of_sdf_are_drawn(package):
+    mesh = "<mesh><uri>model://pkg/meshes/m.obj</uri><scale>2 2 2</scale></mesh>"
+    shapes = ("<box><size>1 2 3</size></box>", "<sphere><radius>0.5</radius></sphere>", mesh)
+    shapes += ("<box><size>1 2</size></box>", "<plane/>")  # left out
+    path = package / "pkg/arm.sdf"
+    path.write_text(SDF.format("".join(SHAPES.format(shape) for shape in shapes)))
+    box, sphere, drawn = scene(kt.load(path), folder=package).of("visual")
+    assert (box.kind, box.size, box.colour, box.link) == ("box", (1, 2, 3), (0, 0, 255), 0)
+    assert sphere.size == (0.5,) and sphere.T[2, 3] == 1
+    assert drawn.mesh.vertices.max() == pytest.approx(2)
+
+
+def test_a_robot_from_a_text_is_drawn_with_the_meshes_of_its_folders(package):
+    mesh = "<mesh><uri>model://pkg/meshes/m.obj</uri></mesh>"
+    text = SDF.format(SHAPES.format("<sphere><radius>0.5</radius></sphere>") + SHAPES.format(mesh))
+    assert [x.kind for x in scene(kt.load_string(text, folders=[package])).of("visual")] == [
+        "sphere",
+        "mesh",
+    ]
+    alone = scene(kt.load_string(text))
+    assert [x.kind for x in alone.of("visual")] == ["sphere"]
+    assert "the robot is from a text" in alone.remarks[0]
+    assert scene(kt.load_string(text), folder=package).of("visual")[1].kind == "mesh"

@@ -93,6 +93,26 @@ def read_sdf_text(
     return _Robot(files, findings, mimic, floating).read(document(root, None), model)
 
 
+def link_frames(
+    path: str | os.PathLike[str],
+    *,
+    folders: Sequence[str | os.PathLike[str]] = (),
+    model: str | None = None,
+    text: str | None = None,
+) -> list[Frame]:
+    """The links of the robot as frames, for viewers; `text` is the content if it is in no file."""
+    findings = Findings()
+    files = Files(folders, findings)
+    name = os.path.basename(path)
+    found = files.open(path) if text is None else document(parse_xml(text, name), None)
+    reader = Reader(files, findings)
+    models = reader.candidates(found)
+    known = model if any(x.name == model for x in models) else None
+    chosen = choose(models, known, found.root)
+    robot = reader.world(found, models, chosen).frames[chosen.name].inner
+    return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
+
+
 class _Robot:
     """The records of one robot while they are made."""
 
