@@ -7,6 +7,9 @@ inputs s that change with time, each step is
 
 and the result of the last stage is the state of the next step. k_1 and y_1 belong to the state that
 the step begins with; they are recorded and watched.
+
+`Composition` makes one graph of the graphs of a step, which gives the same bits: traced as a whole,
+the passes of `optimise` would take factors out of sums and fuse products across their borders.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +19,14 @@ from functools import partial
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Graph
+from kinetree.compiler.graph import Graph, Node, Port, prune, share
 from kinetree.compiler.interpret import interpret
+from kinetree.compiler.schedule import schedule
+from kinetree.compiler.verify import verify
 
 NEVER = -1
+
+Values = Sequence[int]  # nodes of the composition, one for each element of an array
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +136,42 @@ def _watch(stepping: Stepping, run: Run, values: dict[str, Array], number: int) 
     new = wrong & (run.first == NEVER)
     run.first[new] = number
     run.amount[new] = found[new]
+
+
+class Composition:
+    """Graphs placed one after the other, each operation rounded as in its own graph."""
+
+    def __init__(self, inputs: Sequence[Port]) -> None:
+        self.inputs = tuple(inputs)
+        self.nodes: list[Node] = []
+        self.places = {
+            port.name: [self.add(Node("input", (), (k, i))) for i in range(port.size)]
+            for k, port in enumerate(inputs)
+        }
+
+    def add(self, node: Node) -> int:
+        """Append a node and return its position."""
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def ratio(self, number: float, divisor: int) -> int:
+        """A number divided by a node."""
+        return self.add(Node("div", (self.add(Node("const", (), number)), divisor)))
+
+    def place(self, graph: Graph, *arguments: Values) -> list[list[int]]:
+        """Append the nodes of a graph whose inputs are these nodes; the nodes of each output."""
+        at: list[int] = []
+        for node in graph.nodes:
+            if node.op == "input":
+                k, element = node.place
+                at.append(arguments[k][element])
+            else:
+                at.append(self.add(Node(node.op, tuple([at[a] for a in node.args]), node.value)))
+        return [[at[node] for node in result] for result in graph.results]
+
+    def graph(self, outputs: Sequence[Port], results: Sequence[Values]) -> Graph:
+        """The whole as a graph: equal nodes once, unused ones removed, well ordered."""
+        found = Graph(tuple(self.nodes), self.inputs, tuple(outputs), tuple(map(tuple, results)))
+        found = schedule(prune(share(found)))
+        verify(found, after="composition")
+        return found

@@ -25,6 +25,9 @@ ARGUMENTS = {
     "tau": "joint forces, shape (..., n), N m or N.",
     "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame, "
     "shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.",
+    "dt": "length of the step, shape (...), s.",
+    "kp": "-d tau/d q of each joint, shape (..., n), N m/rad or N/m.",
+    "kd": "-d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m.",
     "mass": "masses of the links, shape (..., l), kg.",
     "com": "centres of mass in the link frames, shape (..., l, 3), m.",
     "inertia": "inertias about the centres of mass, in the axes of the link frames, shape "
@@ -228,6 +231,40 @@ TEXTS = {
         "robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)",
         "array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])",
     ),
+}
+
+# one step: name of the quantity -> how, further arguments of the example, and the next q
+STATE = (
+    "q_next: joint positions after the step, shape (..., nq), rad or m.",
+    "dq_next: joint rates after the step, shape (..., n), rad/s or m/s.",
+)
+STEPS = {
+    "step_euler": ("Euler's method: q moves with the old dq.", "", "[0.11, 0.2 ]"),
+    "step_semi_implicit_euler": (
+        "Euler's method, in which q moves with the new dq.",
+        "",
+        "[0.108442, 0.202853]",
+    ),
+    "step_rk4": ("the classical method of Runge and Kutta.", "", "[0.10922 , 0.201435]"),
+    "step_implicit": (
+        "Euler's method with the smooth friction of the end of the step.",
+        "",
+        "[0.108442, 0.202853]",
+    ),
+    "step_implicit_with_gains": (
+        "Euler's method with the smooth friction and the tau of the end of the step.",
+        ", [0, 0], [0, 0]",
+        "[0.108442, 0.202853]",
+    ),
+}
+TEXTS |= {
+    name: Text(
+        f"Joint positions and rates after the time dt, by {how}",
+        STATE,
+        f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{more})[0].round(6)",
+        f"array({printed})",
+    )
+    for name, (how, more, printed) in STEPS.items()
 }
 
 

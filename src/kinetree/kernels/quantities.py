@@ -15,10 +15,12 @@ from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.formulations.springs import without_passive_forces
+from kinetree.kernels.step import GAINS, PREFIX, whole_step
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 
@@ -41,6 +43,7 @@ class Quantity:
     framed: bool = False  # it is a quantity of a frame
     several: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and letters of several results
     slope_of: tuple[str, tuple[str, ...]] | None = None  # derivative of a quantity by arguments
+    step: bool = False  # it is composed of the graphs of a step, see step.py
 
     def outputs(self, name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the name and the letters of each result."""
@@ -198,6 +201,20 @@ DERIVED: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
+# one step of `simulate`: the state after the time dt
+STEP, STATE = (*FORCE, "dt"), (("q_next", ("nq",)), ("dq_next", VECTOR))
+STEPS: dict[str, Quantity] = {
+    f"{PREFIX}{name}": Quantity(
+        STEP, (), whole_step(f"{PREFIX}{name}"), f"q and dq after dt, by {name}", wrenches=True,
+        several=STATE, step=True,
+    )
+    for name in METHODS
+}  # fmt: skip
+STEPS[f"{PREFIX}implicit{GAINS}"] = Quantity(
+    (*STEP, "kp", "kd"), (), whole_step(f"{PREFIX}implicit{GAINS}"),
+    "q and dq after dt, by implicit, with slopes of tau", wrenches=True, several=STATE, step=True,
+)  # fmt: skip
+
 
 def check_inertia(model: Model) -> None:
     """Raise an error that names the joint if the mass matrix is singular in every position."""
@@ -206,8 +223,8 @@ def check_inertia(model: Model) -> None:
 
 
 def find_quantity(name: str) -> Quantity:
-    """Return the quantity of that name, of either table."""
-    known = QUANTITIES | DERIVED
+    """Return the quantity of that name, of any table."""
+    known = QUANTITIES | DERIVED | STEPS
     if name not in known:
         raise NameLookupError(
             f"there is no quantity {name!r} to compile; choose {', '.join(known)}."

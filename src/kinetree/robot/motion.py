@@ -1,14 +1,15 @@
-"""Motion of a robot: simulation and its derivatives, limits, inverse kinematics."""
+"""Motion of a robot: steps, simulation and its derivatives, limits, inverse kinematics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
+    from kinetree.kernels.signatures import Beside, Labelled, Named, Tensor
     from kinetree.samples.limits.report import LimitReport
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
@@ -20,16 +21,125 @@ if TYPE_CHECKING:
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
+StepMethod = Literal["semi_implicit_euler", "implicit", "rk4", "euler"]
 
 
 class Motion(RobotCore):
     """Motion of a robot."""
 
     @overload
+    def step(
+        self,
+        q: Tensor,
+        dq: Tensor | Beside,
+        tau: Tensor | Beside,
+        dt: Tensor | float,
+        F_ext: Tensor | Beside | None = None,
+        *,
+        method: StepMethod = ...,
+        kp: Tensor | Beside | None = None,
+        kd: Tensor | Beside | None = None,
+        out: tuple[Tensor, Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def step(
+        self,
+        q: Named,
+        dq: Beside,
+        tau: Beside,
+        dt: Array | float,
+        F_ext: ArrayLike | None = None,
+        *,
+        method: StepMethod = ...,
+        kp: Beside | None = None,
+        kd: Beside | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+    @overload
+    def step(
+        self,
+        q: Labelled,
+        dq: Labelled | Beside,
+        tau: Labelled | Beside,
+        dt: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        method: StepMethod = ...,
+        kp: Labelled | Beside | None = None,
+        kd: Labelled | Beside | None = None,
+    ) -> tuple[Labelled, Labelled]: ...
+    @overload
+    def step(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike,
+        dt: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        method: StepMethod = ...,
+        kp: ArrayLike | None = None,
+        kd: ArrayLike | None = None,
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]: ...
+    def step(
+        self,
+        q: object,
+        dq: object,
+        tau: object,
+        dt: object,
+        F_ext: object = None,
+        *,
+        method: StepMethod = "semi_implicit_euler",
+        kp: object = None,
+        kd: object = None,
+        out: object = None,
+    ) -> Any:
+        """Joint positions and rates after one step of the time dt.
+
+        The step is that of `simulate` with the same method, to the last bit. Forces are constant
+        in the step; Coulomb friction stops and holds joints.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m; quaternions of length 1.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N.
+            dt: length of the step, shape (...), s, positive.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
+            method: "semi_implicit_euler" (q moves with the new dq), "implicit" (the same with the
+                smooth friction of the end of the step: stable for damping of any size), "rk4" (of
+                order 4) or "euler" (q moves with the old dq).
+            kp: -d tau/d q of each joint, shape (..., n), N m/rad or N/m; None: 0. With it
+                "implicit" takes the tau of the end of the step, so that stiff servos are stable.
+            kd: -d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m; None: 0.
+            out: arrays for q and dq after the step; None: new arrays.
+
+        Returns:
+            q_next: joint positions after the step, shape (..., nq), rad or m.
+            dq_next: joint rates after the step, shape (..., n), rad/s or m/s.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
+        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> q, dq = robot.step([0.1, 0.2], [1, 0], [0, 0], 0.01)
+            >>> q.round(6)
+            array([0.108442, 0.202853])
+        """
+        from kinetree.robot.step import make_step
+
+        # later calls find this function in the instance, as the kernels of `Compiled`
+        step = self.__dict__["step"] = make_step(self.model, self.step)
+        return step(q, dq, tau, dt, F_ext, method=method, kp=kp, kd=kd, out=out)
+
+    @overload
     def simulate(
         self,
-        q0: ArrayLike,
-        dq0: ArrayLike | None = ...,
+        q0: StateLike,
+        dq0: StateLike | None = ...,
         *,
         target: Cpu = ...,
         **options: Unpack[SimulationOptions],
@@ -37,16 +147,16 @@ class Motion(RobotCore):
     @overload
     def simulate(
         self,
-        q0: ArrayLike,
-        dq0: ArrayLike | None = ...,
+        q0: StateLike,
+        dq0: StateLike | None = ...,
         *,
         target: Cuda,
         **options: Unpack[SimulationOptions],
     ) -> GpuTrajectory: ...
     def simulate(
         self,
-        q0: ArrayLike,
-        dq0: ArrayLike | None = None,
+        q0: StateLike,
+        dq0: StateLike | None = None,
         *,
         duration: float,
         dt: float | None = None,
@@ -117,8 +227,8 @@ class Motion(RobotCore):
 
     def sensitivities(
         self,
-        q0: ArrayLike,
-        dq0: ArrayLike | None = None,
+        q0: StateLike,
+        dq0: StateLike | None = None,
         *,
         duration: float,
         dt: float | None = None,
@@ -205,7 +315,7 @@ class Motion(RobotCore):
     def inverse_kinematics(
         self,
         T: ArrayLike,
-        q0: ArrayLike | None = None,
+        q0: StateLike | None = None,
         *,
         frame: str | None = None,
         part: Literal["pose", "position"] = "pose",

@@ -68,6 +68,9 @@ FLAGS = 64
 READY = 0x0101  # C-contiguous and aligned
 WRITEABLE = 0x0400
 
+# byte offset of the number in a float of Python and of NumPy
+NUMBER = 16
+
 # byte offsets in a dtype, and what float64 in the machine's byte order has there
 BYTE_ORDER = 26
 TYPE_NUMBER = 28
@@ -82,7 +85,7 @@ ITEMS = 24
 @functools.cache
 def trusted() -> bool:
     """Return True if machine code may read arrays directly in this process."""
-    known = _plain_python() and _tuples_as_expected()
+    known = _plain_python() and _tuples_as_expected() and _floats_as_expected()
     return known and _arrays_as_expected() and _dtypes_as_expected()
 
 
@@ -96,6 +99,12 @@ def _plain_python() -> bool:
         and not sysconfig.get_config_var("Py_GIL_DISABLED")
         and object.__basicsize__ == 16
     )
+
+
+def _floats_as_expected() -> bool:
+    """Return True if floats of Python and NumPy have their number at the offset above."""
+    samples = [0.1, -2.5e300, np.float64(0.3), np.float64(-0.0)]
+    return all(ctypes.c_double.from_address(id(x) + NUMBER).value == x for x in samples)
 
 
 def _tuples_as_expected() -> bool:

@@ -175,12 +175,24 @@ class Dispatch:
         count = thread_count()
         if count < 2 or len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
             return None
+        arrays = self._with_numbers(arrays)
         if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
             return None
         batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), options.get("out"))
         if batch is None or batch.states < self._states:
             return None
         return batch.call(gufunc, count)
+
+    def _with_numbers(self, arrays: Arguments) -> Arguments:
+        """The arguments with floats for inputs of shape () as arrays of the type of the others."""
+        if not any(type(x) is float for x in arrays):
+            return arrays
+        kinds = {x.dtype for x in arrays if type(x) is np.ndarray}
+        ports = zip(self.graph.inputs, arrays, strict=True)
+        return tuple(
+            np.array(x, *kinds) if type(x) is float and not port.shape and len(kinds) == 1 else x
+            for port, x in ports
+        )
 
 
 class Overload:

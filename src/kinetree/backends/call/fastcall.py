@@ -1,10 +1,11 @@
 """The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
 
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
-plain contiguous float64 array of the right shape it makes the result arrays and calls
-`@{name}_one`; any other call goes on, unchanged, to `@{name}_batch` (fastbatch.py). Addresses of
-Python's and NumPy's functions differ from process to process, so they are read from a table, never
-written into the code: object code stays valid in the disk cache.
+plain contiguous float64 array of the right shape, or a float for an argument without dimensions, it
+makes the result arrays and calls `@{name}_one`; any other call goes on, unchanged, to
+`@{name}_batch` (fastbatch.py). Addresses of Python's and NumPy's functions differ from process to
+process, so they are read from a table, never written into the code: object code stays valid in the
+disk cache.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ FUNCTIONS = (
 )
 
 # rows of the table: types, a dtype, a name, and addresses of functions
-OBJECTS = ("ndarray", "float64", "tuple", "out")
+OBJECTS = ("ndarray", "float64", "tuple", "out", "float", "double")
 ROWS = (*OBJECTS, "PyObject_Vectorcall", *FUNCTIONS)
 
 # nargsf carries a flag of the caller in its highest bit
@@ -46,7 +47,7 @@ def emit_call(graph: Graph, name: str = "kernel") -> str:
     """LLVM IR of `@{name}_call`, beside `@{name}_one` and `@{name}_batch` in a module."""
     head = f"define ptr @{name}_call({PROTOCOL}) {{"
     rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
-    tests = checks([port.shape for port in graph.inputs])
+    tests = checks([port.shape for port in graph.inputs], numbers=True)
     body = ["entry:", *rooms, *start(len(graph.inputs)), *tests, *compute(graph, name)]
     body += onward(f"{name}_batch")
     return "\n".join([*shapes(graph, name), head, *body, "}"]) + "\n"
@@ -74,15 +75,22 @@ def start(count: int) -> list[str]:
     ]
 
 
-def checks(shapes: Sequence[Shape], out: Sequence[Place] = ()) -> list[str]:
+def checks(
+    shapes: Sequence[Shape], out: Sequence[Place] = (), *, numbers: bool = False
+) -> list[str]:
     """Check all types first (only an array has the other fields), then headers, then dimensions.
 
     Args:
         shapes: of the arguments, and behind them of arrays to write into.
         out: where each of the latter is found.
+        numbers: arguments of shape () may be floats of Python or NumPy.
     """
-    count, given = range(len(shapes)), len(shapes) - len(out)
+    given = len(shapes) - len(out)
     places = [*(("%args", 8 * i) for i in range(given)), *out]
+    single = [i for i, shape in enumerate(shapes) if numbers and not shape]
+    if single and len(single) < len(shapes):
+        return _with_numbers(shapes, places, single)
+    count = range(len(shapes))
     lines = ["types:", *row("ndarray")]
     for i in count:
         lines += [
@@ -98,22 +106,65 @@ def checks(shapes: Sequence[Shape], out: Sequence[Place] = ()) -> list[str]:
     return lines + dimensions(shapes)
 
 
-def header(i: int, ndim: int, flags: int) -> list[str]:
+def _with_numbers(
+    shapes: Sequence[Shape], places: Sequence[Place], single: Sequence[int]
+) -> list[str]:
+    """The same checks, in which the arguments `single` may be floats; %from of these is found.
+
+    The header of an argument that is a float is read from the first array instead, since a float
+    has none, and the result of that check is not used.
+    """
+    first = next(i for i in range(len(shapes)) if i not in single)
+    lines, tests = ["types:", *row("ndarray"), *row("float"), *row("double")], list[str]()
+    for i in range(len(shapes)):
+        lines += [
+            *field(f"%in{i}", "ptr", *places[i]),
+            *field(f"%type{i}", "ptr", f"%in{i}", abi.TYPE),
+            f"%is_array{i} = icmp eq ptr %type{i}, %ndarray",
+        ]
+        if i in single:
+            lines += [
+                f"%is_float{i} = icmp eq ptr %type{i}, %float",
+                f"%is_numpy{i} = icmp eq ptr %type{i}, %double",
+                f"%is_number{i} = or i1 %is_float{i}, %is_numpy{i}",
+                f"%is_either{i} = or i1 %is_number{i}, %is_array{i}",
+            ]
+        tests.append(f"%is_{'either' if i in single else 'array'}{i}")
+    lines += [*all_of("are_arrays", tests, "headers"), "headers:"]
+    fits = list[str]()
+    for i, shape in enumerate(shapes):
+        if i in single:
+            lines.append(f"%seen{i} = select i1 %is_number{i}, ptr %in{first}, ptr %in{i}")
+            lines += header(i, len(shape), abi.READY, of=f"%seen{i}")
+            lines += [
+                *field(f"%data{i}", "ptr", f"%seen{i}", abi.DATA),
+                f"%value{i} = getelementptr i8, ptr %in{i}, i64 {abi.NUMBER}",
+                f"%from{i} = select i1 %is_number{i}, ptr %value{i}, ptr %data{i}",
+                f"%is_good{i} = or i1 %is_number{i}, %is_fit{i}",
+            ]
+        else:
+            lines += header(i, len(shape), abi.READY)
+        fits.append(f"%is_{'good' if i in single else 'fit'}{i}")
+    return [*lines, *all_of("are_fit", fits, "dimensions"), *dimensions(shapes)]
+
+
+def header(i: int, ndim: int, flags: int, of: str = "") -> list[str]:
     """Check that array i is native float64, has all the flags, and has the right dimension.
 
     The dtype is compared by its fields: an array that was unpickled has its own dtype object.
     """
+    of = of or f"%in{i}"
     return [
-        *field(f"%descr{i}", "ptr", f"%in{i}", abi.DESCR),
+        *field(f"%descr{i}", "ptr", of, abi.DESCR),
         *field(f"%number{i}", "i32", f"%descr{i}", abi.TYPE_NUMBER),
         *field(f"%order{i}", "i8", f"%descr{i}", abi.BYTE_ORDER),
         f"%is_double{i} = icmp eq i32 %number{i}, {abi.FLOAT64}",
         f"%is_native{i} = icmp eq i8 %order{i}, {abi.NATIVE}",
         f"%is_float64_{i} = and i1 %is_double{i}, %is_native{i}",
-        *field(f"%flags{i}", "i32", f"%in{i}", abi.FLAGS),
+        *field(f"%flags{i}", "i32", of, abi.FLAGS),
         f"%ready{i} = and i32 %flags{i}, {flags}",
         f"%is_ready{i} = icmp eq i32 %ready{i}, {flags}",
-        *field(f"%ndim{i}", "i32", f"%in{i}", abi.NDIM),
+        *field(f"%ndim{i}", "i32", of, abi.NDIM),
         f"%is_ndim{i} = icmp eq i32 %ndim{i}, {ndim}",
         f"%is_kind{i} = and i1 %is_float64_{i}, %is_ready{i}",
         f"%is_fit{i} = and i1 %is_kind{i}, %is_ndim{i}",
@@ -140,8 +191,10 @@ def compute(graph: Graph, name: str) -> list[str]:
     arrays = [k for k, port in enumerate(graph.outputs) if port.shape]
     scalars = [k for k, port in enumerate(graph.outputs) if not port.shape]
     lines = ["compute:", *row("float64"), *(line for f in FUNCTIONS for line in row(f))]
+    some = any(port.shape for port in graph.inputs)
     for i in range(nin):
-        lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
+        if graph.inputs[i].shape or not some:  # numbers were found by their own check
+            lines += field(f"%from{i}", "ptr", f"%in{i}", abi.DATA)
     for k in arrays:
         lines += new_array(k, len(graph.outputs[k].shape), f"@{name}_shape{k}")
     data = [f"ptr %from{i}" for i in range(nin)] + [f"ptr %to{k}" for k in range(nout)]

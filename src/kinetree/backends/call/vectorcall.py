@@ -98,7 +98,7 @@ def table() -> Any:
         "PyArray_Scalar": c_api.SCALAR,
     }
     rows = {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
-    rows |= {"tuple": id(tuple), "out": id(OUT)}
+    rows |= {"tuple": id(tuple), "out": id(OUT), "float": id(float), "double": id(np.float64)}
     for name in ROWS:
         if name in arrays:
             rows[name] = c_api.entry("_ARRAY_API", arrays[name])

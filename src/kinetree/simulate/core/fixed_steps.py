@@ -17,18 +17,16 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS, Method, Stage
+from kinetree.algorithms.steps import METHODS, Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
 from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
+from kinetree.kernels.step import stage_graph
 from kinetree.model import Model
-from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import check_steady
 from kinetree.simulate.core.limits import margins_graph
@@ -40,6 +38,7 @@ from kinetree.simulate.core.system import Plant, System, make_system
 WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a second
 TABLE = 4_000_000  # numbers of the table of one call
 SLOW = 2_000  # evaluations by Python in one call
+
 
 def find_method(name: str) -> Method | None:
     """Return the method of that name; None is the adaptive one."""
@@ -224,16 +223,7 @@ def make_stepping(
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
-        stages=tuple(_stage_graph(space, stage, i) for i, stage in enumerate(method.stages)),
+        stages=tuple(stage_graph(space, stage, i) for i, stage in enumerate(method.stages)),
         watch=margins_graph(space, plan.bounds, y.size),
         fields=fields,
     )
-
-
-def _stage_graph(space: StateSpace, stage: Stage, i: int) -> Graph:
-    def function(h: Scalar, x: Array, *k: Array) -> Array:
-        return stage(space, h, x, k)
-
-    ports = [Port("h", ()), Port("x", (space.size,))]
-    ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
-    return optimise(trace(function, ports, [("out", ())]))
