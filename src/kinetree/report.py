@@ -124,7 +124,7 @@ def _remark(note: Note) -> str:
 
 
 def tau_effects(model: Model) -> Iterator[str]:
-    """Friction, armature, rotors and unusual gravity of a model, with their sizes."""
+    """Friction, armature, rotors, springs and unusual gravity of a model, with their sizes."""
     friction = [joint.friction for joint in model.joints]
     kinds: tuple[tuple[str, Callable[[int], Scalar | tuple[Scalar, Scalar]]], ...] = (
         ("viscous friction", lambda i: friction[i].viscous),
@@ -139,6 +139,9 @@ def tau_effects(model: Model) -> Iterator[str]:
         yield f"friction by a function in {counted(len(functions), 'joint')}"
     inertias = [float(np.asarray(x.inertia * x.ratio**2, float)) for x in model.rotors]
     yield from _joints_with("rotors (inertia times ratio^2)", [x for x in inertias if x], model)
+    stiffness = [float(x.stiffness) for x in model.springs if float(x.stiffness)]
+    if stiffness:
+        yield f"{counted(len(stiffness), 'spring')}, stiffness {_span(stiffness)}"
     gravity = [float(x) for x in model.gravity[3:]]
     if gravity != [0, 0, -9.81]:
         yield f"gravity ({', '.join(f'{x:g}' for x in gravity)})"
@@ -147,8 +150,12 @@ def tau_effects(model: Model) -> Iterator[str]:
 def _joints_with(title: str, sizes: list[float], model: Model) -> Iterator[str]:
     """The range of values, and the number of joints that have one."""
     if sizes:
-        ends = f"{min(sizes):.4g}" + (f" .. {max(sizes):.4g}" if len(set(sizes)) > 1 else "")
-        yield f"{title} {ends}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
+        yield f"{title} {_span(sizes)}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
+
+
+def _span(sizes: list[float]) -> str:
+    """The least and the largest number; one if they are equal."""
+    return f"{min(sizes):.4g}" + (f" .. {max(sizes):.4g}" if len(set(sizes)) > 1 else "")
 
 
 def _limits(joint: Joint) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, is_numeric
+from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.base.tables import counted
 from kinetree.explain.documents import latex, markdown
 from kinetree.explain.html import html
@@ -142,9 +142,9 @@ class Explanation:
 
 def explain(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
@@ -193,7 +193,8 @@ def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list
     Joints that move together share an entry of tau; each has its own here.
     """
     values = {s: getattr(record, s) for s in parts if s not in ("T", "tau")}
-    drives = [total({k: x[k] for k in ("rotor and armature", "friction")}) for x in parts["tau"]]
+    own = ("rotor and armature", "friction", "spring")
+    drives = [total({k: x[k] for k in own if k in x}) for x in parts["tau"]]
     tau = [model.A[i].T @ F + drives[i] for i, F in enumerate(record.F)]
     return {"T": record.T_si} | values | {"tau": tau}
 

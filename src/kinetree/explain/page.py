@@ -13,7 +13,7 @@ from kinetree.scalars import Scalar
 
 CAUSES = "by cause"  # meaning of the section of joint forces
 # parts that are left out if they are zero
-OPTIONAL = {"external wrench", "rotors", "rotor and armature", "friction", "base"}
+OPTIONAL = {"external wrench", "rotors", "rotor and armature", "friction", "spring", "base"}
 NOTE = 'Rows add up to the row "=". Gravity has its own row; "motion" excludes gravity.'
 POSES = {
     "in the parent": ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"),

@@ -21,6 +21,7 @@ from kinetree.formulations.drives import (
     turns_armature,
 )
 from kinetree.formulations.recursion import Recursion
+from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross
@@ -269,9 +270,10 @@ def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
 
 
 def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> Values:
-    """Forces of joint i for its armature and rotor, and against its friction, (k,).
+    """Forces of joint i for its armature and rotor, and against its friction and springs, (k,).
 
-    alpha: angular acceleration of every link in its own frame, and of WORLD.
+    alpha: angular acceleration of every link in its own frame, and of WORLD. Springs on a joint
+    that follows another act on the joint that it follows, and count there.
     """
     joint = model.joints[i]
     change = x.ddq_i[i]
@@ -286,4 +288,8 @@ def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> 
     spinning = sum((force(r) for r in model.rotors if r.joint == i), spinning)
     scale = joint.scale
     rubbing = [friction_force(joint.friction, rate * scale) * scale for rate in x.dq_i[i]]
-    return {"rotor and armature": spinning, "friction": np.array(rubbing)}
+    found = {"rotor and armature": spinning, "friction": np.array(rubbing)}
+    if not model.springs:
+        return found
+    springs = joint_spring_forces(model, x.q)[list(joint.dofs)]
+    return found | {"spring": springs if joint.follows is None else zeros(len(joint.dofs))}

@@ -83,7 +83,8 @@ class Torque:
 
     inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
     products of two different rates. rotor: all forces of armature and rotors, gyroscopic ones
-    included. external: wrenches on the links. base: motion of the base, if one is given.
+    included. external: wrenches on the links. spring: springs of the joints, if the robot has any.
+    base: motion of the base, if one is given.
     """
 
     names: tuple[str, ...]

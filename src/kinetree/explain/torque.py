@@ -8,15 +8,17 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.explain.record import Torque
-from kinetree.formulations.drives import friction_forces, frictionless
+from kinetree.formulations.drives import friction_forces
 from kinetree.formulations.newton_euler import newton_euler
+from kinetree.formulations.springs import joint_spring_forces, without_passive_forces
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import rate_names
 from kinetree.scalars import Scalar
 
 SHARES = (
-    "inertial", "Coriolis", "centrifugal", "gravity", "friction", "rotor", "external", "base",
+    "inertial", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
+    "base",
 )  # fmt: skip
 
 
@@ -36,7 +38,8 @@ def torque_shares(
         tau: joint forces of the motion, everything included.
         loads: F_ext, F_tip, V_base, dV_base of `inverse_dynamics`.
     """
-    rest, still = zeros(model.n), frictionless(model).with_gravity(zeros(3))
+    bare = without_passive_forces(model)
+    rest, still = zeros(model.n), bare.with_gravity(zeros(3))
     links = without_drives(still)
     base = {key: loads.pop(key, None) for key in ("V_base", "dV_base")}
     moves = any(value is not None for value in base.values())
@@ -50,7 +53,8 @@ def torque_shares(
         "inertial": force(links, ddq=ddq),
         "Coriolis": velocity - squares,
         "centrifugal": squares,
-        "gravity": force(without_drives(frictionless(model))),
+        "gravity": force(without_drives(bare)),
+        **({"spring": joint_spring_forces(model, q)} if model.springs else {}),
         "friction": friction_forces(model, dq),
         "rotor": force(massless(still), dq, ddq, **base),
         "external": force(massless(links), **loads),

@@ -145,6 +145,7 @@ DRIVE = {
     "rotor and armature": ("I_a ddq + I_m r (s . alpha + r ddq)",
                            r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)"),
     "friction": ("b(dq)", r"b(\dot q)"),
+    "spring": ("k a (a . q - rest)", r"k a (a \cdot q - q_0)"),
 }  # fmt: skip
 TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
 

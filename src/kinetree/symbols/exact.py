@@ -63,6 +63,15 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
             )
             for x in model.rotors
         ),
+        springs=tuple(
+            replace(
+                x,
+                stiffness=exact_number(x.stiffness),
+                rest=exact_offset(x.rest),
+                arms=tuple(exact_number(arm) for arm in x.arms),
+            )
+            for x in model.springs
+        ),
         frames=frames,
     )
     return exact, notes

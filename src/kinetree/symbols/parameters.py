@@ -18,8 +18,8 @@ from kinetree.model.joint import COORDINATES, RATES
 from kinetree.model.model import numbers_of
 from kinetree.symbols.ring import Expression
 
-Kind = Literal["inertial", "lengths", "gravity", "friction", "drives", "all"]
-KINDS: tuple[Kind, ...] = ("inertial", "lengths", "gravity", "friction", "drives")
+Kind = Literal["inertial", "lengths", "gravity", "friction", "drives", "springs", "all"]
+KINDS: tuple[Kind, ...] = ("inertial", "lengths", "gravity", "friction", "drives", "springs")
 AXES = "xyz"
 Values = dict[Expression, Expression]  # symbol -> the number that it replaces
 
@@ -30,7 +30,8 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
     Args:
         model: an exact model; its symbols stay as they are.
         parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g),
-            "friction" (b1, f1), "drives" (Ia1 for armature, Im1 and r1 of a rotor), or "all".
+            "friction" (b1, f1), "drives" (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1
+            for the stiffness, rest1 for the rest position, numbered as springs are), or "all".
     """
     kinds = _kinds(parameters)
     values: Values = {}
@@ -40,6 +41,7 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
         "gravity": _gravity,
         "friction": _friction,
         "drives": _drives,
+        "springs": _springs,
     }
     for kind in KINDS:
         if kind in kinds:
@@ -64,7 +66,7 @@ def _symbol(name: str, value: Expression, values: Values) -> Expression:
 
     if value == 0 or not value.is_number:
         return value
-    positive = name[0] in "mLg" and value > 0
+    positive = name[0] in "mLgk" and value > 0
     symbol = Symbol(name, positive=True) if positive else Symbol(name, real=True)
     values[symbol] = value
     return symbol
@@ -158,6 +160,18 @@ def _drives(model: Model, values: Values) -> Model:
         for x in model.rotors
     )
     return model.replace(joints=joints, rotors=rotors)
+
+
+def _springs(model: Model, values: Values) -> Model:
+    springs = tuple(
+        replace(
+            x,
+            stiffness=_symbol(f"k{i}", x.stiffness, values),
+            rest=_symbol(f"rest{i}", x.rest, values),
+        )
+        for i, x in enumerate(model.springs, 1)
+    )
+    return model.replace(springs=springs)
 
 
 def joint_symbols(

@@ -296,7 +296,8 @@ def _register_quaternion(reader: Reader, quaternion: list[Expression]) -> None:
 def polynomial_model(model: Model, reader: Reader) -> Model:
     """The exact model with polynomials for numbers, as the algorithms run on it.
 
-    Friction is not a polynomial; it is left out here and added to the results.
+    Friction and springs are no polynomials of sines and cosines; they are left out here and added
+    to the results.
     """
 
     def read(x: Array) -> Array:
@@ -330,6 +331,7 @@ def polynomial_model(model: Model, reader: Reader) -> Model:
             replace(x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=read(x.s))
             for x in model.rotors
         ),
+        springs=(),
         frames={name: Frame(x.link, read(x.T_if)) for name, x in model.frames.items()},
     )
     bodies = [_body(model, i) for i in model.links]

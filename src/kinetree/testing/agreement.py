@@ -114,6 +114,7 @@ KERNELS = {
     ),
     "gravity_forces": Compared(("q",), lambda case: case.weights),
     "bias_forces": Compared(("q", "dq"), _forces),
+    "spring_forces": Compared(("q",), lambda case: size(case.joint_springs)),
     "body_jacobian": Compared(
         ("q",), lambda case: size(algorithms.body_jacobian(case.model, case.q))
     ),

@@ -65,16 +65,16 @@ class Case:
     def scatter(self) -> float:
         """Largest change of ddq if every term at every joint were rounded with eps = 1.
 
-        Size of |M^-1| (|M ddq| + |C dq| + |g| + |friction| + |J^T F|), each term by its own
-        joint: the light joints at the end of a heavy robot have small terms. Raises an error that
-        names the joint if M is singular.
+        Size of |M^-1| (|M ddq| + |C dq| + |g| + |springs| + |friction| + |J^T F|), each term by its
+        own joint: the light joints at the end of a heavy robot have small terms. Raises an error
+        that names the joint if M is singular.
         """
         model, q, dq = self.model, self.q, self.dq
         rest = np.zeros(model.n)
         algorithms.forward_dynamics(model, q, rest, rest)
         terms = np.abs(self.M) @ np.abs(self.ddq) + self.joint_weights + self.joint_pushes
         terms = terms + np.abs(algorithms.coriolis_matrix(model, q, dq)) @ np.abs(dq)
-        terms = terms + np.abs(algorithms.friction_forces(model, dq))
+        terms = terms + np.abs(algorithms.friction_forces(model, dq)) + self.joint_springs
         return size(np.abs(np.linalg.inv(self.M)) @ terms)
 
     @cached_property
@@ -90,6 +90,25 @@ class Case:
         levers = [J[i][3:] - skew(com[i]) @ J[i][:3] for i in self.model.links]
         return f @ np.linalg.norm(levers, axis=1)
 
+    @cached_property
+    def joint_springs(self) -> Array:
+        """Terms of the forces of springs, (n,): each with its position and rest apart."""
+        terms = np.zeros(self.model.n)
+        for x in self.model.springs:
+            arms = np.abs(np.array(x.arms, float))
+            far = arms @ np.abs(self.q[list(x.coords)]) + abs(float(x.rest))
+            terms[list(x.dofs)] += float(x.stiffness) * far * arms
+        return terms
+
+    @cached_property
+    def spring_energy(self) -> float:
+        """Size of the terms of the energy in the springs, J."""
+        energy = 0.0
+        for x in self.model.springs:
+            far = float(np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)]))
+            energy += float(x.stiffness) * (far + abs(float(x.rest))) ** 2 / 2
+        return energy
+
     @property
     def weights(self) -> float:
         """Size of the terms of g."""
@@ -97,20 +116,22 @@ class Case:
 
     @cached_property
     def heights(self) -> float:
-        """Size of the terms of the potential energy, J."""
+        """Size of the terms of the potential energy, J, springs included."""
         T = algorithms.forward_kinematics(self.model, self.q)
         x = [T[i][:3, :3] @ self.model.com[i] + T[i][:3, 3] for i in self.model.links]
         far = np.array([np.linalg.norm(x_i) for x_i in x])
         g = float(np.linalg.norm(self.model.gravity[3:]))
         m, com, _ = self.model.base
-        return float(np.abs(self.model.m) @ far + abs(float(m)) * np.linalg.norm(com)) * g
+        weight = float(np.abs(self.model.m) @ far + abs(float(m)) * np.linalg.norm(com)) * g
+        return weight + self.spring_energy
 
     @cached_property
     def forces(self) -> float:
-        """Size of the terms of tau without wrenches: inertial, Coriolis, gravity, friction."""
+        """Size of the terms of tau without wrenches: of motion, gravity, friction and springs."""
         rate = size(self.dq)
         moving = size(self.M) * (size(self.ddq) + rate * (self.turning + rate))
-        return moving + self.weights + size(algorithms.friction_forces(self.model, self.dq))
+        still = self.weights + size(self.joint_springs)
+        return moving + still + size(algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
     def joint_pushes(self) -> Array:

@@ -80,7 +80,7 @@ def mass_matrix_rate(case: Case) -> Measured:
 
 
 def gravity_gradient(case: Case) -> Measured:
-    """g is the gradient of the potential energy along every degree of freedom."""
+    """g and springs are the gradient of the potential energy along every degree of freedom."""
     gradient: list[float] = []
     for e in np.eye(case.model.n):
 
@@ -91,7 +91,8 @@ def gravity_gradient(case: Case) -> Measured:
 
         gradient.append(derivative(U, case.turning_at(e)))
     error = algorithms.gravity_forces(case.model, case.q) - np.array(gradient)
-    return differences(error, case.weights + case.heights)
+    error = error + algorithms.spring_forces(case.model, case.q)
+    return differences(error, case.weights + size(case.joint_springs) + case.heights)
 
 
 def gravity_both_ways(case: Case) -> Measured:
@@ -125,10 +126,11 @@ def kinetic_energy(case: Case) -> Measured:
 
 
 def sum_of_terms(case: Case) -> Measured:
-    """The recursion gives M ddq + C dq + g + friction - J^T F_ext."""
+    """The recursion gives M ddq + C dq + g + springs + friction - J^T F_ext."""
     model, q, dq = case.model, case.q, case.dq
     tau = case.M @ case.ddq + algorithms.coriolis_matrix(model, q, dq) @ dq
     tau = tau + algorithms.gravity_forces(model, q) + algorithms.friction_forces(model, dq)
+    tau = tau + algorithms.spring_forces(model, q)
     tau = tau - sum(case.J[i].T @ case.F_ext[i] for i in model.links)
     return rounding(case, case.tau - tau, case.forces + case.pushes)
 
@@ -163,11 +165,11 @@ LAWS = [
     Check(GROUP, "M is positive definite", positive_definite),
     Check(GROUP, "dM/dt is the derivative of M", mass_matrix_rate),
     Check(GROUP, "dM/dt - 2 C is skew-symmetric", skew),
-    Check(GROUP, "g is the gradient of the potential energy", gravity_gradient),
+    Check(GROUP, "g + springs is the gradient of the potential energy", gravity_gradient),
     Check(GROUP, "g is the same by acceleration and by weights", gravity_both_ways),
     Check(GROUP, "kinetic energy is dq M dq / 2", kinetic_energy),
     Check(GROUP, "power in = rate of energy + friction - wrenches", power),
-    Check(GROUP, "tau = M ddq + C dq + g + friction - J^T F", sum_of_terms),
+    Check(GROUP, "tau = M ddq + C dq + g + springs + friction - J^T F", sum_of_terms),
     Check(GROUP, "forward dynamics undoes inverse dynamics", undone, inverts=True),
     Check(GROUP, "J_b of the tool is the derivative of its pose", jacobian),
 ]

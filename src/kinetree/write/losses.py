@@ -76,6 +76,20 @@ def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list
     return values["viscous"], values["coulomb"], found
 
 
+def lost_springs(model: Model, losses: Losses) -> list[Tag]:
+    """Comments on the springs of a robot, for formats that have none."""
+    found: list[Tag] = []
+    for x in model.springs:
+        ends = zip(x.coords, x.arms, strict=True)
+        joints = " + ".join(
+            model.coordinate_names[k] if arm == 1 else f"{number(arm)} {model.coordinate_names[k]}"
+            for k, arm in ends
+        )
+        values = shown(stiffness=x.stiffness, rest=x.rest)
+        found.append(losses.add(f"spring {x.name!r} on {joints}: {values}"))
+    return found
+
+
 def has_friction(joint: Joint) -> bool:
     """Return True if the joint has friction."""
     friction = joint.friction

@@ -1,4 +1,4 @@
-"""Model -> MJCF text, the format of MuJoCo: bodies, their joints, limits, friction and inertias."""
+"""Model -> MJCF text, the format of MuJoCo: bodies, joints, limits, friction, springs, inertias."""
 
 from dataclasses import dataclass
 from math import isinf
@@ -10,7 +10,7 @@ from kinetree.base.tables import exact_number as number
 from kinetree.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError
-from kinetree.model import WORLD, Frame, Joint, Model
+from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
@@ -51,7 +51,8 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     Numbers read back bit by bit, rotations up to rounding. The base becomes a body that does not
     move (the world itself, if it is called "world"), frames become sites, the tool a body without
     mass. A massless link between two joints becomes a further joint of the body after it, since
-    MuJoCo bodies may have several joints. Gravity is written.
+    MuJoCo bodies may have several joints. Gravity is written. Springs become the stiffness of their
+    joint, and <fixed> tendons between joints.
 
     Data that MJCF cannot represent become comments, and one warning lists them: velocity limits,
     limits of ball and free joints, rotors (the armature ratio^2 * inertia is written, exact for a
@@ -70,6 +71,7 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     check_names([model.name], "robot", "MJCF")
     check_names(model.frames, "frame", "MJCF")
     check_names((joint.name for joint in model.joints), "joint", "MJCF")
+    check_names((spring.name for spring in model.springs), "spring", "MJCF")
     root = _Writer(model, found).mujoco()
     found.report(model, losses)
     return document(root)
@@ -101,7 +103,7 @@ class _Writer:
             names = ", ".join(model.joints[i].name for i in self.order)
             root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
         self.note_tool(root)
-        return root.add(world, self.equality())
+        return root.add(world, self.tendons(), self.equality())
 
     def worldbody(self) -> Tag:
         """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""
@@ -160,6 +162,25 @@ class _Writer:
             expected = self.links[last] if self.order else BASE
             root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
 
+    def tendons(self) -> Tag | None:
+        """Springs that are not a joint's own, as tendons."""
+        tag, model, own = Tag("tendon"), self.model, own_springs(self.model)
+        for x in model.springs:
+            if x.name in own:
+                continue
+            if not x.stiffness:
+                tag.add(self.losses.add(f"spring {x.name!r} of stiffness 0"))
+                continue
+            # -1 asks MuJoCo for the length of the drawn robot; all signs turned are the same spring
+            sign = -1 if x.rest == -1 else 1
+            rest = {"stiffness": number(x.stiffness), "springlength": number(sign * x.rest)}
+            fixed = Tag("fixed", {"name": x.name, **rest})
+            for k, arm in zip(x.coords, x.arms, strict=True):
+                end = {"joint": model.coordinate_names[k], "coef": number(sign * arm)}
+                fixed.add(Tag("joint", end))
+            tag.add(fixed)
+        return tag if tag.children else None
+
     def equality(self) -> Tag | None:
         """Mimic joints; MuJoCo measures both joints from their zero positions."""
         tag = Tag("equality")
@@ -196,7 +217,20 @@ def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
     armature, others = _armature(model, step.link, losses)
     values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
     drive = {key: number(value) for key, value in values.items() if value}
+    if (spring := own_springs(model).get(joint.name)) is not None:
+        drive["stiffness"] = number(spring.stiffness)
+        drive |= {"springref": number(spring.rest)} if spring.rest else {}
     return [*comments, *rest, *others, Tag("joint", attributes | limits | drive)]
+
+
+def own_springs(model: Model) -> dict[str, JointSpring]:
+    """The springs that MJCF writes as the stiffness of the joint of their name."""
+    names = model.coordinate_names
+    return {
+        x.name: x
+        for x in model.springs
+        if [names[k] for k in x.coords] == [x.name] and x.arms[0] == 1 and x.stiffness
+    }
 
 
 def _check_joint(model: Model, i: int) -> None:

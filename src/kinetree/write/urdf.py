@@ -29,6 +29,7 @@ from kinetree.write.losses import (
     check_policy,
     has_friction,
     in_floats,
+    lost_springs,
     shown,
     symmetric_friction,
 )
@@ -53,9 +54,9 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
 
     Data that URDF cannot represent become comments, and one warning lists them: armature, other
     rotors, friction that differs by direction or is a function (the mean of both directions is
-    written), friction and limits of planar and floating joints, a gravity other than (0, 0, -9.81),
-    a tool other than the last frame. Helical and spherical joints are errors. Meshes and notes are
-    not part of a model and are not written.
+    written), friction and limits of planar and floating joints, springs, a gravity other than
+    (0, 0, -9.81), a tool other than the last frame. Helical and spherical joints are errors. Meshes
+    and notes are not part of a model and are not written.
 
     Args:
         model: the robot, in numbers.
@@ -102,7 +103,7 @@ class _Writer:
         transmissions = [transmission_tag(model, rotor, self.losses) for rotor in model.rotors]
         if any(tag.name == "transmission" for tag in transmissions):
             robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
-        return robot.add(*transmissions)
+        return robot.add(*transmissions, *lost_springs(model, self.losses))
 
     def link(self, i: int) -> Tag:
         """A link with the body of model link i."""

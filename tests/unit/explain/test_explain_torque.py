@@ -9,6 +9,7 @@ from kinetree.explain import SHARES, explain
 from kinetree.explain.torque import dof_units, massless, without_drives
 from kinetree.formulations.drives import frictionless
 from kinetree.model.inputs import link_wrenches
+from kinetree.model.samples import random_model
 from robot_states import any_robot, random_state, relative, screw_robot
 
 # the agreement of algorithms on random trees of up to 30 joints
@@ -79,16 +80,31 @@ def test_the_other_shares(seed):
     without = without - algorithms.friction_forces(model, state.dq)
     size = max(np.abs(with_rotors).max(), np.abs(without).max())
     assert np.abs(torque["rotor"] - (with_rotors - without)).max() <= CLOSE * size
-    assert set(torque.shares) == set(SHARES) - {"base"}
+    assert set(torque.shares) == set(SHARES) - {"base", "spring"}
 
 
 def test_a_moving_base_has_a_share_of_its_own():
     model = any_robot(5)
     state = random_state(model, 5)
     torque = explain(model, *state.motion, **state.all).torque
-    assert set(torque.shares) == set(SHARES) and np.abs(torque["base"]).max() > 0
+    assert set(torque.shares) == set(SHARES) - {"spring"} and np.abs(torque["base"]).max() > 0
     still = explain(model, *state.motion, V_base=np.zeros(6)).torque
     assert not np.abs(still["base"]).max() > 1e-12
+
+
+def test_springs_have_a_share_of_their_own():
+    model = random_model(4, 6, mimic=True, springs=True)
+    state = random_state(model, 4)
+    found = explain(model, *state.motion, **state.wrenches)
+    torque = found.torque
+    assert set(torque.shares) == set(SHARES) - {"base"}
+    assert relative(torque["spring"], algorithms.spring_forces(model, state.q)) <= CLOSE
+    assert relative(torque.total, torque.tau) <= CLOSE
+    without = explain(model.replace(springs=()), *state.motion, **state.wrenches)
+    for name, share in without.torque.shares.items():
+        assert np.array_equal(share, torque[name])
+    for link in found.links:
+        assert relative(link["tau"].total, link["tau"].value) <= CLOSE
 
 
 def test_shares_by_hand():

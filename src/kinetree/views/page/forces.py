@@ -22,8 +22,8 @@ SEED = 8
 class Envelopes:
     """Ranges (2, n) of joint forces, lowest and highest, over random positions.
 
-    held: gravity alone. moving: every joint at its speed limit, no acceleration, with friction;
-    None if no joint has a speed limit. driven: joints with a motor, by their index in dq.
+    held: gravity and springs. moving: every joint at its speed limit, without acceleration, with
+    friction; None if no joint has a speed limit. driven: joints with a motor, by their index in dq.
     tool: positions of the tool, (N, 3). tau: the holding forces, (N, n).
     """
 
@@ -137,7 +137,7 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
         if joint.type == FREE:
             q[:, list(joint.coords)] = robot.neutral()[list(joint.coords)]
             floating += joint.dofs
-    tau = without_rounding(robot.gravity_forces(q))
+    tau = without_rounding(robot.gravity_forces(q) + robot.spring_forces(q))
     moving = None
     if np.isfinite(bounds.velocity).any():
         speed = np.where(np.isfinite(bounds.velocity), bounds.velocity, 0.0)

@@ -13,6 +13,7 @@ COLOURS = {
     "inertia": "#2e86c1",
     "Coriolis": "#8e44ad",
     "gravity": "#27ae60",
+    "spring": "#17a589",
     "friction": "#d4ac0d",
     "external": "#c0392b",
 }

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 WIDTH = 400  # pixels
 TABS = ("Forces", "M", "Plots", "Hand", "Equations")
-HEADS = {"inertia": "M q̈", "Coriolis": "c", "gravity": "g", "friction": "b", "external": "ext"}
+# headings of the parts of tau; "spring" is left out for robots without springs
+HEADS = {
+    "inertia": "M q̈", "Coriolis": "c", "gravity": "g", "spring": "k", "friction": "b",
+    "external": "ext",
+}  # fmt: skip
 MOST_NUMBERS = 8  # degrees of freedom up to which the cells of M have numbers
 POSITIVE, NEGATIVE = (33, 102, 172), (178, 24, 43)
 KINDS = {"mass": ("effective mass", "kg"), "force": ("force", "N per N m of torque")}
@@ -67,7 +71,7 @@ def add_readings(bench: Bench) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """tau = M ddq + c + g + b + external, all (n,), in N m or N; a missing limit is infinite."""
+    """tau = M ddq + c + g + springs + b + external, (n,) each, N m or N; no limit is infinite."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -85,6 +89,7 @@ def torques(state: State) -> Torques:
         "inertia": robot.mass_matrix(q) @ ddq,
         "Coriolis": robot.coriolis_forces(q, dq),
         "gravity": robot.gravity_forces(q),
+        **({"spring": robot.spring_forces(q)} if robot.model.springs else {}),
         "friction": robot.friction_forces(dq),
         "external": tau - free,
     }
@@ -103,8 +108,10 @@ def torque_reading(x: Torques) -> str:
     keys = "".join(
         f'<span><i class="kt-key" style="background:{colour}"></i>{name}</span>'
         for name, colour in COLOURS.items()
+        if name in x.parts
     )
-    head = "".join(f"<th>{text}</th>" for text in ("joint", "τ", *HEADS.values(), "limit"))
+    heads = [HEADS[name] for name in x.parts]
+    head = "".join(f"<th>{text}</th>" for text in ("joint", "τ", *heads, "limit"))
     scale = bar_scales(x)
     rows = [torque_row(x, i) + bar_row(x, i, scale[i]) for i in range(len(x.tau))]
     table = f'<table class="kt-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody>'
@@ -117,7 +124,7 @@ def torque_row(x: Torques, i: int) -> str:
     limit = "" if share is None else percent(share)
     css = ' class="kt-over"' if share is not None and share > 1 else ""
     name = escape(x.names[i])
-    parts = "".join(f"<td>{steady_number(x.parts[part][i], 3)}</td>" for part in HEADS)
+    parts = "".join(f"<td>{steady_number(part[i], 3)}</td>" for part in x.parts.values())
     tau = f'<b{css} data-tau="{i}" data-value="{float(x.tau[i])!r}">{steady_number(x.tau[i])}</b>'
     title = f"{name}, {x.units[i]}"
     return f'<tr><td title="{title}">{name}</td><td>{tau}</td>{parts}<td{css}>{limit}</td></tr>'
@@ -135,6 +142,8 @@ def bar_row(x: Torques, i: int, scale: float) -> str:
     """Parts end to end, positive ones to the right of zero; the mark is tau."""
     right, left, boxes = 0.0, 0.0, ""
     for name, colour in COLOURS.items():
+        if name not in x.parts:
+            continue
         value = float(np.clip(x.parts[name][i] / scale, -1, 1)) * 100
         start = right if value > 0 else left + value
         boxes += (
