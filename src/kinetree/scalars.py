@@ -109,10 +109,12 @@ def _refuse_kind(name: str, args: tuple[object, ...]) -> None:
 
 def unknown(name: str) -> str:
     """Text of the error for a function that does not exist, with the list of those that do."""
+    more = sorted({*NUMPY} - {*FUNCTIONS, *COMPARISONS})
     return (
-        f"{name} is not defined for this kind of number, which represents many values; the "
-        f"functions that are: {', '.join(FUNCTIONS)} of kinetree.scalars, and NumPy's "
-        f"{', '.join(sorted({*NUMPY} - {*FUNCTIONS, *COMPARISONS}))} of the same meaning."
+        f"{name} is not defined for traced scalars and dual numbers, with which functions are "
+        f"compiled and differentiated. Write it with the functions of kinetree.scalars: "
+        f"{', '.join(FUNCTIONS)}. Of NumPy these are known under the same names, and "
+        f"{', '.join(more)}."
     )
 
 
@@ -245,13 +247,13 @@ def tanh_slope(x: Scalar) -> Any:
         e = exp(-absolute(x))
     else:
         # e^-|x| would have a kink at 0, wrong in third derivatives; beyond FLAT the slope is below
-        # 1e-260 and taken as constant, so that no further slope is infinity / infinity
+        # 1e-85 and taken as constant, so that no further slope is infinity / infinity
         e = exp(maximum(minimum(x, FLAT), -FLAT))
     sech = 2 / (e + 1 / e) if module.__name__ not in ("math", "mpmath") else 2 * e / (1 + e * e)
     return sech * sech
 
 
-FLAT = 300.0
+FLAT = 100.0
 
 
 def _float_exp(x: float) -> float:

@@ -109,6 +109,10 @@ class TracedScalar:
         """Magnitude."""
         return absolute(self)
 
+    def clip(self, low: object, high: object, out: None = None) -> "TracedScalar":
+        """Return the nearest number between two bounds, for `np.clip`."""
+        return minimum(maximum(self, low), high)
+
     def __abs__(self) -> "TracedScalar":
         return absolute(self)
 
@@ -185,7 +189,7 @@ def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> 
     function = scalars.NUMPY.get(ufunc.__name__)
     if function is None or method != "__call__" or set(options) - {"dtype"}:
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-        raise InputError(f"a traced function calls {scalars.unknown(name)}")
+        raise InputError(scalars.unknown(name))
     return function(*[boxed(x) if isinstance(x, np.ndarray) else x for x in args])
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
@@ -64,11 +64,14 @@ def function_force(function: Callable[[Any], Any], dq: Any, joint: str = "") -> 
         return function(dq)
     except Exception as problem:
         which = f"the friction function of joint {joint!r}" if joint else "a friction function"
-        raise InputError(
-            f"{which} cannot be computed with a {type(dq).__name__}: {problem} It is run on "
-            "numbers, dual numbers, SymPy expressions and traced scalars: take its functions from "
-            f"kinetree.scalars ({', '.join(FUNCTIONS)})."
-        ) from problem
+        text = f"{which} cannot be computed: {problem}"
+        if not isinstance(problem, KinetreeError):
+            text += (
+                f" ({type(problem).__name__} for a {type(dq).__name__}). A friction function is "
+                "run on numbers, SymPy expressions, dual numbers and traced scalars: take its "
+                f"functions from kinetree.scalars, {', '.join(FUNCTIONS)}."
+            )
+        raise InputError(text) from problem
 
 
 @labelled("n")

@@ -62,6 +62,10 @@ class Dual:
         value = scalars.exp(scalars.log(base) * self.value)
         return Dual(value, value * (scalars.log(base) * self.slope))
 
+    def clip(self, low: Number, high: Number, out: None = None) -> "Dual":
+        """Return the nearest number between two bounds, for `np.clip`."""
+        return minimum(maximum(self, low), high)
+
     def __abs__(self) -> "Dual":
         return absolute(self)
 
