@@ -62,12 +62,16 @@ def test_explain(program, panda):
 
 
 def test_simulate_and_check(program, panda):
-    found = program.json(f"simulate panda {STATE} --duration 0.3 --tau {words(DDQ)}")
+    found = program.json(
+        f"simulate panda {STATE} --duration 0.3 --limits record --tau {words(DDQ)}"
+    )
     motion = panda.simulate(Q, DQ, duration=0.3, tau=DDQ, limits="record")
     for name in ("t", "q", "dq", "ddq", "tau"):
         assert found[name] == getattr(motion, name).tolist()
     assert [x["joint"] for x in found["violations"]] == [x.joint for x in motion.meta["violations"]]
-    text = program(f"simulate panda {STATE} --duration 0.3 --tau {words(DDQ)} -o -").stdout
+    text = program(
+        f"simulate panda {STATE} --duration 0.3 --limits record --tau {words(DDQ)} -o -"
+    ).stdout
     (program.folder / "motion.csv").write_text(text, encoding="utf-8")
     read = read_csv(program.folder / "motion.csv", panda)
     report = panda.check(read)
@@ -177,12 +181,12 @@ def test_units_say_what_is_what(program):
 
 
 def test_degrees_of_a_trajectory(program, panda):
-    program("simulate panda --duration 0.1 --degrees -o turned.csv")
-    program("simulate panda --duration 0.1 -o plain.csv")
+    program("simulate panda --duration 0.1 --limits record --degrees -o turned.csv")
+    program("simulate panda --duration 0.1 --limits record -o plain.csv")
     turned, plain = (read_csv(program.folder / f"{x}.csv") for x in ("turned", "plain"))
     for name in ("q", "dq", "ddq"):
         np.testing.assert_allclose(
-            getattr(turned, name), np.rad2deg(getattr(plain, name)), rtol=1e-14, atol=1e-300
+            getattr(turned, name), getattr(plain, name), rtol=1e-14, atol=1e-300
         )
     np.testing.assert_array_equal(turned.tau, plain.tau)
     one = program.json("check panda turned.csv --degrees", code=1)
