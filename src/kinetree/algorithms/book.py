@@ -1,7 +1,7 @@
 """The Tree in the frames of the model, where the source of the robot put them."""
 
 from kinetree.algorithms.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
 from kinetree.model.inputs import (
@@ -15,7 +15,7 @@ from kinetree.model.inputs import (
 from kinetree.spatial import cross
 
 
-def book_tree(model: Model, q: ArrayLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
+def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
     """The robot at q, (nq,), over any kind of scalar, under wrenches onto its links.
 
     Args:

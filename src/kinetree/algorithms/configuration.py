@@ -7,7 +7,7 @@ exponential of the joint's own twist, so that dq is the rate of `integrate` at v
 import numpy as np
 
 from kinetree.algorithms.tangents import multiply, normalized
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, PLANAR, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates, rates
@@ -74,7 +74,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
 
 
 @labelled("nq")
-def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,).
 
     Args:
@@ -101,7 +101,7 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 @labelled("n")
-def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
+def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
 
     Args:

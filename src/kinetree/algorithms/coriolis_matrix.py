@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_coriolis_matrix
 from kinetree.algorithms.tree import Step, Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
@@ -26,7 +26,7 @@ from kinetree.spatial.inertia import Moments
 
 
 @labelled("n", "n")
-def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def coriolis_matrix(model: Model, q: StateLike, dq: StateLike) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
 
     Args:
@@ -38,7 +38,7 @@ def coriolis_matrix(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 @labelled("n")
-def coriolis_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
     """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau.
 
     Args:
@@ -50,7 +50,7 @@ def coriolis_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 @labelled("n", "n")
-def mass_matrix_rate(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def mass_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
     """dM/dt along dq, (n, n): C + C^T.
 
     Args:
@@ -63,7 +63,7 @@ def mass_matrix_rate(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 @labelled("n", "n", "n")
-def christoffel_symbols(model: Model, q: ArrayLike) -> Array:
+def christoffel_symbols(model: Model, q: StateLike) -> Array:
     """Gamma(q), (n, n, n), with C_ij = sum over k of Gamma_ijk dq_k, symmetric in j and k.
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
@@ -37,7 +37,7 @@ class Ellipsoid:
 
 
 def mass_ellipsoid(
-    model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
+    model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Force at the frame for unit accelerations: semi-axes are the effective masses, kg.
 
@@ -56,7 +56,7 @@ def mass_ellipsoid(
 
 
 def force_ellipsoid(
-    model: Model, q: ArrayLike, frame: str | None = None, *, part: str = "linear"
+    model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m.
 

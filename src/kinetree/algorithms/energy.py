@@ -8,7 +8,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import rotor_spins
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.tree import Tree, weightless
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.springs import spring_energy
@@ -19,7 +19,7 @@ from kinetree.spatial import cross
 
 
 @labelled()
-def kinetic_energy(model: Model, q: ArrayLike, dq: ArrayLike) -> Any:
+def kinetic_energy(model: Model, q: StateLike, dq: StateLike) -> Any:
     """dq^T M dq / 2, J: the energy of all links, armature and rotors.
 
     Args:
@@ -36,7 +36,7 @@ def tree_kinetic_energy(tree: Tree, dq: Array) -> Any:
 
 
 @labelled()
-def potential_energy(model: Model, q: ArrayLike) -> Any:
+def potential_energy(model: Model, q: StateLike) -> Any:
     """Energy of gravity and of the springs, J.
 
     - sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
@@ -63,7 +63,7 @@ def total_mass(model: Model) -> Any:
 
 
 @labelled("3")
-def center_of_mass(model: Model, q: ArrayLike) -> Array:
+def center_of_mass(model: Model, q: StateLike) -> Array:
     """Centre of mass of all links and the base, in {s}, (3,), m.
 
     Args:
@@ -81,7 +81,7 @@ def center_of_mass(model: Model, q: ArrayLike) -> Array:
 
 
 @labelled("6")
-def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
     """Angular momentum about the origin of {s} and linear momentum, in {s}, (6,).
 
     The spin of rotors on moving links and on the base is included; armature is not, because it is
@@ -96,7 +96,7 @@ def momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 @labelled("6")
-def centroidal_momentum(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def centroidal_momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
     """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,).
 
     Args:

@@ -4,7 +4,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
@@ -15,9 +15,9 @@ from kinetree.spatial.matrices import solve
 @labelled("n")
 def forward_dynamics(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    tau: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree, moving_base
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.formulations.drives import (
     friction_forces,
     rotor_forces,
@@ -36,9 +36,9 @@ from kinetree.spatial.inertia import Moments
 @labelled("n")
 def inverse_dynamics(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
@@ -78,7 +78,7 @@ def inverse_dynamics(
 
 
 @labelled("n")
-def bias_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
     """h(q, dq), (n,): forces of a motion without acceleration.
 
     h = c + g + springs + friction.
@@ -92,7 +92,7 @@ def bias_forces(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 @labelled("n")
-def gravity_forces(model: Model, q: ArrayLike) -> Array:
+def gravity_forces(model: Model, q: StateLike) -> Array:
     """Joint forces that hold the weight of a robot at rest: g(q) in M ddq + c + g = tau, (n,).
 
     The base accelerates against gravity (equivalence principle). Equals the gradient of the

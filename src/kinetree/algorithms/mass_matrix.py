@@ -11,13 +11,13 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.labelled import labelled
 
 
 @labelled("n", "n")
-def mass_matrix(model: Model, q: ArrayLike) -> Array:
+def mass_matrix(model: Model, q: StateLike) -> Array:
     """M(q), (n, n), symmetric positive definite, armature and rotors included.
 
     Args:

@@ -29,7 +29,7 @@ from kinetree.algorithms.inverse_dynamics import (
 )
 from kinetree.algorithms.parameters import parameter_axis
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.formulations.drives import armature_turning
 from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
@@ -44,7 +44,7 @@ from kinetree.spatial.inertia import Moments
 
 
 @labelled("n", parameter_axis)
-def regressor(model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
     """Y, (n, p): inverse dynamics without external wrenches is Y pi.
 
     Args:
@@ -106,7 +106,7 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
 
 
 @labelled((parameter_axis,), (parameter_axis,))
-def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
+def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
     """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and a constant.
 
     T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
@@ -140,7 +140,7 @@ def energy_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, 
 
 
 @labelled("6", parameter_axis)
-def momentum_regressor(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi.
 
     Args:

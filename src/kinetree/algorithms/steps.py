@@ -17,7 +17,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import Gains, accelerations, dry_dofs, implicit_accelerations
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
@@ -95,9 +95,9 @@ METHODS = {
 
 def step(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    tau: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
     dt: Scalar,
     F_ext: Wrenches = None,
     *,

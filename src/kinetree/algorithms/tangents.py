@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
@@ -72,7 +72,7 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
 
 
 @labelled("nq", "n")
-def tangent_map(model: Model, q: ArrayLike) -> Array:
+def tangent_map(model: Model, q: StateLike) -> Array:
     """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v.
 
     Args:

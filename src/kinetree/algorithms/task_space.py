@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import bias_forces
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.base.arrays import Array, ArrayLike, array, scalar
+from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
 from kinetree.formulations.kinematics import (
@@ -56,8 +56,8 @@ class TaskSpace:
 
 def task_space(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike | None = None,
+    q: StateLike,
+    dq: StateLike | None = None,
     *,
     V: ArrayLike | None = None,
     frame: str | None = None,
@@ -148,7 +148,7 @@ def _not_negative(value: ArrayLike, name: str) -> float:
     return value
 
 
-def _rates(model: Model, dq: ArrayLike | None, V: ArrayLike | None, J_bar: Array, k: int) -> Array:
+def _rates(model: Model, dq: StateLike | None, V: ArrayLike | None, J_bar: Array, k: int) -> Array:
     if dq is not None and V is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
     if V is not None:

@@ -5,7 +5,7 @@ objects. Nothing is converted silently: entries that are not numbers, and other 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -35,6 +35,8 @@ class HasDlpack(Protocol):
 
 # numbers of any kind in nested lists, arrays or tensors, as callers write them
 ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDlpack
+# a joint vector: also by name, {joint: number or array}; see `kinetree.base.labels`
+StateLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 
 
 def is_numeric(x: Array) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
 from kinetree.formulations.drives import armature, armature_bias, friction_forces, rotor_moments
 from kinetree.formulations.newton_euler import inertia_names
@@ -38,9 +38,9 @@ from kinetree.spatial.matrices import Factor, factor, solve
 @labelled("n")
 def forward_dynamics_by_articulated_bodies(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    tau: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,

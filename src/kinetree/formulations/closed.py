@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, record_screws
@@ -94,9 +94,9 @@ class ClosedForm:
 
 def closed_form(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,

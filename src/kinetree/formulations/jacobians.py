@@ -7,7 +7,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import (
     armature,
     armature_coriolis,
@@ -28,7 +28,7 @@ from kinetree.spatial.twist import block
 
 
 @labelled("n", "n")
-def mass_matrix_by_jacobians(model: Model, q: ArrayLike) -> Array:
+def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
     """M(q), (n, n): the sum of J_i^T G_i J_i over the links, armature and rotors included.
 
     Args:
@@ -44,7 +44,7 @@ def mass_matrix_by_jacobians(model: Model, q: ArrayLike) -> Array:
 
 
 @labelled("n", "n")
-def coriolis_matrix_by_jacobians(model: Model, q: ArrayLike, dq: ArrayLike) -> Array:
+def coriolis_matrix_by_jacobians(model: Model, q: StateLike, dq: StateLike) -> Array:
     """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
     J, dJ = link_jacobian_rates(model, q, dq)
     dq = rates(model, dq, "dq")
@@ -69,7 +69,7 @@ def body_coriolis(G: Array, V: Array) -> Array:
 
 
 @labelled("l", "6")
-def gravity_wrenches(model: Model, q: ArrayLike) -> Array:
+def gravity_wrenches(model: Model, q: StateLike) -> Array:
     """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g).
 
     Args:
@@ -85,7 +85,7 @@ def gravity_wrenches(model: Model, q: ArrayLike) -> Array:
 
 
 @labelled("n")
-def gravity_forces_by_wrenches(model: Model, q: ArrayLike) -> Array:
+def gravity_forces_by_wrenches(model: Model, q: StateLike) -> Array:
     """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i.
 
     Args:

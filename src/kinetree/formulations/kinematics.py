@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.model.labelled import labelled
@@ -12,7 +12,7 @@ from kinetree.spatial import Ad, ad, inverse
 
 
 @labelled("l", "4", "4")
-def forward_kinematics(model: Model, q: ArrayLike) -> Array:
+def forward_kinematics(model: Model, q: StateLike) -> Array:
     """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose.
 
     Args:
@@ -27,7 +27,7 @@ def forward_kinematics(model: Model, q: ArrayLike) -> Array:
 
 
 @labelled("4", "4")
-def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
+def pose(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """T_sb of a frame, the tool when None, shape (4, 4).
 
     Args:
@@ -42,7 +42,7 @@ def pose(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
 
 
 @labelled("l", "6", "n")
-def link_jacobians(model: Model, q: ArrayLike) -> Array:
+def link_jacobians(model: Model, q: StateLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
@@ -55,7 +55,7 @@ def link_jacobians(model: Model, q: ArrayLike) -> Array:
 
 
 @labelled(("l", "6", "n"), ("l", "6", "n"))
-def link_jacobian_rates(model: Model, q: ArrayLike, dq: ArrayLike) -> tuple[Array, Array]:
+def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
@@ -91,7 +91,7 @@ def _stacked(model: Model, x: dict[int, Array]) -> Array:
 
 
 @labelled("6", "n")
-def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
+def body_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes.
 
     Args:
@@ -107,7 +107,7 @@ def body_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array
 
 
 @labelled("6", "n")
-def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Array:
+def space_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """J_s of a frame (the tool when None), (6, n): the same twist written in {s}.
 
     Args:
@@ -120,7 +120,7 @@ def space_jacobian(model: Model, q: ArrayLike, frame: str | None = None) -> Arra
 
 @labelled("6", "n")
 def body_jacobian_rate(
-    model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+    model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
     """dJ_b/dt, (6, n).
 
@@ -140,7 +140,7 @@ def body_jacobian_rate(
 
 @labelled("6", "n")
 def space_jacobian_rate(
-    model: Model, q: ArrayLike, dq: ArrayLike, frame: str | None = None
+    model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
     """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b).
 

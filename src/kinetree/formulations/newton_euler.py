@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.formulations.closed import closed_recursion
 from kinetree.formulations.link import link_recursion
@@ -32,9 +32,9 @@ FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
 
 def newton_euler(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,
@@ -61,7 +61,7 @@ def newton_euler(
 
 
 @labelled("n", "n")
-def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:
+def mass_matrix_by_inverse_dynamics(model: Model, q: StateLike) -> Array:
     """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless.
 
     Args:
@@ -77,9 +77,9 @@ def mass_matrix_by_inverse_dynamics(model: Model, q: ArrayLike) -> Array:
 @labelled("n")
 def forward_dynamics_by_inverse_dynamics(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    tau: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
     F_ext: Wrenches = None,
     *,
     F_tip: TipWrench = None,

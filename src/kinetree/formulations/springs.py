@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import frictionless
 from kinetree.model import JointSpring, Model
 from kinetree.model.inputs import coordinates, zeros
@@ -22,7 +22,7 @@ from kinetree.scalars import Scalar
 
 
 @labelled("n")
-def spring_forces(model: Model, q: ArrayLike) -> Array:
+def spring_forces(model: Model, q: StateLike) -> Array:
     """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs.
 
     Args:
@@ -44,7 +44,7 @@ def joint_spring_forces(model: Model, q: Array) -> Array:
 
 
 @labelled()
-def spring_energy(model: Model, q: ArrayLike) -> Any:
+def spring_energy(model: Model, q: StateLike) -> Any:
     """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
 
     Args:

@@ -15,7 +15,7 @@ from kinetree.algorithms.derivatives.task_space import (
 )
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import task_space
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
@@ -72,8 +72,8 @@ def compile_task_derivatives(
 
 def task_space_derivatives(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
     *,
     frame: str | None = None,
     expressed: str = "body",

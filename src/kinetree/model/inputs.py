@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, is_numeric
+from kinetree.base.arrays import Array, ArrayLike, StateLike, array, is_numeric
 from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment, by_name
 from kinetree.base.tables import counted
@@ -28,7 +28,7 @@ def zeros(n: int) -> Array:
     return np.zeros(n, int)
 
 
-def coordinates(model: Model, q: ArrayLike, name: str = "q") -> Array:
+def coordinates(model: Model, q: StateLike, name: str = "q") -> Array:
     """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
     q = _vector(model, q, name, coordinate_axis(model))
     if is_numeric(q):
@@ -38,7 +38,7 @@ def coordinates(model: Model, q: ArrayLike, name: str = "q") -> Array:
     return q
 
 
-def rates(model: Model, value: ArrayLike, name: str) -> Array:
+def rates(model: Model, value: StateLike, name: str) -> Array:
     """`value` as joint rates, accelerations or forces, shape (n,), finite."""
     return _vector(model, value, name, dof_axis(model))
 
@@ -71,14 +71,11 @@ def _axis(
     return found
 
 
-def _vector(model: Model, value: ArrayLike, name: str, axis: Axis) -> Array:
+def _vector(model: Model, value: StateLike, name: str, axis: Axis) -> Array:
     names = axis.names
     x = by_name(value, axis, name)
-    if x is not value and np.ndim(x) != 1:
-        raise ShapeError(
-            f"{name} has {counted(len(x), 'state')}, shape {np.shape(x)}; expected one. The "
-            "quantities of a Robot, such as robot.mass_matrix, take many states."
-        )
+    if x is not value:
+        check_one_state(x, name)
     x = array(x, (None,), name)
     if len(x) != len(names):
         raise ShapeError(
@@ -87,6 +84,15 @@ def _vector(model: Model, value: ArrayLike, name: str, axis: Axis) -> Array:
             "order of q and model.dof_names for that of dq, ddq and tau."
         )
     return x
+
+
+def check_one_state(x: Any, name: str) -> None:
+    """Raise ShapeError if an aligned argument has several states."""
+    if np.ndim(x) != 1:
+        raise ShapeError(
+            f"{name} has {counted(len(x), 'state')}, shape {np.shape(x)}; expected one. The "
+            "quantities of a Robot, such as robot.mass_matrix, take many states."
+        )
 
 
 def _check_quaternion(quaternion: Array, joint: str, name: str) -> None:
@@ -184,9 +190,9 @@ class Motion:
 
 def read_motion(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
-    ddq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
     F_ext: Wrenches = None,
     F_tip: TipWrench = None,
     V_base: ArrayLike | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
-from kinetree.base.arrays import ArrayLike
+from kinetree.base.arrays import ArrayLike, StateLike
 from kinetree.base.labels import by_name
 from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
@@ -30,8 +30,8 @@ class Analysis(RobotCore):
 
     def task_space(
         self,
-        q: ArrayLike,
-        dq: ArrayLike | None = None,
+        q: StateLike,
+        dq: StateLike | None = None,
         *,
         V: ArrayLike | None = None,
         frame: str | None = None,
@@ -68,8 +68,8 @@ class Analysis(RobotCore):
 
     def task_space_derivatives(
         self,
-        q: ArrayLike,
-        dq: ArrayLike,
+        q: StateLike,
+        dq: StateLike,
         *,
         frame: str | None = None,
         expressed: Axes = "body",
@@ -91,7 +91,7 @@ class Analysis(RobotCore):
         )
 
     def mass_ellipsoid(
-        self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
+        self, q: StateLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
         """Effective masses at a frame, kg (angular: kg m^2), as an ellipsoid in {s}.
 
@@ -103,7 +103,7 @@ class Analysis(RobotCore):
         return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
 
     def force_ellipsoid(
-        self, q: ArrayLike, frame: str | None = None, *, part: Part = "linear"
+        self, q: StateLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
         """Forces at a frame that joint forces of unit norm balance, as an ellipsoid in {s}.
 
@@ -135,9 +135,9 @@ class Analysis(RobotCore):
 
     def newton_euler(
         self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        ddq: ArrayLike,
+        q: StateLike,
+        dq: StateLike,
+        ddq: StateLike,
         F_ext: Wrenches = None,
         *,
         F_tip: TipWrench = None,
@@ -171,9 +171,9 @@ class Analysis(RobotCore):
 
     def explain(
         self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        ddq: ArrayLike,
+        q: StateLike,
+        dq: StateLike,
+        ddq: StateLike,
         F_ext: Wrenches = None,
         *,
         F_tip: TipWrench = None,
@@ -213,9 +213,9 @@ class Analysis(RobotCore):
 
     def linearize(
         self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        tau: ArrayLike,
+        q: StateLike,
+        dq: StateLike,
+        tau: StateLike,
         F_ext: ArrayLike | None = None,
         *,
         dt: float | None = None,

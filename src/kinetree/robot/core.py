@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.model import Model, model_of
 from kinetree.model.inputs import frame_wrenches
@@ -82,7 +82,7 @@ class RobotCore:
         """
         return algorithms.random(self.model, np.random.default_rng(rng))
 
-    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def integrate(self, q: StateLike, v: StateLike) -> Array:
         """The position, shape (nq,), that is reached from q along a tangent vector.
 
         Args:
@@ -91,7 +91,7 @@ class RobotCore:
         """
         return algorithms.integrate(self.model, q, v)
 
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+    def difference(self, q0: StateLike, q1: StateLike) -> Array:
         """The tangent vector, shape (n,), rad or m, that leads from q0 to q1.
 
         Args:

@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import Unpack
 
-from kinetree.base.arrays import ArrayLike
+from kinetree.base.arrays import StateLike
 from kinetree.model import HasModel, Model, model_of
 from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.limits import SimulationError, Violation
@@ -39,8 +39,8 @@ class CallableModule(ModuleType):
     def __call__(
         self,
         robot: Model | HasModel,
-        q0: ArrayLike,
-        dq0: ArrayLike | None = None,
+        q0: StateLike,
+        dq0: StateLike | None = None,
         **options: Unpack[SimulationOptions],
     ) -> Trajectory:
         """Compute a motion of a robot.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
 from kinetree.algorithms.state import StateSpace
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
@@ -56,8 +56,8 @@ class SimulationOptions(TypedDict, total=False):
 @overload
 def simulate(
     model: Model,
-    q0: ArrayLike,
-    dq0: ArrayLike | None = ...,
+    q0: StateLike,
+    dq0: StateLike | None = ...,
     *,
     target: Literal["cpu"] = ...,
     **options: Unpack[SimulationOptions],
@@ -65,8 +65,8 @@ def simulate(
 @overload
 def simulate(
     model: Model,
-    q0: ArrayLike,
-    dq0: ArrayLike | None = ...,
+    q0: StateLike,
+    dq0: StateLike | None = ...,
     *,
     target: Literal["cuda"],
     **options: Unpack[SimulationOptions],
@@ -74,16 +74,16 @@ def simulate(
 @overload
 def simulate(
     model: Model,
-    q0: ArrayLike,
-    dq0: ArrayLike | None = ...,
+    q0: StateLike,
+    dq0: StateLike | None = ...,
     *,
     target: Literal["cpu", "cuda"],
     **options: Unpack[SimulationOptions],
 ) -> "Trajectory | GpuTrajectory": ...
 def simulate(
     model: Model,
-    q0: ArrayLike,
-    dq0: ArrayLike | None = None,
+    q0: StateLike,
+    dq0: StateLike | None = None,
     *,
     duration: float,
     dt: float | None = None,

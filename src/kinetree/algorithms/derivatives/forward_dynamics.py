@@ -23,7 +23,7 @@ from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -36,7 +36,7 @@ from kinetree.spatial.matrices import InverseFactor, exponential, solve
 
 @labelled(("n", "n"), ("n", "n"), ("n", "n"))
 def forward_dynamics_derivatives(
-    model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
     """Partial derivatives of ddq = forward_dynamics(q, dq, tau, F_ext).
 
@@ -100,7 +100,7 @@ class Linearization:
 
 
 def linearize(
-    model: Model, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, F_ext: Wrenches = None
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> Linearization:
     """The continuous system at a state; arguments as in `forward_dynamics_derivatives`.
 

@@ -36,7 +36,7 @@ from kinetree.algorithms.drives import (
 )
 from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Wrenches, rates
@@ -47,7 +47,7 @@ from kinetree.spatial.inertia import Moments
 
 @labelled(("n", "n"), ("n", "n"))
 def inverse_dynamics_derivatives(
-    model: Model, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, F_ext: Wrenches = None
+    model: Model, q: StateLike, dq: StateLike, ddq: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array]:
     """Partial derivatives of tau = inverse_dynamics(q, dq, ddq, F_ext); that by ddq is M(q).
 

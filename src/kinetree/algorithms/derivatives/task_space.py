@@ -21,7 +21,7 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.algorithms.tree import Tree, weightless
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.formulations.kinematics import forward_kinematics, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -50,8 +50,8 @@ class TaskSpaceDerivatives:
 
 def task_space_derivatives(
     model: Model,
-    q: ArrayLike,
-    dq: ArrayLike,
+    q: StateLike,
+    dq: StateLike,
     *,
     frame: str | None = None,
     expressed: str = "body",

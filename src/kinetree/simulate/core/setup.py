@@ -8,7 +8,7 @@ from typing import Any, SupportsFloat, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
@@ -36,8 +36,8 @@ FIXED_STEP, RESULT_STEP = 0.001, 0.01  # s: the default dt; of results of the ad
 class Arguments:
     """The state and everything that acts, as the user gave them; see `simulate`."""
 
-    q0: ArrayLike
-    dq0: ArrayLike | None = None
+    q0: StateLike
+    dq0: StateLike | None = None
     tau: ForceInput | None = None
     F_ext: ForceInput | None = None
     controller: Controller | Callable[..., ArrayLike] | None = None
@@ -260,14 +260,14 @@ def remembered_loop(
     return recent(model, "loops", key, make, compiled)
 
 
-def read_positions(model: Model, q0: ArrayLike) -> Array:
+def read_positions(model: Model, q0: StateLike) -> Array:
     """Read initial positions, (..., nq), with quaternions of length 1."""
     q = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
     check_quaternions(model, q, "q0")
     return q
 
 
-def read_rates(model: Model, dq0: ArrayLike) -> Array:
+def read_rates(model: Model, dq0: StateLike) -> Array:
     """Read initial rates, (..., n)."""
     return constant(dq0, (model.n,), "dq0", ", ".join(model.dof_names))
 

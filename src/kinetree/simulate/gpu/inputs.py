@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import neutral
 from kinetree.backends.cuda.launch import require_device
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -78,7 +78,7 @@ def _arrays_on_gpu(cp: ModuleType, arguments: Arguments) -> dict[str, Array]:
     }
 
 
-def number_type(q0: ArrayLike) -> str:
+def number_type(q0: StateLike) -> str:
     """The number type of the rollouts: that of q0, float32 or float64."""
     dtype = getattr(q0, "dtype", "") if is_on_gpu(q0) else np.asarray(q0).dtype
     return "float32" if str(dtype).endswith("float32") else "float64"

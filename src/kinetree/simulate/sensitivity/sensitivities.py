@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
@@ -51,8 +51,8 @@ Derivatives = TypeVar("Derivatives")
 
 def sensitivities(
     model: Model,
-    q0: ArrayLike,
-    dq0: ArrayLike | None = None,
+    q0: StateLike,
+    dq0: StateLike | None = None,
     *,
     duration: float,
     dt: float | None = None,
