@@ -7,6 +7,7 @@ world, kinetree moves them along their twist, and one step of the two differs by
 
 import numpy as np
 import pytest
+from shared_models import ROOT, entries
 
 import kinetree as kt
 from kinetree import convert
@@ -14,7 +15,6 @@ from kinetree.algorithms.stiction import without_dry_friction
 from kinetree.description.records import Friction
 from kinetree.model.samples import random_body, random_direction, random_pose
 from robot_states import random_state, size
-from shared_models import ROOT, entries
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
