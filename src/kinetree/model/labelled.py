@@ -18,7 +18,7 @@ from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
 from kinetree.base.labels import Alignment
 from kinetree.model import Model
-from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
+from kinetree.model.inputs import check_one_state, coordinate_axis, dof_axis, link_axis
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -75,6 +75,9 @@ def _by_name(
         if bound.arguments[name] is not None
     ]
     alignment = Alignment(given)
+    for (value, _, name), x in zip(given, alignment.values, strict=True):
+        if x is not value:
+            check_one_state(x, name)
     bound.arguments.update(
         {name: value for (_, _, name), value in zip(given, alignment.values, strict=True)}
     )
