@@ -98,12 +98,10 @@ def unknown_robot(name: str, endings: tuple[str, ...], files: list[str]) -> Name
     same = [file for file in files if Path(file).stem == name]
     hint = f" Did you mean the file {same[0]!r}?" if same else ""
     hint = hint or nearest(plain, [*robots.__all__, *others, *files])
-    modules = "a module of robot_descriptions"
-    if not others:
-        modules += " (which is not installed: pip install 'kinetree[descriptions]')"
     return NameLookupError(
         f"there is no robot {name!r}.{hint} Expected a built-in robot "
-        f"({', '.join(robots.__all__)}), {modules}, or a file that ends with {', '.join(endings)}."
+        f"({', '.join(robots.__all__)}), a module of robot_descriptions (with kinetree[descriptions] "
+        f"installed), or a file that ends with {', '.join(endings)}."
     )
 
 

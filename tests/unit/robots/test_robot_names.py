@@ -118,7 +118,7 @@ def test_without_the_package_the_way_to_install_it_is_given(monkeypatch):
     monkeypatch.setattr(names, "find_spec", lambda name: None)
     with pytest.raises(kt.KinetreeError, match=r"pip install 'kinetree\[descriptions\]'"):
         kt.load("panda_description")
-    with pytest.raises(kt.KinetreeError, match=r"robot_descriptions .which is not installed"):
+    with pytest.raises(kt.KinetreeError, match=r"Did you mean 'panda'\?.*kinetree\[descriptions"):
         kt.load("pandaa")
 
 
