@@ -243,13 +243,13 @@ def tanh_slope(x: Scalar) -> Any:
     module = home(x)
     if module.__name__ == "sympy":
         return 1 - tanh(x) ** 2
-    if module.__name__ in ("math", "mpmath"):
-        e = exp(-absolute(x))
+    if module.__name__ == "mpmath":
+        e = exp(x)
     else:
-        # e^-|x| would have a kink at 0, wrong in third derivatives; beyond FLAT the slope is below
-        # 1e-85 and taken as constant, so that no further slope is infinity / infinity
+        # beyond FLAT the slope is below 1e-85 and taken as constant, so that no power of e and no
+        # further slope is infinity / infinity
         e = exp(maximum(minimum(x, FLAT), -FLAT))
-    sech = 2 / (e + 1 / e) if module.__name__ not in ("math", "mpmath") else 2 * e / (1 + e * e)
+    sech = 2 / (e + 1 / e)
     return sech * sech
 
 
@@ -297,7 +297,7 @@ def _sympy_power(x: Any, exponent: Any) -> Any:
     import sympy
 
     # binary fractions such as 0.5 and 2.5 stay exact: x^(5/2)
-    short = sympy.Rational(exponent)
+    short: Any = sympy.Rational(exponent)
     return x ** (short if short.q <= 2 else sympy.sympify(exponent))
 
 

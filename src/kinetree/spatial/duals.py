@@ -76,10 +76,10 @@ class Dual:
         return self.value > dual(other).value
 
     def __le__(self, other: Number) -> Any:
-        return self.value <= dual(other).value
+        return self.value <= dual(other).value  # type: ignore[operator]
 
     def __ge__(self, other: Number) -> Any:
-        return self.value >= dual(other).value
+        return self.value >= dual(other).value  # type: ignore[operator]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
         function = UFUNCS.get(ufunc.__name__)
@@ -122,7 +122,8 @@ def log(x: Dual) -> Dual:
 
 def tanh(x: Dual) -> Dual:
     """Hyperbolic tangent."""
-    return Dual(scalars.tanh(x.value), scalars.tanh_slope(x.value) * x.slope)
+    slope = scalars.tanh_slope(x.value)  # type: ignore[arg-type]
+    return Dual(scalars.tanh(x.value), slope * x.slope)
 
 
 def atan2(y: Number, x: Number) -> Dual:
