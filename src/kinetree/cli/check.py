@@ -75,9 +75,9 @@ def check(
     For example:
 
     ```
-    kinetree simulate panda --duration 0.2 -o fall.csv
+    kinetree simulate panda --limits record --duration 0.2 -o fall.csv
     kinetree check panda fall.csv
-    kinetree simulate panda --duration 0.2 -o - | kinetree check panda - --json
+    kinetree simulate ur5e --limits record -o - | kinetree check ur5e - --json
     ```
     """
     from kinetree.cli.rows import wish_of

@@ -18,7 +18,8 @@ from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
-from kinetree.model import WORLD, Joint, Model
+from kinetree.model import WORLD, Joint, JointSpring, Model
+from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 
@@ -36,8 +37,9 @@ def info(
 ) -> None:
     """Show links, joints, limits and drives of a robot, and the warnings about its file.
 
-    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, effects (what
-    changes tau besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
+    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
+    the coefficient of each joint), effects (what changes tau besides rigid bodies), notes,
+    warnings, missing_meshes; missing limits are null.
 
     For example:
 
@@ -72,6 +74,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "joints": [_joint(model, i, degrees) for i in model.links],
         "links": [_link(model, i) for i in model.links],
         "frames": list(model.frames),
+        "springs": [_spring(model, x, degrees) for x in model.springs],
         "effects": list(tau_effects(model)),
         "notes": [_remark(x) for x in model.notes],
         "warnings": [_remark(x) for x in model.warnings],
@@ -146,7 +149,9 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     if effects:
         screen.print(f"tau includes {effects}")
     if model.joints:
-        for part in (joint_table(model, degrees, screen.width >= WIDE), link_table(model)):
+        parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]
+        parts += [spring_table(model, degrees)] if model.springs else []
+        for part in parts:
             screen.print()
             screen.print(part)
     for title, remarks in (("warning", model.warnings), ("note", model.notes)):
@@ -261,6 +266,37 @@ def _nonzero(x: Scalar) -> str:
 def _both(x: tuple[Scalar, Scalar]) -> str:
     """Friction forward and backward: one number if they are equal."""
     return _nonzero(x[0]) if x[0] == x[1] else f"{_nonzero(x[0])}/{_nonzero(x[1])}"
+
+
+def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
+    """A spring, its rest position in degrees if its joints turn and `degrees` is set."""
+    stiffness, _, rest = spring_units(spring, model.joints)
+    turned = degrees and rest == "rad"
+    ends = zip(spring.coords, spring.arms, strict=True)
+    return {
+        "name": spring.name,
+        "joints": {model.coordinate_names[k]: float(arm) for k, arm in ends},
+        "stiffness": float(spring.stiffness),
+        "rest": in_degrees(float(spring.rest)) if turned else float(spring.rest),
+        "units": {"stiffness": stiffness, "rest": "deg" if turned else rest},
+    }
+
+
+def spring_table(model: Model, degrees: bool) -> Group:
+    """A row for every spring: the sum of positions that it measures, stiffness and rest."""
+    found = [_spring(model, x, degrees) for x in model.springs]
+    measured = [
+        " + ".join(name if arm == 1 else f"{arm:.4g} {name}" for name, arm in x["joints"].items())
+        for x in found
+    ]
+    columns = [
+        unit_column(head, [number(x[head], 4) for x in found], [x["units"][head] for x in found])
+        for head in ("stiffness", "rest")
+    ]
+    names = [x["name"] for x in found]
+    rows = list(zip(names, measured, *(cells for _, cells in columns), strict=True))
+    heads = ["spring", "pulls on", *(head for head, _ in columns)]
+    return screen_table("springs", heads, rows, left=(0, 1))
 
 
 def link_table(model: Model) -> Group:

@@ -27,7 +27,8 @@ PHRASES: dict[str, str] = {
     r"read the file with mimic=False": "add --no-mimic",
     r"and strict=True:": "and --strict refuses them:",
     r"\(and (\d+) more, see robot\.report\)": r"(and \1 more; kinetree info lists them)",
-    r"Leave out --floating \(in Python, floating\)": "Leave out --floating",
+    r" \(in Python, \w+\)": "",
+    r"^(duration|dt|tolerance|cutoff|prior) is ": r"--\1 is ",
     r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",
     r"kt\.load\(path, floating=True\) gives it a free joint, on the command line --floating":
         "--floating gives it a free joint",
@@ -106,7 +107,7 @@ def shorten(text: str) -> str:
     listed = items.split("; ")
     if "cannot represent all of" not in start or len(listed) <= MOST_ITEMS:
         return text
-    some = "; ".join(listed[:MOST_ITEMS])
+    some = re.sub(r"\d+\.\d{7,}", lambda x: f"{float(x[0]):.6g}", "; ".join(listed[:MOST_ITEMS]))
     return f"{start}{colon}{some}; and {len(listed) - MOST_ITEMS} more. Comments in the file{end}"
 
 
@@ -124,7 +125,9 @@ def suggestion_first(text: str) -> str:
     if found is None or found.start() == 0:
         return text
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
-    return " ".join(f"{x[0].upper()}{x[1:]}" for x in (found[1], rest) if x)
+    if rest.partition(" ")[0].isalpha():  # a word, not the name of a file or an option
+        rest = f"{rest[0].upper()}{rest[1:]}"
+    return f"{found[1][0].upper()}{found[1][1:]} {rest}".rstrip()
 
 
 def plain_usage(text: str) -> str:

@@ -136,9 +136,9 @@ def simulate(
     found = find_robot(robot, reading)
     _check_files(output, plot)
     model, ended = found.model, Ended()
-    q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     acting = _forces(found, tau, forces, recorded)
     control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
+    q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     motion = None
     try:
         with waiting(compiling("and simulating the motion", model)):

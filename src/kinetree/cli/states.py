@@ -32,6 +32,7 @@ from kinetree.model.units import entry_names as names
 
 ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion can make
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
+UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
 MOST_NAMES = 8  # of joints that a line on stderr lists
 
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
@@ -121,8 +122,8 @@ def _named(
             )
         if name not in known:
             raise NameLookupError(
-                f"{option} names {name!r}; {model.name!r} has {', '.join(known)}."
-                f"{nearest(name, known)}"
+                f"{option} names {name!r}, which {model.name!r} does not have; expected some of "
+                f"{', '.join(known)}.{nearest(name, known)}"
             )
         if name in found:
             raise InputError(f"{option} names {name!r} twice; expected one number for it.")
@@ -134,8 +135,12 @@ def _number(option: str, name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
+        unit = (
+            " Leave the unit out: rad and m, degrees with --degrees." if UNIT.search(text) else ""
+        )
         raise InputError(
             f"{option}: {text!r} for {name!r} is not a number; expected one such as -0.5 or 1e-3."
+            f"{unit}"
         ) from None
     if not isfinite(value):
         raise InputError(f"{option}: {name!r} is {text}; expected a finite number.")

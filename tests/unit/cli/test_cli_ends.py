@@ -81,8 +81,8 @@ def test_version(program):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nonsense",), 'Unknown command "nonsense"'),
-        (("cache", "burn"), 'Unknown command "burn"'),
+        (("nonsense",), "there is no command 'nonsense'"),
+        (("cache", "burn"), "there is no command 'burn'"),
         (("demo", "--loud"), "--loud"),
         (("demo", "twice"), "twice"),
     ],

@@ -74,13 +74,68 @@ def test_a_motion_that_stops_is_a_negative_verdict(program):
     assert program.json(f"simulate panda --duration 0.01 --limits stop {start}")["stopped"] is None
 
 
+@pytest.mark.parametrize("start", ["0 0 0 0 0 0 0", "0 0 0 -1.5 0 5 0"])
+def test_a_start_beyond_the_limits_is_a_negative_verdict(program, start):
+    line = f"simulate panda --q {start}"
+    for limits in ("", " --limits stop"):
+        found = program(f"{line}{limits} -o never.csv", code=1)
+        assert "the simulation cannot begin: position of joint 'panda_joint" in found.stderr
+        assert "--limits record goes on" in found.stderr and 'limits="' not in found.stderr
+        assert found.stdout == "" and not (program.folder / "never.csv").exists()
+    data = program.json(line, code=1)
+    assert data["t"] == [] and data["q"] == [] and "cannot begin" in data["stopped"]
+    assert data["violations"][0]["t"] == 0
+    assert program.json(f"{line} --duration 0.01 --limits record")["stopped"] is None
+
+
+def test_effort_beyond_its_limit_ends_the_motion_too(program):
+    line = "simulate panda --tau panda_joint1=100 --duration 0.1"
+    assert (
+        "effort of joint 'panda_joint1' is 13 N m beyond its limit" in program(line, code=1).stderr
+    )
+    program(f"{line} --limits ignore")
+
+
+def test_the_default_is_that_of_the_library(program):
+    import inspect
+
+    from kinetree.cli.simulate import simulate as command
+    from kinetree.simulate.sensitivity.sensitivities import sensitivities
+    from kinetree.simulate.simulation import simulate
+
+    for function in (command, simulate, sensitivities, kt.Robot.simulate, kt.Robot.sensitivities):
+        assert inspect.signature(function).parameters["limits"].default == "stop", function
+
+
 def test_violations_are_told_in_the_unit_of_the_user(program):
-    line = "simulate panda --duration 0.1 --q panda_joint4="
+    line = "simulate panda --duration 0.1 --limits record --q panda_joint4="
     here, there = (program.json(line + x)["violations"][0] for x in ("0.5", "0.5 --degrees"))
     assert (here["joint"], here["quantity"], here["unit"]) == ("panda_joint4", "position", "rad")
     assert here["by"] == pytest.approx(0.5 - kt.robots.panda().model.joints[3].limits.upper)
     assert (there["unit"], there["by"]) == ("deg", pytest.approx(0.5 - np.degrees(-0.0698)))
     assert "deg beyond its limit" in program(f"{line}0.5 --degrees").stderr
+    stopped = program("simulate panda --q panda_joint4=0.5 --degrees", code=1).stderr
+    assert "is 4.499 deg beyond its limit" in stopped
+
+
+def test_positions_left_out_are_within_the_limits(program):
+    panda = kt.robots.panda().model.joints[3].limits
+    middle = (panda.lower + panda.upper) / 2
+    for line in ("id panda", "fd panda", "terms panda", "explain panda"):
+        found = program(f"{line} --json")
+        assert json.loads(found.stdout)["q"] == [0, 0, 0, middle, 0, 0, 0]
+        assert found.stderr.count("panda_joint4 = -1.5708 rad") == 1
+    named = program("id panda --q panda_joint1=0.5 --json")
+    assert json.loads(named.stdout)["q"] == [0.5, 0, 0, middle, 0, 0, 0]
+    assert "--q leaves out 1 joint whose limits exclude zero" in named.stderr
+    for quiet in ("id panda --q 0 0 0 0 0 0 0", "id panda --q panda_joint4=0", "id ur5e"):
+        assert program(quiet).stderr == ""
+    there = program("id panda --degrees").stderr
+    assert f"panda_joint4 = {np.degrees(middle):.6g} deg" in there
+    goal = "simulate panda --controller computed-torque --duration 0.05"
+    found = program(f"{goal} --json")
+    assert json.loads(found.stdout)["q"][-1] == pytest.approx([0, 0, 0, middle, 0, 0, 0], abs=1e-9)
+    assert "--to leaves out" in found.stderr and "--q leaves out" in found.stderr
 
 
 def test_a_plot_is_written(program):
@@ -134,6 +189,37 @@ def test_identify_tells_what_it_found(program):
     assert found["joints"] == list(robot.model.dof_names) and found["output"] == "found.xml"
     assert max(found["found"]) < 1e-6 * max(found["rms"])  # no noise: what was there is found
     assert (program.folder / "found.xml").exists() and found["base_parameters"] > 0
+
+
+def test_identify_prints_friction_and_payload(program):
+    robot = kt.robots.ur5e()
+    rng, t = np.random.default_rng(3), np.linspace(0, 6, 301)
+    w, a = rng.uniform(1, 5, (6, 3, 1)), rng.uniform(0.2, 0.4, (6, 3, 1))
+    q = (a * np.sin(w * t)).sum(axis=1).T
+    dq, ddq = (a * w * np.cos(w * t)).sum(axis=1).T, -(a * w * w * np.sin(w * t)).sum(axis=1).T
+    rubs = {name: kt.Friction(viscous=2.0, coulomb=0.5) for name in robot.model.joint_names}
+    loaded = robot.with_friction(rubs).with_payload(1.25, (0, 0.02, 0.1))
+    tau = loaded.inverse_dynamics(q, dq, ddq) + 0.01 * rng.normal(size=q.shape)
+    motion = kt.motion.Trajectory(t=t, q=q, dq=dq, ddq=ddq, tau=tau, model=robot.model)
+    write_csv(motion, program.folder / "loaded.csv")
+    found = program.json("identify ur5e loaded.csv -o loaded.xml")
+    for x in found["friction"]:
+        expected = {"viscous": 2.0, "coulomb": 0.5, "armature": 0.0}[x["kind"]]
+        assert x["value"] == pytest.approx(expected, abs=max(2 * x["margin"], 0.02))
+        assert (
+            x["unit"] == {"viscous": "N m s/rad", "coulomb": "N m", "armature": "kg m^2"}[x["kind"]]
+        )
+    load = found["payload"]
+    assert load["mass"] == pytest.approx(1.25, abs=0.02) and 0 < load["margin"] < 0.02
+    assert load["com"] == pytest.approx([0, 0.02, 0.1], abs=0.01)
+    shown = program("identify ur5e loaded.csv -o loaded.xml").stdout
+    text = " ".join(shown.split())
+    assert "viscous" in text and "N m s/rad" in text and "Coulomb" in text
+    assert "carries 1.25 kg +- " in text and "as well as the robot found" in text
+    light = motion.replace(tau=robot.with_friction(rubs).inverse_dynamics(q, dq, ddq))
+    write_csv(light, program.folder / "light.csv")
+    known = program("identify ur5e light.csv -o light.xml").stdout
+    assert "payload: the data show none on the tool" in " ".join(known.split())
 
 
 def test_bench_measures(program):
