@@ -42,3 +42,20 @@ arm = kt.Robot.from_dh(
 )
 text: str = robot.to_urdf(losses="allow") + softer.to_mjcf()
 parts: str = str(arm.explain([0.3], [0], [1], formulation="link"))
+
+# help for editors: names, robots that are built, kernels as attributes of the class
+names: tuple[str, ...] = robot.joint_names
+rates: tuple[str, ...] = robot.dof_names + robot.coordinate_names
+length: int = robot.nq
+pendulum: kt.Robot = (
+    kt.Builder("pendulum")
+    .link("base")
+    .link("rod", 1.0, (0, 0, -0.5))
+    .joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0))
+    .build()
+)
+model: kt.Model = kt.Builder("post").link("base", 1.0).build_model(unphysical="warn")
+swing = pendulum.simulate([0.1], duration=0.1)
+by_joint: dict[str, float] = pendulum.gravity_forces({"pivot": 0.1})
+again: kt.Robot = robot.with_gravity((0, 0, -1.62)).lock({"panda_joint7": 0.0})
+document: str | None = kt.Robot.mass_matrix.__doc__

@@ -1,4 +1,4 @@
-"""Ten mistakes that pyright must find, one on each marked line; see test_user_code.py."""
+"""Mistakes that pyright must find, one on each marked line; see test_user_code.py."""
 
 import numpy as np
 
@@ -17,3 +17,12 @@ robot.compile("inverse_dynamics", free="mass", target="gpu")  # mistake: unknown
 robot.with_friction({"panda_joint1": 0.3})  # mistake: a number is not a Friction
 robot.to_urdf(losses="silent")  # mistake: unknown choice
 robot.pose("home")  # mistake: text where a vector belongs
+robot.rnea(q, q, q)  # mistake: a name of another library
+robot.joint_names.append("elbow")  # mistake: a tuple does not grow
+robot.gravity_forces({1: 0.1})  # mistake: joints have names, not numbers
+print(kt.Builder("arm").link("base").build().G)  # mistake: that is a Robot, the Model has G
+kt.Builder("arm").joint("j", "hinge", "a", "b")  # mistake: unknown type of joint
+kt.Builder("arm").build(unphysical="ignore")  # mistake: unknown choice
+robot.mass_matrix({"panda_joint1": 0.1}, out=q)  # mistake: labelled results take no out
+text: str = robot.inverse_dynamics(q, q, q)  # mistake: an array is not text
+frame: list[float] = robot.gravity_forces({"panda_joint1": 0.1})  # mistake: it is a dict

@@ -1,4 +1,4 @@
-"""Pyright accepts right user code and finds every mistake in wrong user code."""
+"""Pyright and mypy accept right user code; pyright finds every mistake in wrong user code."""
 
 import json
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyright", reason="checking types needs pyright")
-
 FOLDER = Path(__file__).parent
+SOURCE = FOLDER.parents[1] / "src"
 
 
 @cache
 def report():
     """Run pyright on the files of this folder."""
+    pytest.importorskip("pyright", reason="checking types needs pyright")
     command = [sys.executable, "-m", "pyright", "--outputjson", "-p", FOLDER / "pyrightconfig.json"]
     run = subprocess.run([*command, "--pythonpath", sys.executable], capture_output=True, text=True)
     return json.loads(run.stdout)["generalDiagnostics"]
@@ -30,12 +30,36 @@ def errors(name):
     ]
 
 
+def need_tables():
+    for package in ("pandas", "polars", "xarray"):
+        pytest.importorskip(package, reason="labelled arguments need packages of tables")
+
+
 def test_right_code_is_accepted():
     assert errors("accepted.py") == []
+
+
+def test_labelled_arguments_give_results_of_the_same_kind():
+    need_tables()
+    assert errors("accepted_labels.py") == []
+
+
+def test_mypy_accepts_the_same_code(tmp_path):
+    pytest.importorskip("mypy", reason="checking types a second time needs mypy")
+    need_tables()
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(
+        "[mypy]\nfollow_imports = silent\nignore_missing_imports = True\n"
+        f"mypy_path = {SOURCE.as_posix()}\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", tmp_path]
+    files = [FOLDER / "accepted.py", FOLDER / "accepted_labels.py"]
+    run = subprocess.run([*command, *files], capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_every_mistake_is_found_and_nothing_else():
     lines = (FOLDER / "mistakes.py").read_text().splitlines()
     marked = {k for k, line in enumerate(lines, 1) if "# mistake:" in line}
-    assert len(marked) == 10
+    assert len(marked) == 19
     assert {line for line, _ in errors("mistakes.py")} == marked

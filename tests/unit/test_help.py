@@ -4,10 +4,8 @@ import ast
 import doctest
 import inspect
 import re
-import typing
-from collections.abc import Callable
-from functools import cache
-from types import ModuleType
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +13,10 @@ import pytest
 import kinetree as kt
 from kinetree.kernels.help import TEXTS, quantity_help
 from kinetree.kernels.quantities import DERIVED, QUANTITIES
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+table = pytest.importorskip("method_table", reason="tools/ is not part of this distribution")
+public, parameters = table.public, table.parameters
 
 ARRAYS = re.compile(r"\b(?:Array|ArrayLike|StateLike|Reference|Wrenches|TipWrench|Named)\b")
 NUMBERS = re.compile(r"\b(?:float|Scalar)\b")
@@ -26,43 +28,6 @@ UNIT = re.compile(
     r"|\bunits?\b|\bdimensionless\b|\bof length 1\b|\brotations?\b|\bquaternion\b|frames per second"
 )
 REFERRED = re.compile(r"(?:[Aa]s in|See|see|as) `(?:kinetree\.|kt\.)?([\w.]+)`")
-
-
-@cache
-def public() -> dict[str, Callable]:
-    """Public callables by their names: functions, classes, and the methods of classes."""
-    found = {}
-
-    def add(path, thing):
-        if isinstance(thing, ModuleType):
-            for name in thing.__all__:
-                add(f"{path}.{name}", getattr(thing, name))
-        elif inspect.isclass(thing):
-            if issubclass(thing, BaseException) or typing.is_typeddict(thing):
-                return
-            found[path] = thing
-            for name in dir(thing):
-                member = inspect.getattr_static(thing, name)
-                if not name.startswith("_") and not isinstance(member, property):
-                    if callable(method := getattr(thing, name, None)):
-                        found[f"{path}.{name}"] = method
-        elif callable(thing):
-            found[path] = thing
-
-    for name in kt.__all__:
-        add(f"kt.{name}", getattr(kt, name))
-    add("kt.simulate()", type(kt.simulate).__call__)
-    own = {id(thing): path for path, thing in reversed(found.items())}  # each of them once
-    return {path: thing for path, thing in found.items() if own[id(thing)] == path}
-
-
-def parameters(thing) -> dict[str, inspect.Parameter]:
-    if thing is kt.Kernel:  # its signature belongs to instances
-        thing = kt.Kernel.__init__
-    if getattr(thing, "_is_protocol", False):  # nobody makes an instance of it
-        return {}
-    found = inspect.signature(thing).parameters
-    return {x: p for x, p in found.items() if x not in ("self", "cls") and not x.startswith("_")}
 
 
 def described(doc: str) -> dict[str, str]:
@@ -215,6 +180,10 @@ def doctest_target(thing):
 
     example.__doc__ = inspect.getdoc(thing)
     return example
+
+
+def test_the_table_of_methods_is_that_of_the_code():
+    assert table.PAGE.read_text(encoding="utf-8") == table.page(), "run tools/method_table.py"
 
 
 @pytest.mark.parametrize("name", [*QUANTITIES, *DERIVED])
