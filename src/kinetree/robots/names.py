@@ -100,8 +100,8 @@ def unknown_robot(name: str, endings: tuple[str, ...], files: list[str]) -> Name
     hint = hint or nearest(plain, [*robots.__all__, *others, *files])
     return NameLookupError(
         f"there is no robot {name!r}.{hint} Expected a built-in robot "
-        f"({', '.join(robots.__all__)}), a module of robot_descriptions (with kinetree[descriptions] "
-        f"installed), or a file that ends with {', '.join(endings)}."
+        f"({', '.join(robots.__all__)}), a module of robot_descriptions (with "
+        f"kinetree[descriptions] installed), or a file that ends with {', '.join(endings)}."
     )
 
 
