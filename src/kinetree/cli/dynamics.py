@@ -55,10 +55,13 @@ from kinetree.model import Model
 from kinetree.robot import Robot
 
 FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows, get a kernel
-LINEAR = ("inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces")
+LINEAR = (
+    "inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces", "spring_forces",
+)  # fmt: skip
 ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
 VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
+SPRINGS = {"springs": "springs"}  # further vectors of a robot that has some
 
 Function = Callable[..., Array]
 Results = Callable[..., dict[str, Array]]  # of a state: results by name, in the user's units
@@ -78,7 +81,7 @@ def inverse_dynamics(
     recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """Compute the joint forces of a motion: tau = M(q) ddq + c(q, dq) + g(q) + friction.
+    """Compute the joint forces of a motion: tau = M ddq + c + g + springs + friction.
 
     For one state, or for every row of a recording: then the output has rows of tau:JOINT, with t if
     the file has it. JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one
@@ -112,7 +115,7 @@ def forward_dynamics(
     recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - friction).
+    """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - springs - friction).
 
     For one state, or for every row of a recording: then the output has rows of ddq:JOINT, with t if
     the file has it. JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one
@@ -144,12 +147,12 @@ def terms(
     recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + friction = tau as tables.
+    """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + springs + friction = tau as tables.
 
     For one state, or for every row of a recording: then the output has rows of M:ROW:COLUMN,
     C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. JSON has robot, coordinates, joints, units,
-    q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. Terms are
-    in SI units also with --degrees.
+    q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. A robot
+    with springs also has springs. Terms are in SI units also with --degrees.
 
     For example:
 
@@ -263,19 +266,28 @@ def _each(function: Function, *state: Array) -> Array:
 
 
 def terms_of(robot: Robot, rows: bool) -> Results:
-    """M, C, c, g and friction as a function of q and dq, (..., n, n) and (..., n)."""
+    """M, C, c, g, friction and springs as a function of q and dq, (..., n, n) and (..., n)."""
     names = ("mass_matrix", "coriolis_matrix", "coriolis_forces", "gravity_forces")
     M, C, c, g, friction = (function_of(robot, x, rows) for x in (*names, "friction_forces"))
-    return lambda q, dq: {
-        "M": M(q), "C": C(q, dq), "c": c(q, dq), "g": g(q), "friction": friction(dq)
-    }  # fmt: skip
+    springs = function_of(robot, "spring_forces", rows) if robot.model.springs else None
+
+    def terms(q: Array, dq: Array) -> dict[str, Array]:
+        found = {"M": M(q), "C": C(q, dq), "c": c(q, dq), "g": g(q), "friction": friction(dq)}
+        return found if springs is None else found | {"springs": springs(q)}
+
+    return terms
+
+
+def vectors_of(model: Model) -> dict[str, str]:
+    """The vectors among the terms of a robot, by letter."""
+    return VECTORS | SPRINGS if model.springs else VECTORS
 
 
 def term_heads(model: Model) -> list[str]:
     """Names of the columns in a file of terms."""
     names = model.dof_names
     found = [f"{letter}:{a}:{b}" for letter in MATRICES for a in names for b in names]
-    return found + [f"{letter}:{a}" for letter in VECTORS for a in names]
+    return found + [f"{letter}:{a}" for letter in vectors_of(model) for a in names]
 
 
 def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> None:
@@ -293,14 +305,15 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
             screen.print(part)
             screen.print()
     unit = units(model, "tau")
-    exact = {"friction"}  # a law of dq, not a sum of parts
+    exact = {"friction", "springs"}  # laws of a joint's motion, not sums of parts
     columns: list[list[str]] = []
-    for letter in VECTORS:
+    vectors = vectors_of(model)
+    for letter in vectors:
         x = values[letter]
         size = 0.0 if letter in exact else rounding(model, "tau", state, x)
         columns.append([number(y, 6) for y in clear_rounding(x, size).tolist()])
     heads = ["joint"]
-    for k, (letter, word) in enumerate(VECTORS.items()):
+    for k, (letter, word) in enumerate(vectors.items()):
         head = f"{letter}\n{word}" if letter != word else f"\n{word}"
         head, columns[k] = unit_column(head, columns[k], unit)
         heads.append(head)

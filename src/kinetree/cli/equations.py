@@ -27,6 +27,7 @@ LETTERS = {
     "Lambda": r"\Lambda",
     "christoffel": r"\Gamma",
     "friction": r"\tau_\mathrm{friction}",
+    "springs": r"\tau_\mathrm{springs}",
 }
 
 
@@ -37,8 +38,8 @@ def equations(
     quantity: Annotated[
         list[str] | None,
         words_argument(
-            "Some of M, C, c, g, friction, tau, T, J, J_s, K, U, Lambda, christoffel; M, C and g "
-            "if left out."
+            "Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, Lambda, christoffel; M, "
+            "C and g if left out."
         ),
     ] = None,
     format: Annotated[
@@ -48,7 +49,7 @@ def equations(
         list[str] | None,
         words_argument(
             "Numbers to replace by symbols: some of inertial, lengths, gravity, friction, drives, "
-            "or all."
+            "springs, or all."
         ),
     ] = None,
     digits: Annotated[int, number_argument("Digits of fractions; 0 keeps fractions exact.")] = 6,
@@ -58,8 +59,8 @@ def equations(
 ) -> None:
     """Derive the equations of motion in closed form, exact and simplified.
 
-    M ddq + c + g + friction = tau, angles in radians. Arms of six joints take a second; C of a
-    seven-axis arm is slow and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
+    M ddq + c + g + springs + friction = tau, angles in radians. Arms of six joints take a second; C
+    of a seven-axis arm is slow and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
     JSON has robot, format, q, dq, ddq (the joints' symbols in order), values (the numbers that
     symbols stand for), equations (by quantity).
 
