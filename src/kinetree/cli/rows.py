@@ -8,7 +8,7 @@ it is read whole too; without times a row is a state at rest, and missing rates 
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,13 +43,12 @@ RATES = ("dq", "ddq")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of numbers: how messages name them, and every quantity, (rows, n); "t" is (rows,)."""
+    """Rows of numbers: every quantity, (rows, n); "t" is (rows,)."""
 
-    rows: Sequence[str]
     values: Mapping[str, Array]
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(next(iter(self.values.values())))
 
     def with_zeros(self, model: Model, wanted: Sequence[str]) -> list[Array]:
         """The wanted quantities in order; rates and forces that the file lacks are zero."""
@@ -120,9 +119,9 @@ def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) 
     for k, block in enumerate(table.blocks()):
         if k == 0:
             announce(name, table.notes, [x for x in wanted if x not in block.values])
-        rows = Numbered(name, block.lines)
-        _check_quaternions(wish.model, block.values, rows)
-        yield Block(rows, block.values)
+        lines = block.lines
+        _check_quaternions(wish.model, block.values, lambda k, own=lines: f"{name}, line {own[k]}")
+        yield Block(block.values)
 
 
 def whole_blocks(table: Table, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
@@ -132,25 +131,10 @@ def whole_blocks(table: Table, wish: Wish, wanted: Sequence[str]) -> Iterator[Bl
         table = with_rates(table, wish, wanted=tuple(lacking), zero=True)
     name = table.rows[0].partition(", ")[0]
     announce(name, table.notes, [x for x in wanted if x not in table.values])
-    _check_quaternions(wish.model, table.values, table.rows)
+    _check_quaternions(wish.model, table.values, table.rows.__getitem__)
     for start in range(0, len(table.rows), PIECE):
         own = slice(start, start + PIECE)
-        yield Block(table.rows[own], {key: x[own] for key, x in table.values.items()})
-
-
-@dataclass(frozen=True)
-class Numbered(Sequence[str]):
-    """Lines of a file as messages name them, made only when one is asked for."""
-
-    name: str
-    lines: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __getitem__(self, k):  # type: ignore[no-untyped-def, override]
-        """The k-th line."""
-        return f"{self.name}, line {self.lines[k]}"
+        yield Block({key: x[own] for key, x in table.values.items()})
 
 
 def announce(name: str, notes: Sequence[str], missing: Sequence[str]) -> None:
@@ -162,7 +146,7 @@ def announce(name: str, notes: Sequence[str], missing: Sequence[str]) -> None:
 
 
 def _check_quaternions(
-    model: Model | None, values: Mapping[str, Array], rows: Sequence[str]
+    model: Model | None, values: Mapping[str, Array], row: Callable[[int], str]
 ) -> None:
     for joint in model.joints if model is not None and "q" in values else ():
         if joint.type in (SPHERICAL, FREE) and joint.follows is None:
@@ -172,7 +156,7 @@ def _check_quaternions(
                 try:
                     coordinates(model, values["q"][bad[0]])
                 except InputError as error:
-                    raise ParseError(f"{rows[int(bad[0])]}: {error}") from None
+                    raise ParseError(f"{row(int(bad[0]))}: {error}") from None
 
 
 def binary(stream: BinaryIO) -> bool:

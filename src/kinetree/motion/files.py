@@ -124,7 +124,7 @@ def read_table(path: FilePath, wish: Wish) -> Table:
     if kind == PARQUET:
         return read_parquet(path, wish)
     if kind == NPZ:
-        return table_of_npz(_named(load_npz(path), path.name), wish, path.name)
+        return table_of_npz(_named(load_npz(path), path.name, wish), wish, path.name)
     with open_text(path) as stream:
         return TextTable(stream, path.name, wish).whole()
 
@@ -264,10 +264,14 @@ def from_columns(
 # ----- NPZ of kinetree
 
 
-def _named(found: Mapping[str, Array], file: str) -> dict[str, Array]:
+def _named(found: Mapping[str, Array], file: str, wish: Wish) -> dict[str, Array]:
     """The arrays of an NPZ file; those of kinetree with a column for every joint."""
     if "dof_names" not in found:
         return dict(found)
+    if wish.degrees:
+        raise InputError(
+            f"{file} is an NPZ file of kinetree, which is in rad; leave out {wish.ways.degrees}."
+        )
     dofs, coordinates = _axis_names(found)
     columns = {"t": found["t"]} if "t" in found else {}
     for key in (key for key in SIGNALS if key in found):

@@ -187,5 +187,5 @@ def test_identify_notes_how_the_recording_was_read(program):
     text = lines(t, q, tau, names="time,q1,q2,effort1,effort2")
     found = program(["identify", "planar_2r", "-", "-o", "found.urdf", "--json"], text)
     notes = json.loads(found.stdout)["notes"]
-    assert any("q1 is joint1, q2 is joint2; likewise effort1 to effort2" in x for x in notes)
+    assert any("q1 is joint1, q2 is joint2; likewise effort1 to effort2 (tau)" in x for x in notes)
     assert any("by a zero-phase low-pass" in x for x in notes)

@@ -72,6 +72,18 @@ class Wish:
         """The robot in messages."""
         return "the file" if self.model is None else repr(self.model.name)
 
+    @property
+    def plain(self) -> bool:
+        """Whether every joint has one degree of freedom, so that a number can state it."""
+        return self.model is None or self.model.coordinate_names == self.model.dof_names
+
+    def following(self, name: str) -> str:
+        """Return a sentence on a joint that follows another, or an empty text."""
+        for joint in () if self.model is None else self.model.joints:
+            if joint.name == name and joint.follows is not None:
+                return f" {name!r} follows {joint.follows!r} and has no entry."
+        return ""
+
     def names(self, quantity: str) -> tuple[str, ...]:
         """Names of the entries of a quantity; () without a robot."""
         return () if self.model is None else entry_names(self.model, quantity)

@@ -6,6 +6,7 @@ An array with two axes, and a Parquet column of lists, is a numbered set of colu
 
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,12 @@ def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
     for name, x in arrays.items():
         if x.ndim > 0:
             columns |= _expanded(name, x, where)
-    return table_of(columns, wish, where)
+    found = table_of(columns, wish, where)
+    single = [name for name, x in arrays.items() if x.ndim == 0]
+    if not single:
+        return found
+    note = f"{listing(single, MOST)}, which have no axis, are not used"
+    return replace(found, notes=(*found.notes, note))
 
 
 def table_of(columns: Mapping[str, Array], wish: Wish, where: str) -> Table:

@@ -18,8 +18,8 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
 from kinetree.errors import InputError, ParseError, need
-from kinetree.model.units import DEGREE, RAD, kinds
 from kinetree.motion.reading import MOST, SIGNALS, Table, Wish, nearest
+from kinetree.motion.reading.by_hand import matching
 
 STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 FIELDS = {
@@ -202,25 +202,34 @@ class _Names:
 
     def check(self, names: Sequence[str]) -> None:
         """Map every name of the bag; refuse unknown ones with the way to leave them out."""
-        for key, target in self.wish.columns.items():
-            joint = key.partition(":")[2] if key.partition(":")[0] in SIGNALS else key
-            if joint not in names:
+        for pattern, target in self.wish.columns.items():
+            own = [names[k] for k in matching(names, pattern)]
+            if not own:
                 raise ParseError(
-                    f"{self.where}: there is no joint {joint!r} to map; the messages have "
-                    f"{listing(names, MOST)}.{nearest(joint, names)}"
+                    f"{self.where}: there is no joint {pattern!r} to map; the messages have "
+                    f"{listing(names, MOST)}.{nearest(pattern, names)}"
                 )
-            if target and target.partition(":")[0] in SIGNALS:
-                target = target.partition(":")[2]
-            self.mapped[joint] = target or None
-        known = self.wish.names("q") or tuple(names)
-        if self.wish.model is not None and self.wish.model.n != self.wish.model.nq:
+            joint = (target or "").removeprefix("q:")
+            if target and joint == target:
+                raise ParseError(
+                    f"{self.where}: joint {pattern!r} is mapped to {target!r}; expected q:JOINT to "
+                    "rename it, or nothing to leave it out."
+                )
+            self.mapped |= dict.fromkeys(own, joint or None)
+        known = self.wish.names("q") or tuple(self.mapped.get(x, x) or "" for x in names)
+        if self.wish.degrees:
+            raise InputError(
+                f"{self.where}: messages of joints are in rad by their definition, and "
+                f"{self.wish.ways.degrees} states degrees; leave that option out."
+            )
+        if not self.wish.plain:
             raise InputError(
                 f"{self.where}: messages of joint states have one number for each joint, and "
                 f"{self.wish.owner} has joints with several. Read a robot with a fixed base."
             )
         unknown = [x for x in names if self.mapped.get(x, x) not in (None, *known)]
         if unknown:
-            near = nearest(unknown[0], known)
+            near = self.wish.following(unknown[0]) or nearest(unknown[0], known)
             raise ParseError(
                 f"{self.where}: {self.wish.owner} does not have the joints "
                 f"{listing(unknown, MOST)}; it has {', '.join(known[:MOST])}.{near} Leave them "
@@ -272,7 +281,7 @@ def _table(samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str])
     for quantity in SIGNALS:
         x = _quantity(quantity, kept, places, notes)
         if x is not None:
-            values[quantity] = _in_si(x, quantity, wish)
+            values[quantity] = x
     for quantity in wish.required:
         if quantity not in values:
             raise ParseError(f"{where}: the messages have no {quantity}, which is needed.")
@@ -324,9 +333,3 @@ def _quantity(
             "expected a finite number."
         )
     return table
-
-
-def _in_si(x: Array, quantity: str, wish: Wish) -> Array:
-    if not wish.degrees or wish.model is None or quantity == "tau":
-        return x
-    return x * [DEGREE if kind == RAD else 1.0 for kind in kinds(wish.model, quantity)]

@@ -20,7 +20,7 @@ def mapped(heads: Sequence[str], wish: Wish, where: str) -> dict[int, Meaning | 
     """Meanings of the columns that the wish maps; None for those that are left out."""
     found: dict[int, Meaning | None] = {}
     for pattern, target in wish.columns.items():
-        own = _matching(heads, pattern.strip())
+        own = matching(heads, pattern)
         if not own:
             raise ParseError(
                 f"{where}: there is no column {pattern!r} to map; the file has "
@@ -34,8 +34,9 @@ def mapped(heads: Sequence[str], wish: Wish, where: str) -> dict[int, Meaning | 
     return found
 
 
-def _matching(heads: Sequence[str], pattern: str) -> list[int]:
+def matching(heads: Sequence[str], pattern: str) -> list[int]:
     """Columns of that name, or all columns that fit a name with stars."""
+    pattern = pattern.strip()
     if pattern in heads:
         return [k for k, head in enumerate(heads) if head == pattern]
     if "*" not in pattern:

@@ -160,7 +160,7 @@ class _Header:
 
     def single(self) -> bool:
         """Whether the robot has one degree of freedom, so that a name needs no number."""
-        return self.wish.model is not None and self.wish.model.n == self.wish.model.nq == 1
+        return self.wish.model is not None and self.wish.plain and self.wish.model.n == 1
 
     def resolved(
         self, key: tuple[str, str], numbers: Mapping[int, list[int]], order: Mapping[int, str]
@@ -177,7 +177,7 @@ class _Header:
         model = self.wish.model
         if model is None:
             names: Sequence[str] = [f"joint_{k}" for k in range(1, len(numbers) + 1)]
-        elif model.n != model.nq or len(model.joint_names) != model.n:
+        elif not self.wish.plain:
             return {}
         else:
             names = self.wish.names(quantity)
@@ -233,7 +233,7 @@ class _Header:
                     for k, x in self.found.items()
                     if (x.kind, x.joint) == (quantity, joint)
                 )
-                hint = nearest(joint, known) or (
+                hint = f"{self.wish.following(joint) or nearest(joint, known)}" or (
                     f" If it is not wanted, leave it out: {self.wish.ways.column(head, '')}."
                 )
                 self.fail(
@@ -288,12 +288,14 @@ class _Header:
         head, ways = self.heads[k], self.wish.ways
         names = self.wish.names("q") or self.joint_names() or ("JOINT",)
         words = sorted({*names, *(x for y in SIGNALS for x in self.wish.names(y))})
-        several = f"columns {listing((self.heads[x] for x in unknown), MOST)} belong"
-        subject = several if len(unknown) > 1 else f"column {head!r} belongs"
+        subject = f"columns {listing((self.heads[x] for x in unknown), MOST)}"
+        subject = subject if len(unknown) > 1 else subject.replace("columns", "column", 1)
         quantity = next((x.kind for x in readings[k] if x.kind in SIGNALS), "q")
-        why = " to no joint: it has neither a name nor a number" if readings[k] else " to nothing"
+        verb = ("state", "belong") if len(unknown) > 1 else ("states", "belongs")
+        why = f"{verb[0]} no joint, neither by name nor by number"
+        why = why if readings[k] else f"{verb[1]} to nothing that is read"
         self.fail(
-            f"{subject}{why} that is read; expected t and columns of {', '.join(names[:MOST])}, "
+            f"{subject} {why}; expected t and columns of {', '.join(names[:MOST])}, "
             f"such as q:{names[0]}.{nearest(head.partition(':')[2] or head, words)} State it by "
             f"hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
             f"{ways.column(head, '')}."
@@ -307,7 +309,7 @@ class _Header:
         by_name = self.wish.ways.column(
             self.heads[own[0]], f"{quantity}:{(names or ('JOINT',))[0]}"
         )
-        if model is not None and model.n != model.nq:
+        if model is not None and not self.wish.plain:
             self.fail(
                 f"numbered columns {heads} do not state which coordinate they are, and "
                 f"{model.name!r} has joints with several. Name them: {quantity}:{names[0]}, ...; "
@@ -347,7 +349,10 @@ class _Header:
             pairs = ", ".join(
                 f"{self.heads[k]} is {joint}" for k, joint in zip(groups[0], joints, strict=True)
             )
-            more = [f"{self.heads[own[0]]} to {self.heads[own[-1]]}" for own in groups[1:]]
+            more = [
+                f"{self.heads[own[0]]} to {self.heads[own[-1]]} ({self.found[own[0]].kind})"
+                for own in groups[1:]
+            ]
             how = "as the cells name them" if order else "in the order of the joints"
             self.notes.append(
                 f"numbered columns are taken {how}: {pairs}"

@@ -183,7 +183,7 @@ def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
     if found.kind == NAME or found.number is not None or found.kind in SIGNALS:
         if found.kind:
             yield replace(found, origin=found.origin or origin)
-        elif all(x.isdigit() or x in JOINT_WORDS for x in _words(body) or ()):
+        elif (words := _words(body)) and words[0] in JOINT_WORDS and len(words) == 2:
             yield replace(found, kind="q", origin=origin)  # joint_1, J1
 
 

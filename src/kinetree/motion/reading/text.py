@@ -248,7 +248,7 @@ class TextTable:
             found.append(value)
         if self._start is None:
             self._start = found[0]
-            self.notes.append(f"times are counted from the first, {found[0]} s")
+            self.notes.append(f"times are counted from the first, {found[0]:f} s")
         start = self._start
         return np.array([float(x - start) for x in found])
 
@@ -270,11 +270,16 @@ def separator(line: str, where: str) -> str:
 
 def split(text: str, mark: str, where: str) -> list[str]:
     """The cells of a line, without blanks at their ends."""
+    if "\r" in text:
+        raise ParseError(f"{where}: lines end with CR alone; expected LF or CRLF.")
     if '"' in text:
         if text.count('"') % 2:
             raise ParseError(f"{where}: a quotation mark is not closed.")
-        own = csv.reader([text.strip()], delimiter=mark, skipinitialspace=True)
-        return [x.strip() for x in next(own)]
+        try:
+            own = csv.reader([text.strip()], delimiter=mark, skipinitialspace=True)
+            return [x.strip() for x in next(own)]
+        except csv.Error as error:
+            raise ParseError(f"{where} is not a line of CSV: {error}.") from None
     return text.split() if mark == " " else [x.strip() for x in text.split(mark)]
 
 

@@ -209,6 +209,9 @@ def test_order_names_and_separators_do_not_change_the_motion(
         ("a.csv", b't,joint1,joint2,"joint3\n0,1,2,3\n', "line 1: a quotation mark is not closed"),
         ("a.csv", b"t;joint1;joint2;joint3\n0,5;1;2;3\n", "'t' is '0,5'.*write 0.5 for 0,5"),
         ("a.csv", b"t,joint1,joint2,joint3\n0,1,2,3,\n", "line 2: 5 columns; expected 4"),
+        ("a.csv", b"t,joint1,joint2,joint3\r0,1,2,3\r", "line 1: lines end with CR alone"),
+        ("a.csv", b'"' + b"a" * 200_000 + b'"', "line 1 is not a line of CSV: field larger"),
+        ("a.csv", b"t,0,1,2\n0,1,2,3\n", "columns '0', '1', '2' belong to nothing"),
         ("a.csv", b"\x00\x01\x02\xff\xfe", "line 1 is not text in UTF-8"),
     ],
 )  # fmt: skip
