@@ -65,7 +65,7 @@ def checked_length(dt: object) -> object:
     """
     if isinstance(dt, bool | str) or dt is None:
         raise InputError(f"dt is {dt!r}; expected the length of a step in seconds, such as 0.001.")
-    if not isinstance(dt, float | int | list | tuple | np.ndarray | np.generic):
+    if not isinstance(dt, complex | float | int | list | tuple | np.ndarray | np.generic):
         return dt
     values = np.asarray(dt)
     if values.dtype.kind not in "fiu":
