@@ -6,7 +6,6 @@ meaning, `refuse_labels` raises, so that nothing is read by position. Times are 
 order is that of the rows, and `read_times` takes them as they are, in seconds.
 """
 
-import functools
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -37,9 +36,17 @@ PLAIN_PACKAGES = ("numpy", "torch", "jax", "jaxlib", "cupy")
 ROWS = (list, tuple)
 
 
-@functools.cache
+_known: dict[type, str | None] = {}  # a dict, because torch.compile warns of functools.cache
+
+
 def label_kind(kind: type) -> str | None:
     """Return how instances of a type are labelled: one of KINDS, DICT, UNKNOWN; None if not."""
+    if kind not in _known:
+        _known[kind] = _find_kind(kind)
+    return _known[kind]
+
+
+def _find_kind(kind: type) -> str | None:
     for base in kind.__mro__:
         key = _key(base)
         if key in KINDS:

@@ -72,3 +72,7 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     ports = zip(results, axes[1], graph.outputs, strict=True)
     labelled = tuple(alignment.label(x, own, port.name) for x, own, port in ports)
     return labelled if isinstance(found, tuple) else labelled[0]
+
+
+# torch.compile does not look into the reading of names, and puts the call between two graphs
+call_by_name.__dict__["_torchdynamo_disable"] = True

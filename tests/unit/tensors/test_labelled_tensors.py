@@ -1,0 +1,112 @@
+"""Dicts of tensors: by name, with gradients, under jit, vmap and torch.compile."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError
+
+Q, DQ = np.array([0.3, -0.4]), np.array([0.5, 0.2])
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return kt.robots.planar_2r()
+
+
+def reverse(robot, x):
+    """A dict by joint in the reverse order."""
+    return {robot.joint_names[k]: x[..., k] for k in (1, 0)}
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+def test_a_dict_of_tensors_gives_a_dict_with_gradients(robot, torch):
+    q = {name: torch.tensor(x, requires_grad=True) for name, x in reverse(robot, Q).items()}
+    found = robot.gravity_forces(q)
+    assert list(found) == list(robot.joint_names)
+    assert [float(x.detach()) for x in found.values()] == list(robot.gravity_forces(Q))
+    found["joint1"].backward()
+    slopes = robot.derivative("gravity_forces")(Q)[0]
+    assert [float(q[name].grad) for name in robot.joint_names] == pytest.approx(list(slopes))
+
+
+def test_numbers_beside_tensors_take_their_type(robot, torch):
+    first, second = robot.joint_names
+    q = {second: 0.25, first: torch.zeros(3, dtype=torch.float32)}
+    found = robot.gravity_forces(q)
+    assert found[first].dtype == torch.float32 and found[first].shape == (3,)
+
+
+def test_matrices_of_tensors_are_dicts_of_dicts(robot, torch):
+    q = {name: torch.tensor(x) for name, x in reverse(robot, Q).items()}
+    M = robot.mass_matrix(q)
+    found = [[float(M[a][b]) for b in robot.joint_names] for a in robot.joint_names]
+    assert np.array_equal(found, robot.mass_matrix(Q))
+
+
+def test_torch_compile_takes_dicts(robot, torch):
+    def energy(q, dq):
+        return robot.kinetic_energy(q, dq)
+
+    compiled = torch.compile(energy, backend="eager")
+    q, dq = ({n: torch.tensor(v) for n, v in reverse(robot, x).items()} for x in (Q, DQ))
+    assert float(compiled(q, dq)) == float(robot.kinetic_energy(Q, DQ))
+
+
+def test_torch_vmap_takes_dicts(robot, torch):
+    batch = torch.tensor(np.array([Q, DQ, Q + DQ]))
+    found = torch.func.vmap(lambda x: robot.gravity_forces(reverse(robot, x))["joint2"])(batch)
+    assert np.array_equal(found.numpy(), robot.gravity_forces(batch.numpy())[:, 1])
+
+
+def test_a_tensor_beside_a_frame_is_refused(robot, torch):
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(DQ, index=robot.joint_names)
+    with pytest.raises(InputError, match="expected arrays of one package"):
+        robot.kinetic_energy(torch.tensor(Q), series)
+
+
+def test_wrong_names_of_tensors_are_refused(robot, torch):
+    with pytest.raises(InputError, match=r"missing 'joint2'; unknown 'x'"):
+        robot.gravity_forces({"joint1": torch.tensor(0.1), "x": torch.tensor(0.2)})
+
+
+@pytest.fixture(scope="module")
+def jax():
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        yield jax
+
+
+def test_a_dict_of_jax_arrays_gives_a_dict(robot, jax):
+    q = {name: jax.numpy.asarray(x) for name, x in reverse(robot, Q).items()}
+    found = robot.gravity_forces(q)
+    assert [float(x) for x in found.values()] == list(robot.gravity_forces(Q))
+
+
+def test_jax_differentiates_and_compiles_dicts(robot, jax):
+    def energy(q):
+        return robot.potential_energy(q)
+
+    q = {name: jax.numpy.asarray(x) for name, x in reverse(robot, Q).items()}
+    slopes = jax.jit(jax.grad(energy))(q)
+    expected = robot.gravity_forces(Q)
+    assert [float(slopes[name]) for name in robot.joint_names] == pytest.approx(list(expected))
+
+
+def test_jax_vmap_takes_dicts(robot, jax):
+    rows = np.array([Q, DQ])
+    batch = {name: jax.numpy.asarray(x) for name, x in reverse(robot, rows).items()}
+    found = jax.vmap(robot.gravity_forces)(batch)
+    assert np.array_equal(np.stack([*found.values()], -1), robot.gravity_forces(rows))
+
+
+def test_textbook_functions_take_tensors_in_a_dict_as_numbers(robot, torch):
+    q = {name: torch.tensor(x) for name, x in reverse(robot, Q).items()}
+    found = kt.algorithms.gravity_forces(robot.model, q)
+    expected = kt.algorithms.gravity_forces(robot.model, Q)
+    assert np.array_equal([*found.values()], expected)
