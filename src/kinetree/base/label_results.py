@@ -22,7 +22,7 @@ def as_dict(x: Any, axes: Sequence[Axis | None]) -> Any:
     """Nest dicts along the axes that name joints, links or parameters; others stay axes."""
     named = [k for k, axis in enumerate(axes) if axis is not None and not axis.directions]
     if not named:
-        return x
+        return float(x) if isinstance(x, np.float64) else x
     k = named[0]
     axis, at = cast("Axis", axes[k]), x.ndim - len(axes) + k
     rest = [*axes[:k], *axes[k + 1 :]]
