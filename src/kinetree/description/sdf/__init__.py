@@ -31,6 +31,7 @@ from kinetree.description.sdf.frames import (
     Scope,
     between,
     body_of,
+    check_references,
     unique_name,
 )
 from kinetree.description.sdf.joints import read_joint
@@ -137,6 +138,7 @@ class _Robot:
         robot = world.frames[chosen.name].inner
         assert robot is not None
         frames = list(robot.every())
+        check_references([world.frames[chosen.name], *frames])
         outside = self._world_joints(reader, found, world, chosen)
         for frame in frames:
             if frame.kind == LINK:

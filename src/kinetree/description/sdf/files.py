@@ -186,6 +186,11 @@ def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -
         found = root.attributes.get("version")
         what = "no version" if found is None else f"version {show(found)}"
         raise ParseError(f"{root.place}: <sdf> has {what}; expected one such as version='1.9'.")
+    if version[0] > NEWEST[0]:
+        raise ParseError(
+            f"{root.place}: this is SDF {version[0]}.{version[1]}; expected 1.7 to "
+            f"{NEWEST[0]}.{NEWEST[1]}. Later versions of the format are not known here."
+        )
     if version < OLDEST:
         raise ParseError(
             f"{root.place}: this is SDF {version[0]}.{version[1]}; expected 1.7 or later, since "

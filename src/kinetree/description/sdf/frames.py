@@ -176,6 +176,16 @@ def body_of(frame: Frame) -> Frame:
     return frame
 
 
+def check_references(frames: Iterable[Frame]) -> None:
+    """Raise ParseError if a frame names one that does not exist, also where no pose needs it."""
+    for frame in frames:
+        if frame.attached_to:
+            body_of(frame)
+        settle(frame)
+        if frame.placement and frame.inner is not None:
+            _edge(frame)
+
+
 def between(a: Frame, b: Frame) -> Array:
     """Pose of frame b in frame a, shape (4, 4)."""
     settle(a)

@@ -4,7 +4,7 @@ Only names, poses and attachment are read here; `links` and `joints` read the re
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from kinetree.description.findings import Findings
 from kinetree.description.sdf.files import Document, Files, NotFoundError
@@ -46,7 +46,6 @@ class Reader:
 
     files: Files
     findings: Findings
-    unread: list[str] = field(default_factory=list)  # includes of the world that are not found
 
     def candidates(self, outer: Document) -> list[Candidate]:
         """The models directly in <sdf> or in its <world>."""
@@ -61,7 +60,6 @@ class Reader:
                         found.append(self._included(part, outer))
                     except NotFoundError as error:
                         self.findings.warn(child, f"a model is left out: {error}")
-                        self.unread.append(text_of(part, "uri"))
         return found
 
     def _candidate(self, element: Element, owner: Document) -> Candidate:

@@ -273,6 +273,15 @@ def test_whatever_is_not_read_is_listed():
 JOINT = '<joint name="{}" type="fixed"><parent>{}</parent><child>{}</child></joint>'
 REFUSED = {
     "old version": (one().replace("1.11", "1.6"), r"robot\.sdf:1:1: this is SDF 1\.6.*gz sdf -p"),
+    "new version": (one().replace("1.11", "2.0"), "this is SDF 2.0; expected 1.7 to 1.12"),
+    "canonical": (
+        one().replace('<model name="m">', '<model name="m" canonical_link="x">'),
+        "canonical_link of <model> is 'x', which is not a frame",
+    ),
+    "placement": (
+        one().replace('<model name="m">', '<model name="m" placement_frame="x">'),
+        "placement_frame is 'x', which is not a frame",
+    ),
     "no version": (one().replace(' version="1.11"', ""), "<sdf> has no version"),
     "root": ("<model name='m'/>", "the root is <model>, expected <sdf>; put it into <sdf"),
     "no model": ('<sdf version="1.9"/>', "the file has no <model>"),
