@@ -194,7 +194,13 @@ def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> 
 
 
 def boxed(x: Any) -> Any:
-    """Return a traced scalar as an array without axes, a `TracedArray` as a plain array."""
+    """Return a traced scalar as an array without axes, a `TracedArray` as a plain array.
+
+    A number of NumPy becomes a float: a long double would stay one in an array of objects, and its
+    product with a traced scalar would ask NumPy again.
+    """
+    if isinstance(x, np.generic):
+        return float(x)
     if type(x) is TracedScalar:
         box = np.empty((), object)
         box[()] = x

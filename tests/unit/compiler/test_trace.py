@@ -195,3 +195,12 @@ def test_unknown_operands_get_their_turn():
 def test_equal_functions_give_equal_graphs(steps):
     first, second = (trace(lambda u, w: np.array(run(steps, u, w)), INPUTS) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.longdouble, np.int64, float, int])
+def test_numbers_of_every_type_may_be_on_either_side(kind):
+    three = kind(3)
+    for f in (lambda t: three * t, lambda t: t * three, lambda t: np.array([three]) * t):
+        assert trace(f, [T]).count()["mul"] == 1
+    mixed = np.array([three, kind(2)], object)
+    assert trace(lambda t: mixed @ np.array([t, t]), [T]).count()["mul"] == 1
