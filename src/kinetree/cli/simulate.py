@@ -136,6 +136,11 @@ def simulate(
     found = find_robot(robot, reading)
     _check_files(output, plot)
     model, ended = found.model, Ended()
+    if forces is not None and reference is not None and recorded != AS_NAMED:
+        raise InputError(
+            "--columns and --topic are for one recording, and --forces and --reference give two; "
+            "expected names in these files that need no mapping."
+        )
     acting = _forces(found, tau, forces, recorded)
     control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
     q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)

@@ -39,6 +39,7 @@ from kinetree.trajectory import Trajectory
 
 LEAST = 16  # samples
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
+DEGREES_STATED, RADIANS_STATED = "degrees=True, --degrees", "degrees=False"  # ways out
 Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
 
 
@@ -138,7 +139,19 @@ def make_recording(
         InputError: values that are not finite, times that do not increase, the wrong number of
             joints, units that cannot be right.
     """
-    model = robot.model
+    way_out = RADIANS_STATED if degrees else DEGREES_STATED
+    return _made(robot.model, (t, q, dq, ddq, tau), cutoff, degrees, way_out)
+
+
+def _made(
+    model: Model,
+    given_columns: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None, ArrayLike],
+    cutoff: float | None,
+    degrees: bool,
+    way_out: str,
+) -> Recording:
+    """The recording of t, q, dq, ddq and tau; `way_out` is the option for other units."""
+    t, q, dq, ddq, tau = given_columns
     zeros = np.zeros((np.asarray(read_times(t)).size, model.n))
     columns: dict[str, Any] = {  # Trajectory checks shapes and values, and names what is wrong
         "t": t, "q": q, "dq": zeros if dq is None else dq, "ddq": zeros if ddq is None else ddq,
@@ -150,7 +163,7 @@ def make_recording(
         raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
     x, given = in_radians(model, checked.q, given) if degrees else (checked.q, given)
     x, notes = unwound(model, unit_quaternions(model, x))
-    check_units(model, x, "degrees=True, --degrees" if not degrees else "degrees=False")
+    check_units(model, x, way_out)
     assert checked.tau is not None
     found = _between_gaps(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
     notes += [*found.notes, *remarks(model, checked.t, (found.q, found.dq), found.tau)]
@@ -191,9 +204,9 @@ def recording_of(
     table = read_table(path, wish)
     check_times_increase(table)
     x = table.values
-    found = make_recording(
-        robot, x["t"], x["q"], x["tau"], x.get("dq"), x.get("ddq"), cutoff=cutoff
-    )
+    columns = x["t"], x["q"], x.get("dq"), x.get("ddq"), x["tau"]
+    way_out = RADIANS_STATED if wish.degrees else DEGREES_STATED
+    found = _made(robot.model, columns, cutoff, False, way_out)
     return replace(found, notes=(*table.notes, *found.notes))
 
 

@@ -27,6 +27,7 @@ FIELDS = {
     PLAN: {"q": "positions", "dq": "velocities", "ddq": "accelerations", "tau": "effort"},
 }
 SECOND = 10**9  # ns
+REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
 
 
 def read_bag(path: Path, wish: Wish) -> Table:
@@ -86,7 +87,11 @@ def _opened(path: Path) -> Generator[Any]:
         raise
     except (sqlite3.Error, Exception) as error:  # rosbags raises many kinds for damaged files
         text = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-        raise ParseError(f"{path.name} cannot be read as a ROS bag: {text}.") from None
+        repair = REPAIRS.get(path.suffix, "ros2 bag reindex")
+        raise ParseError(
+            f"{path.name} cannot be read as a ROS bag: {text.rstrip(':.')}. If the recording was "
+            f"cut short, `{repair}` may repair it."
+        ) from None
 
 
 def _topic(text: str | None, file: str) -> tuple[str | None, int | None]:

@@ -1,6 +1,7 @@
 """Everything that kinetree writes it reads back, bit for bit; other files against pandas."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -261,3 +262,34 @@ def test_degrees_need_a_robot(tmp_path):
     (tmp_path / "a.csv").write_text("t,a\n0,1\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="degrees=True needs the robot"):
         read(tmp_path / "a.csv", degrees=True)
+
+
+SHARED = Path(__file__).resolve().parents[5] / "shared"
+
+
+@pytest.mark.skipif(not (SHARED / "recordings").exists(), reason="../shared/recordings is not here")
+def test_a_measured_recording_is_read_as_pandas_reads_it(tmp_path):
+    path = SHARED / "recordings" / "panda_gaz_2019" / "exciting_trajectory.csv.gz"
+    robot, frame = kt.robots.panda(), pandas.read_csv(path, dtype=str).head(2000)
+    names = robot.model.joint_names
+    found = read(path, robot)
+    assert len(found) == 20_544 and found.meta["notes"] == (
+        "ddq is computed from the spline through dq",
+    )
+    for x in ("q", "dq", "tau"):
+        for k, name in enumerate(names):
+            assert getattr(found, x)[:2000, k].tolist() == [float(y) for y in frame[f"{x}:{name}"]]
+    words = {"q": "position", "dq": "velocity", "tau": "effort"}
+    heads = [x if x == "t" else f"{words[x.partition(':')[0]]}[{int(x[-1]) - 1}]" for x in frame]
+    frame.set_axis(heads, axis=1).to_csv(tmp_path / "other.csv", sep=";", index=False)
+    again = read(tmp_path / "other.csv", robot)
+    assert np.array_equal(again.q, found.q[:2000]) and np.array_equal(again.tau, found.tau[:2000])
+
+
+@pytest.mark.skipif(not (SHARED / "bad_inputs").exists(), reason="../shared/bad_inputs is not here")
+def test_files_that_are_no_recordings_are_refused_in_one_line():
+    for path in sorted((SHARED / "bad_inputs").iterdir()):
+        for robot in (None, ROBOT):
+            with pytest.raises(InputError) as told:
+                read(path, robot)
+            assert "\n" not in str(told.value) and len(str(told.value)) < 1000, path.name

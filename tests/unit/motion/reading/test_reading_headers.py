@@ -345,7 +345,12 @@ REFUSED = [
     ("libfranka's duration", "duration", J, "no column 't'.*columns={'NAME': 't'}"),
     ("%time alone", "%time", J, r"unit is not certain.*columns={'%time': 't\[ns\]'}"),
     ("nanoseconds alone", "nanosec", J, r"nanoseconds, and no column has the seconds"),
-    ("a quantity without joint", "t", [*J, "velocity"], "column 'velocity' states no joint, neither by name"),
+    (
+        "a quantity without joint",
+        "t",
+        [*J, "velocity"],
+        "column 'velocity' states no joint, neither by name",
+    ),
     ("a pandas index", "t", ["", *J], r"column 2 has no name.*columns={'': None}"),
     ("degrees for a rate", "t", named("{} [deg/s]"), "expected a unit of q"),
     ("an unknown unit", "t", named("{} [turns]"), r"'panda_joint1 \[turns\]'.*belong to nothing"),
