@@ -322,7 +322,9 @@ def _beside(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f" There is no folder {folder} either."
-    return nearest(path.name, _robot_files(folder))
+    # the ending, which most files share, makes unlike names look alike
+    files = [x for x in _robot_files(folder) if nearest(path.stem, [Path(x).stem])]
+    return nearest(path.name, files)
 
 
 def _warn_of_files(name: str, strict: bool) -> None:

@@ -8,7 +8,7 @@ from cli_program import Program
 CASES = {
     "id": "ROBOT is missing: kinetree id ROBOT [DATA] [OPTIONS]",
     "id pandda": "Did you mean 'panda'?",
-    "info nope.urdf": "here is no file nope.urdf; expected a robot",
+    "info nope.urdf": "kinetree: there is no file nope.urdf; expected a robot",
     "info arn.urdf": "Did you mean 'arm.urdf'?",
     "info nowhere/arm.urdf": "There is no folder nowhere either",
     "info .": "is a folder; expected a robot file. It has arm.urdf",
