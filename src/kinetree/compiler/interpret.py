@@ -199,6 +199,9 @@ def fma64(a: Array, b: Array, c: Array) -> Any:
     size = np.abs(high)
     safe = (size > SMALL) & (size < LARGE) & (np.abs(c) < LARGE)
     safe &= (np.abs(a) < FACTOR_LARGE) & (np.abs(b) < FACTOR_LARGE)
+    zero = (a == 0) | (b == 0)  # frequent: a resting joint
+    result = np.where(zero, high + c, result)
+    safe |= zero
     if safe.all():
         return result[()]
     result = np.array(result)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kinetree.compiler.graph import Node, Port
+from kinetree.compiler.interpret import FLOATS
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.scalars import cos, sin, sqrt, where
@@ -47,6 +48,26 @@ def test_functions_of_one_interval(op):
     steps = (a[1] - a[0]) / 400
     assert (values.min(0) - low <= steps**2 + 1e-14).all()
     assert (high - values.max(0) <= steps**2 + 1e-14).all()
+
+
+@pytest.mark.parametrize("op", ["exp", "log", "tanh", "abs"])
+def test_bounds_of_monotone_functions_and_magnitudes_contain_all_values(op):
+    a = frames(4)
+    a = (np.abs(a[0]), np.abs(a[0]) + a[1] - a[0]) if op == "log" else a
+    values = FLOATS[op](grid(a))
+    low, high = INTERVALS[op](a)
+    assert (low <= values.min(0)).all() and (high >= values.max(0)).all()
+    ends = np.abs(values).max(0) * 1e-14
+    assert (low >= values.min(0) - ends - (op == "abs") * 0.05).all()
+    assert (high <= values.max(0) + ends).all()
+
+
+@pytest.mark.parametrize("op", ["atan2", "min", "max"])
+def test_bounds_of_angles_and_of_the_smaller_number_contain_all_values(op):
+    a, b = frames(5, 60), frames(6, 60)
+    low, high = INTERVALS[op](a, b)
+    values = FLOATS[op](grid(a, 41)[:, None], grid(b, 41)[None])
+    assert (low <= values.min((0, 1))).all() and (high >= values.max((0, 1))).all()
 
 
 @pytest.mark.parametrize("op", [*BINARY, "div"])
