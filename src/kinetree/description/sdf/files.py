@@ -20,6 +20,7 @@ from kinetree.errors import InputError, ParseError
 
 OLDEST, NEWEST = (1, 7), (1, 12)
 VARIABLES = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+ENDINGS = (".sdf", ".world")
 CONFIG, MODEL_FILE = "model.config", "model.sdf"
 MOST_FILES = 256
 MOST_NESTED = 16  # includes in includes
@@ -72,6 +73,9 @@ class Files:
                 f"{MOST_NESTED} deep."
             )
         path = self._locate(uri, part, outer.folder)
+        if path.suffix.lower() not in ENDINGS:
+            # any other file may be secret, and an error would show its beginning
+            raise part.fault(f"<uri> {show(uri)} is no SDF file; expected {' or '.join(ENDINGS)}.")
         if path.resolve() in outer.chain:
             raise part.fault(f"<uri> {show(uri)} includes the file that it stands in.")
         try:
@@ -126,7 +130,10 @@ class Files:
                 )
             if found:
                 part.note(f"model {show(first)} is {found[0]} (in {title}).")
-                return found[0] / inside if inside else self._file_of(found[0], part)
+                path = found[0] / inside if inside else self._file_of(found[0], part)
+                if not path.resolve().is_relative_to(found[0].resolve()):
+                    raise part.fault(f"{path} is a link that leads out of the model's folder.")
+                return path
             searched.append(title)
         variables = (
             f"{', '.join(VARIABLES)} (not set)"

@@ -108,12 +108,18 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(models, tmp_path):
         ("model://gripper/old.sdf", "cannot be read: old.sdf:1:1: this is SDF 1.5"),
         ("http://x.org/hand", "Nothing is downloaded"),
         ("missing.sdf", "is not found"),
+        ("secret.txt", "is no SDF file; expected .sdf or .world"),
+        ("model://hand/secret.txt", "is no SDF file; expected .sdf or .world"),
+        ("model://hand/link.sdf", "leads out of the model's folder"),
     ],
 )
 def test_a_model_that_cannot_be_included_is_refused(models, uri, words):
+    for folder in (models, models / "hand"):
+        (folder / "secret.txt").write_text("password")
+    (models / "hand/link.sdf").symlink_to(models / "gripper/new.sdf")
     with pytest.raises(KinetreeError) as caught:
         read_sdf_text(arm(uri), folders=[models])
-    assert words in str(caught.value)
+    assert words in str(caught.value) and "password" not in str(caught.value)
 
 
 def test_a_file_that_includes_itself_is_refused(models):
