@@ -24,6 +24,7 @@ SAYS = {
     "14_torch_fit_a_mass": r"mass of the load: 2\.50 kg",
     "15_jax_predictive_control": r"reached: 1\.20, -0\.60 rad",
     "16_monte_carlo": r"one worker and four write the same file: True",
+    "17_gymnasium_pandas": r"mean distance from the goal 0\.\d+ m",
     "05_many_robots_at_once": r"planets, robots, joints: \(2, 1000, 6\)",
 }
 
