@@ -6,6 +6,7 @@
 `tests/unit/test_help.py` walks the same callables.
 """
 
+import importlib
 import inspect
 import re
 import sys
@@ -26,6 +27,13 @@ Every public function, class and method, with its signature and the first line t
 `python tools/method_table.py` writes this page from the code.
 """
 
+# classes of results that no public module lists
+RESULTS = {
+    "Explanation": "kinetree.explain",
+    "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
+    "Report": "kinetree.report",
+    "SymbolicRobot": "kinetree.symbols.robot",
+}
 COLUMNS = "| name | signature | help begins with |\n|---|---|---|"
 
 
@@ -52,6 +60,8 @@ def public() -> dict[str, Callable[..., Any]]:
 
     for name in kt.__all__:
         add(f"kt.{name}", getattr(kt, name))
+    for name, module in RESULTS.items():
+        add(name, getattr(importlib.import_module(module), name))
     own = {id(thing): path for path, thing in reversed(found.items())}  # each of them once
     return {path: thing for path, thing in found.items() if own[id(thing)] == path}
 
@@ -97,7 +107,7 @@ def page() -> str:
     tables: dict[str, list[str]] = {}
     for path, thing in public().items():
         parts = path.split(".")
-        group = ".".join(parts[:2]) if len(parts) > 2 else "kt"
+        group = ".".join(parts[:2]) if len(parts) > 2 else parts[0]
         row = f"| `{path}` | `{short_signature(thing)}` | {_as_markdown(first_line(thing))} |"
         tables.setdefault(group, []).append(row)
     parts = [HEAD]

@@ -25,7 +25,19 @@ TOGETHER = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The contents of a file: the model, and every remark with its file and line."""
+    """The contents of a file: the model, and every remark with its file and line.
+
+    Args:
+        source: path of the file, or a name for a text.
+        links: number of links in the file.
+        joints: number of joints in the file.
+        model: the model.
+        notes: parts that are read differently from what one may expect.
+        warnings: parts that the dynamics cannot honour.
+        folders: folders that the file was read with.
+        arguments: arguments of a xacro file.
+        text: the content, if it was not in a file; None: it was.
+    """
 
     source: Path
     links: int
@@ -49,8 +61,13 @@ class Report:
     ) -> "Report":
         """Make the report of a description and the model built from it.
 
-        folders, arguments: those that the file was read with. text: the content, if it was not in
-        a file; `source` is then its name.
+        Args:
+            source: path of the file, or a name for a text.
+            description: the records of the file.
+            model: the model.
+            folders: folders that the file was read with.
+            arguments: arguments of a xacro file.
+            text: the content, if it was not in a file; None: it was.
         """
         return cls(
             source,

@@ -39,7 +39,7 @@ def tree_kinetic_energy(tree: Tree, dq: Array) -> Any:
 def potential_energy(model: Model, q: StateLike) -> Any:
     """Energy of gravity and of the springs, J.
 
-    - sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
+    U = -sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
     stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
 
     Args:

@@ -50,6 +50,14 @@ class Explanation:
 
     `explanation["link2"]["V"]["parent"]` is the part of link2's twist that comes from its parent.
     Printed, it is a table; `text`, `markdown`, `latex` and `html` give the same in other forms.
+
+    Args:
+        model: the robot.
+        formulation: "screw", "closed", "link" or "space".
+        links: steps of each link.
+        torque: joint forces by cause.
+        recursion: the intermediates as arrays.
+        arguments: the state and the loads.
     """
 
     model: Model
@@ -73,6 +81,9 @@ class Explanation:
         """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
 
         `recursion` is not changed.
+
+        Args:
+            function: function of a number or symbol.
         """
 
         def changed(x: Array) -> Array:
@@ -104,7 +115,11 @@ class Explanation:
         return shortest(found, model, given["q"], [*given["dq"], *given["ddq"]])
 
     def text(self, width: int = 100) -> str:
-        """Tables for a terminal of that width, without colours."""
+        """Tables for a terminal of that width, without colours.
+
+        Args:
+            width: columns of the terminal.
+        """
         from kinetree.explain.terminal import plain_text  # here, since it loads rich
 
         return plain_text(self._page(), width)

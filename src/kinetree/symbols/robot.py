@@ -75,8 +75,13 @@ def symbolic(
 class SymbolicRobot:
     """The equations of a robot as SymPy objects: M ddq + c + g + springs + friction = tau.
 
-    q, dq, ddq: the symbols of the joints. parameters: the symbols in the robot's data. values: the
-    numbers that symbols replaced. notes: rotations that were changed to exact ones.
+    `q`, `dq` and `ddq` are the symbols of the joints, `parameters` those in its data, `values` the
+    numbers that symbols replaced, `notes` the rotations that were changed to exact ones.
+
+    Args:
+        model: a Model with symbols or numbers.
+        parameters: numbers to replace by symbols, as in `kt.symbolic`.
+        snap: largest change of an entry of a rotation that makes it exact, dimensionless.
     """
 
     def __init__(
@@ -194,20 +199,33 @@ class SymbolicRobot:
         return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
 
     def pose(self, frame: str | None = None) -> "ImmutableDenseMatrix":
-        """T of a frame in {s}, (4, 4); the tool when None."""
+        """T of a frame in {s}, (4, 4); the tool when None.
+
+        Args:
+            frame: name of a frame; None: the tool.
+        """
         return self._matrix("T", algorithms.pose(self._model, self._q, frame))
 
     def jacobian(
         self, frame: str | None = None, *, expressed: Literal["body", "space"] = "body"
     ) -> "ImmutableDenseMatrix":
-        """Jacobian of a frame, (6, n), in its own axes ("body") or in {s} ("space")."""
+        """Jacobian of a frame, (6, n), in its own axes ("body") or in {s} ("space").
+
+        Args:
+            frame: name of a frame; None: the tool.
+            expressed: "body" for its own axes, "space" for {s}.
+        """
         functions = {"body": algorithms.body_jacobian, "space": algorithms.space_jacobian}
         if expressed not in functions:
             raise InputError(f"expressed is {expressed!r}; expected 'body' or 'space'.")
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
 
     def task_rows(self, frame: str | None = None) -> list[int]:
-        """Rows of the body Jacobian for `Lambda`: independent ones, linear ones preferred."""
+        """Rows of the body Jacobian for `Lambda`: independent ones, linear ones preferred.
+
+        Args:
+            frame: name of a frame; None: the tool.
+        """
         return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
 
     def task_mass(
@@ -216,6 +234,10 @@ class SymbolicRobot:
         """Lambda(q) of a frame in its own axes, for some rows (0 to 5) of its body Jacobian.
 
         Without `rows`, those of `task_rows`: a planar arm cannot move out of its plane.
+
+        Args:
+            frame: name of a frame; None: the tool.
+            rows: which of the six rows, three angular and three linear; None: `task_rows`.
         """
         chosen = self.task_rows(frame) if rows is None else list(rows)
         J = self._jacobian(frame)
@@ -239,7 +261,9 @@ class SymbolicRobot:
         Args:
             name: "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U",
                 "Lambda" or "christoffel".
-            q, dq, ddq: joint positions, rates and accelerations; None is zero.
+            q: joint positions, shape (nq,), rad or m; None: zero.
+            dq: joint rates, shape (n,), rad/s or m/s; None: zero.
+            ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2; None: zero.
             values: numbers for parameters, {symbol or its name: number}; by default the numbers
                 that the symbols replaced.
         """
@@ -255,7 +279,11 @@ class SymbolicRobot:
         return np.asarray(self._function(name)(*state, known), float)
 
     def subs(self, values: Mapping[Any, Expression]) -> "SymbolicRobot":
-        """The same robot with numbers or expressions in place of some of its parameters."""
+        """The same robot with numbers or expressions in place of some of its parameters.
+
+        Args:
+            values: {symbol or its name: number or expression}, in the unit of the parameter.
+        """
         from sympy import sympify
 
         named = {x.name: x for x in self.parameters}

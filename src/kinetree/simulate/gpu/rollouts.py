@@ -29,6 +29,15 @@ class GpuTrajectory:
     """A motion whose arrays are CuPy's: q, (T, ..., nq); dq, ddq, tau, (T, ..., n); t is NumPy's.
 
     The fields mean the same as those of `Trajectory`, which `cpu()` returns.
+
+    Args:
+        t: times, NumPy's, shape (T,), s.
+        q: joint positions, shape (T, ..., nq), rad or m.
+        dq: joint rates, shape (T, ..., n), rad/s or m/s.
+        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2.
+        tau: joint forces, shape (T, ..., n), N m or N.
+        model: the robot.
+        meta: description of the run.
     """
 
     t: Array
