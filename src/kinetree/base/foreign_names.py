@@ -22,12 +22,12 @@ SPELLINGS: dict[str, str] = {
         calcmassmatrixviainversedynamics calculatemassmatrix compositerigidbodyalgorithm
         getfreefloatingmassmatrix jnttomass jointspaceinertia""",
     "robot.coriolis_matrix(q, dq)": "coriolis computecoriolismatrix c",
-    "robot.coriolis_forces(q, dq)": "jnttocoriolis coriolisterm coriolisforce centrifugalforces",
+    "robot.coriolis_forces(q, dq)": "calcbiasterm jnttocoriolis coriolisterm coriolisforce",
     "robot.gravity_forces(q)": """gravload gravity g computegeneralizedgravity gravityterm
         calcgravitygeneralizedforces jnttogravity generalizedgravityforces gravitytorques
         gravityvector gravitycompensation""",
     "robot.bias_forces(q, dq), springs and friction included": """nle nonlineareffects qfrcbias
-        calcbiasterm biasterm biasforce h generalizedbiasforces""",
+        biasterm biasforce h generalizedbiasforces""",
     "robot.pose(q, frame)": """fkine fk forwardkinematics framesforwardkinematics oMf sitexpos
         updateframeplacements jnttocart evalbodyposeinworld getworldtransform getlinkstate
         calcbodytobasecoordinates endeffectorpose""",
