@@ -44,6 +44,7 @@ from kinetree.algorithms.parameters import (
     with_parameters,
 )
 from kinetree.algorithms.regressor import energy_regressor, momentum_regressor, regressor
+from kinetree.algorithms.steps import step
 from kinetree.algorithms.task_space import TaskSpace, task_space
 from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
 from kinetree.formulations.closed import ClosedForm, closed_form
@@ -135,6 +136,7 @@ __all__ = [
     "spring_energy",
     "spring_forces",
     "spring_stiffness",
+    "step",
     "tangent_map",
     "task_space",
     "task_space_derivatives",

@@ -21,6 +21,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
+from kinetree.model.labelled import labelled
 from kinetree.scalars import Scalar
 
 Stage = Callable[[StateSpace, Scalar, Array, Sequence[Array]], Array]
@@ -93,6 +94,7 @@ METHODS = {
 }
 
 
+@labelled(("nq",), ("n",))
 def step(
     model: Model,
     q: StateLike,
@@ -112,10 +114,16 @@ def step(
         q: joint positions, (nq,), rad or m, or quaternions.
         dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N, constant in the step.
-        dt: length of the step, s.
-        F_ext, F_tip: wrenches, constant in the axes of their links, as in `inverse_dynamics`.
-        method: "euler", "semi_implicit_euler", "rk4" or "implicit".
-        gains: slopes of tau that "implicit" takes into account.
+        dt: length of the step, a number, s.
+        F_ext: wrenches onto the links, constant in their axes, (links, 6), N m and N; None: none.
+        F_tip: wrench of the tool onto the world, (6,), N m and N, as in `inverse_dynamics`.
+        method: "euler" (q moves with the old dq), "semi_implicit_euler" (with the new dq), "rk4"
+            (of order 4) or "implicit" (semi-implicit, with smooth friction at the end of the step).
+        gains: slopes kp and kd of tau, (n,) each, that "implicit" takes into account; None: 0.
+
+    Returns:
+        q_next: joint positions after the step, (nq,), rad or m.
+        dq_next: joint rates after the step, (n,), rad/s or m/s.
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
