@@ -171,9 +171,7 @@ def test_one_of_two_arguments_may_be_traced():
 def test_unknown_functions_and_kinds_are_named_with_the_list():
     with pytest.raises(AttributeError, match=r"no function 'sinh'.*exp, log, tanh, atan2, power"):
         scalars.sinh  # noqa: B018
-    with pytest.raises(
-        InputError, match=r"tanh of kinetree.scalars was given a str, 'a'"
-    ):
+    with pytest.raises(InputError, match=r"tanh of kinetree.scalars was given a str, 'a'"):
         scalars.tanh("a")
     assert all(callable(getattr(scalars, name)) for name in scalars.FUNCTIONS)
 

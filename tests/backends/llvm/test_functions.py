@@ -83,7 +83,10 @@ def one(name: str, *values: float) -> float:
     [
         *(("exp", x, y) for x, y in ((0.0, 1.0), (-0.0, 1.0), (np.inf, np.inf), (-np.inf, 0.0))),
         *(("exp", x, y) for x, y in ((709.8, np.inf), (-745.2, 0.0), (-745.1, 5e-324))),
-        *(("log", x, y) for x, y in ((1.0, 0.0), (0.0, -np.inf), (-0.0, -np.inf), (np.inf, np.inf))),
+        *(
+            ("log", x, y)
+            for x, y in ((1.0, 0.0), (0.0, -np.inf), (-0.0, -np.inf), (np.inf, np.inf))
+        ),
         *(("log", x, np.nan) for x in (-1.0, -5e-324, -np.inf)),
         ("log", 5e-324, -744.4400719213812),
         *(("tanh", x, x) for x in (0.0, -0.0, 5e-324, -1e-310, 1e-9, -1e-9)),

@@ -211,7 +211,7 @@ def test_what_cannot_be_differentiated_is_refused(graph):
         (3, {"shapes": {"x": 3}}, "3 cannot be differentiated; expected a kernel"),
         (kt.robots.planar_2r(), {}, "expected a kernel, such as"),
         (lambda x, y: x, {"shapes": {"x": 3}}, "missing 1 required positional argument"),
-        (lambda x: np.cbrt(x), {"shapes": {"x": 3}}, "cannot be traced with the arguments x"),
+        (lambda x: np.cbrt(x), {"shapes": {"x": 3}}, "np.cbrt is not defined for traced"),
         (lambda x: np.linalg.inv(x), {"shapes": {"x": (2, 2)}}, "cannot be traced"),
         (lambda x: x, {}, "have no shapes yet"),
         (lambda x: x, {"shapes": (3,)}, "have no shapes yet"),
