@@ -95,7 +95,7 @@ def opened(data: str, wish: Wish, wanted: Sequence[str]) -> Generator[States]:
 
     Notes of the reader are printed with the first block.
     """
-    if data == STREAM and not binary(sys.stdin.buffer):
+    if data == STREAM and wish.topic is None and not binary(sys.stdin.buffer):
         stream, name = sys.stdin.buffer, "standard input"
         yield States(name, text_blocks(stream, name, wish, wanted), stream)
         return
@@ -106,7 +106,7 @@ def opened(data: str, wish: Wish, wanted: Sequence[str]) -> Generator[States]:
                 yield States(path.name, blocks, stream, path.stat().st_size)
             return
         table = read_table(path, wish)
-        yield States(path.name, whole_blocks(table, wish, wanted))
+        yield States(path.name, whole_blocks(path.name, table, wish, wanted))
 
 
 def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
@@ -114,7 +114,7 @@ def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) 
     table = TextTable(stream, name, wish)
     lacking = [x for x in RATES if x in wanted and x not in table.layout.columns]
     if table.layout.clock is not None and lacking:
-        yield from whole_blocks(table.whole(), wish, wanted)
+        yield from whole_blocks(name, table.whole(), wish, wanted)
         return
     for k, block in enumerate(table.blocks()):
         if k == 0:
@@ -124,15 +124,14 @@ def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) 
         yield Block(block.values)
 
 
-def whole_blocks(table: Table, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
+def whole_blocks(name: str, table: Table, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
     """Blocks of a table that was read whole, with rates if it has times."""
     lacking = [x for x in RATES if x in wanted and x not in table.values]
     if "t" in table.values and lacking:
         table = with_rates(table, wish, wanted=tuple(lacking), zero=True)
-    name = table.rows[0].partition(", ")[0]
     announce(name, table.notes, [x for x in wanted if x not in table.values])
-    _check_quaternions(wish.model, table.values, table.rows.__getitem__)
-    for start in range(0, len(table.rows), PIECE):
+    _check_quaternions(wish.model, table.values, table.row)
+    for start in range(0, len(table), PIECE):
         own = slice(start, start + PIECE)
         yield Block({key: x[own] for key, x in table.values.items()})
 

@@ -13,7 +13,6 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
@@ -140,6 +139,8 @@ def kind_of(path: Path) -> str:
     """The format of a file by its first bytes; an ending that they contradict is refused."""
     if path.is_dir():
         return BAG
+    if path.exists() and not path.is_file():
+        return TEXT  # a pipe can be read only once
     with path.open("rb") as file:
         start = file.read(LONGEST_SIGNATURE)
     kind, endings = TEXT, ("",)
@@ -214,9 +215,9 @@ def check_times(table: Table) -> None:
     late = np.flatnonzero(np.diff(t) <= 0)
     if late.size:
         k = int(late[0])
-        before = table.rows[k].rpartition(", ")[2]
+        before = table.row(k).rpartition(", ")[2]
         raise ParseError(
-            f"{table.rows[k + 1]}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s of "
+            f"{table.row(k + 1)}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s of "
             f"{before}; times must increase."
         )
 
@@ -255,9 +256,10 @@ def from_columns(
         for quantity in SIGNALS
         if any(own == quantity for own, _ in columns)
     }
-    rows = [f"{where}, {counted(k, 'sample')}" for k in range(len(t))]
     wish = Wish(model)
-    table = Table({"t": t, **found}, model.coordinate_names, rows, where)
+    table = Table(
+        {"t": t, **found}, model.coordinate_names, lambda k: f"{where}, sample {k}", where
+    )
     return trajectory_of(replace(with_rates(table, wish), notes=()), wish, name)
 
 
@@ -329,8 +331,8 @@ def _missing_rates(
     path: Path, found: Mapping[str, Array], model: Model | None, meta: dict[str, object]
 ) -> dict[str, Array]:
     values = {key: np.asarray(found[key], float) for key in ("t", "q", "dq") if key in found}
-    rows = [f"{path.name}, row {k}" for k in range(1, len(values["t"]) + 1)]
-    table = with_rates(Table(values, (), rows, path.name), Wish(model))
+    table = Table(values, (), lambda k: f"{path.name}, row {k + 1}", path.name)
+    table = with_rates(table, Wish(model))
     meta["notes"] = table.notes
     return dict(table.values)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -175,6 +176,19 @@ def test_named_rows_with_rates_are_answered_as_they_come(program):
         process.stdin.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("bash") or os.name != "posix", reason="pipes of bash")
+def test_a_pipe_of_the_shell_is_read_once(program, motion):
+    found = program.shell("kinetree id planar_2r <(cat all.csv)")
+    assert found.stdout == program("id planar_2r all.csv").stdout
+    found = program.shell("kinetree check planar_2r <(cat q.csv) --json")
+    assert json.loads(found.stdout)["samples"] == len(T)
+
+
+def test_a_topic_of_a_text_is_refused(program):
+    words = program("id planar_2r - --topic /x", POSITIONS, code=2).stderr
+    assert "is not a ROS bag and has no topics; leave out --topic /x" in words
 
 
 def test_identify_notes_how_the_recording_was_read(program):

@@ -6,7 +6,7 @@ which robot, and the whole files become a Table. `kinetree.motion.files` makes t
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -93,17 +93,20 @@ class Wish:
 class Table:
     """A whole file: "t", (T,), s, and q, dq, ddq, tau, (T, n), SI units, in the joints' order.
 
-    joints: names of the entries of q. rows: of every sample, as messages name it. where: beginning
-    of messages about the file. notes: on choices that the reader made. clock: name of the column of
+    joints: names of the entries of q. row: the k-th sample as messages name it. where: beginning of
+    messages about the file. notes: on choices that the reader made. clock: name of the column of
     the times.
     """
 
     values: Mapping[str, Array]
     joints: tuple[str, ...]
-    rows: Sequence[str]
+    row: Callable[[int], str]
     where: str
     notes: tuple[str, ...] = ()
     clock: str = "t"
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

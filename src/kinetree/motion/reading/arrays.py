@@ -90,8 +90,10 @@ def table_of(columns: Mapping[str, Array], wish: Wish, where: str) -> Table:
     table = np.stack(numbers, axis=1)
     for quantity in layout.columns:
         values[quantity] = layout.in_si(quantity, table, position)
-    rows = [f"{where}, row {k}" for k in range(1, count + 1)]
-    return Table(values, layout.joints, rows, where, tuple(notes), layout.clock_name)
+    return Table(
+        values, layout.joints, lambda k: f"{where}, row {k + 1}", where, tuple(notes),
+        layout.clock_name,
+    )  # fmt: skip
 
 
 def _times(

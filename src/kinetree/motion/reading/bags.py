@@ -55,7 +55,7 @@ def read_bag(path: Path, wish: Wish) -> Table:
         raise InputError(f"{where}: #{number} chooses a trajectory, and the topic has {kind}.")
     else:
         samples, notes = _state_samples(messages, where)
-    return _table(samples, wish, where, notes)
+    return _table(samples, wish, where, notes, relative=kind == STATE)
 
 
 @dataclass(frozen=True)
@@ -254,8 +254,13 @@ class _Names:
         return found
 
 
-def _table(samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str]) -> Table:
-    """Samples aligned by name; quantities that all of them lack are absent."""
+def _table(
+    samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str], *, relative: bool
+) -> Table:
+    """Samples aligned by name; quantities that all of them lack are absent.
+
+    relative: whether times are counted from the first.
+    """
     every = list(dict.fromkeys(name for sample in samples for name in sample.names))
     names = _Names(wish, where)
     names.check(every)
@@ -282,7 +287,7 @@ def _table(samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str])
         notes.append(
             f"{counted(len(samples) - len(kept), 'message')} without joints of the robot left out"
         )
-    values = {"t": _times(kept, notes, relative=", message " in kept[0].row)}
+    values = {"t": _times(kept, notes, relative=relative)}
     for quantity in SIGNALS:
         x = _quantity(quantity, kept, places, notes)
         if x is not None:
@@ -290,7 +295,7 @@ def _table(samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str])
     for quantity in wish.required:
         if quantity not in values:
             raise ParseError(f"{where}: the messages have no {quantity}, which is needed.")
-    return Table(values, joints, [x.row for x in kept], where, tuple(notes))
+    return Table(values, joints, lambda k: kept[k].row, where, tuple(notes))
 
 
 def _times(samples: Sequence[_Sample], notes: list[str], *, relative: bool) -> Array:

@@ -108,12 +108,22 @@ class _Header:
         """Joints by the numbers of their columns, as the first row names them, or {}."""
         if not labels or first is None:
             return {}
-        cells = {number: first[k].strip() for number, k in labels.items()}
-        if None in cells:  # one cell with all the names: ['a', 'b']
-            inside = cells.pop(None).strip("[](){}")
-            texts = [x.strip().strip("'\"") for x in re.split(r"[,;\s]+", inside) if x.strip()]
-            return dict(enumerate(texts))
-        return {number: x for number, x in cells.items() if number is not None}
+        found: dict[int, str] = {}
+        for number, k in labels.items():
+            if number is None:  # one cell with all the names: ['a', 'b']
+                texts = re.split(r"[,;\s]+", first[k].strip().strip("[](){}"))
+                found |= dict(enumerate(x.strip("'\"") for x in texts if x))
+            else:
+                found[number] = first[k].strip()
+        names = self.wish.names("q")
+        if names and not set(found.values()) & set(names):
+            head = self.heads[next(iter(labels.values()))]
+            self.fail(
+                f"column {head!r} has {listing(found.values(), MOST)}; expected names of joints of "
+                f"{self.wish.owner}: {', '.join(names[:MOST])}. Leave it out: "
+                f"{self.wish.ways.column(head, '')}."
+            )
+        return found
 
     # ----- joints
 
@@ -257,7 +267,9 @@ class _Header:
     def refuse_two(self, one: int, other: int) -> NoReturn:
         meaning = self.found[other]
         a, b = self.heads[one], self.heads[other]
-        pattern = DIGITS.sub("*", b) if DIGITS.search(b) and meaning.number is not None else b
+        pattern = b.replace(meaning.joint or "", "*") if meaning.number is None else b
+        pattern = DIGITS.sub("*", pattern) if meaning.number is not None else pattern
+        pattern = pattern if pattern != "*" and not b.startswith(f"{meaning.kind}:") else b
         self.fail(
             f"columns {a!r} and {b!r} both are {meaning.kind} of {meaning.joint}; expected one. "
             f"Leave the other out: {self.wish.ways.column(pattern, '')}."

@@ -94,9 +94,14 @@ class TextTable:
         values = {
             key: np.concatenate([block.values[key] for block in blocks]) for key in blocks[0].values
         }
-        rows = [f"{self.name}, line {k}" for block in blocks for k in block.lines]
+        lines = np.concatenate([block.lines for block in blocks])
         return Table(
-            values, self.layout.joints, rows, self.where, tuple(self.notes), self.layout.clock_name
+            values,
+            self.layout.joints,
+            lambda k: f"{self.name}, line {lines[k]}",
+            self.where,
+            tuple(self.notes),
+            self.layout.clock_name,
         )
 
     def _rest(self) -> Iterator[Lines]:

@@ -55,7 +55,7 @@ def conversions(wish: Wish, stated: Mapping[str, Sequence[str]]) -> list[str]:
         f"{quantity} in {unit}, as the header states, was converted"
         for quantity, own in stated.items()
         for unit in dict.fromkeys(own)
-        if unit and UNITS[unit][2:] != (1, 1) and not wish.degrees
+        if unit and UNITS[unit][2:] != (1, 1) and not (wish.degrees and "deg" in unit)
     ]
 
 

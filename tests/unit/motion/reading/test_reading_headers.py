@@ -482,3 +482,20 @@ def test_without_a_robot_the_names_are_those_of_the_file(heads, joints, tmp_path
     found = read(written(tmp_path, "\n".join([heads, *rows])))
     assert found.joint_names == joints
     assert np.array_equal(found.q[0], [float(x) for x in rows[0].split(",")[1:3]])
+
+
+def test_two_sets_by_name_are_refused_with_a_pattern(tmp_path):
+    heads = named("{}_position") + named("target_{}_position")
+    values = {"q": RNG.normal(size=(len(T), len(heads)))}
+    path = written(tmp_path, table("t", {"q": heads}, values))
+    with pytest.raises(ParseError, match=r"columns={'target_\*_position': None}"):
+        read(path, PANDA)
+    found = read(path, PANDA, columns={"target_*_position": None})
+    assert np.array_equal(found.q, values["q"][:, :N])
+
+
+def test_a_column_of_other_names_is_refused(tmp_path):
+    path = written(tmp_path, "t,name,joint1,joint2\n0,run,1,2\n1,run,2,3\n")
+    with pytest.raises(ParseError, match=r"column 'name' has 'run'; expected names of joints"):
+        read(path, kt.robots.planar_2r())
+    assert read(path, kt.robots.planar_2r(), columns={"name": None}).q.tolist() == [[1, 2], [2, 3]]
