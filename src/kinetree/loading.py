@@ -329,7 +329,7 @@ def _beside(path: Path) -> str:
 
 def _warn_of_files(name: str, strict: bool) -> None:
     """Warn if the current folder has a file that a built-in robot's name could mean, too."""
-    files = [file for file in _robot_files(Path()) if Path(file).stem == name]
+    files = [x for x in _robot_files(Path()) if Path(x).stem.lower() == name.lower()]
     if not files:
         return
     text = (

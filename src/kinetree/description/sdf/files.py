@@ -109,6 +109,8 @@ class Files:
                 f"trusted, give the folder {str(path.parent)!r} in folders= (--folder on the "
                 "command line)."
             )
+        if not separator and "/" not in name and not Path(name).suffix:
+            return self._model(name, part, folder)  # as programs of Gazebo read it
         where = "a text has no folder of its own" if folder is None else f"not in {folder}"
         raise NotFoundError(
             str(part.fault(f"<uri> {show(uri)} is not found: {where}. {FOLDERS_HINT}."))
@@ -186,7 +188,7 @@ def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -
             "gazebo": "this is SDF before 1.4; convert it with 'gz sdf -p FILE > NEW.sdf'",
             "model": "put it into <sdf version='1.9'> ... </sdf>",
             "world": "put it into <sdf version='1.9'> ... </sdf>",
-        }.get(root.tag, "is it an SDF file?")
+        }.get(root.tag, "check that this is an SDF file")
         raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <sdf>; {hint}.")
     version = _version(root)
     if version is None:

@@ -44,6 +44,7 @@ def test_a_model_is_found_in_the_folders_and_beside_the_file(models, tmp_path):
         found = read_sdf_text(arm(), folders=folders)
         assert [x.name for x in found.joints if x.type != "fixed"] == ["gripper::close", "hold"]
         assert any("model 'gripper' is" in x.text for x in found.notes)
+    assert len(read_sdf_text(arm("gripper"), folders=[models]).links) == 4
     (models / "arm").mkdir()
     (models / "arm/model.sdf").write_text(arm())
     assert len(read_sdf(models / "arm/model.sdf").links) == 4
