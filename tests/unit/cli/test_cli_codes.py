@@ -1,0 +1,111 @@
+"""Exit codes: every command gives the documented ones, 0, 1, 2, 130 and 141, and no others."""
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.cli.app import app
+from kinetree.motion import quintic, write_csv
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+COMMANDS = [
+    *(x for x in app.resolved_commands() if not x.startswith("-") and x != "cache"),
+    "cache info", "cache clear",
+]  # fmt: skip
+# commands that print more than nothing to stdout
+PRINTING = [
+    "info panda", "id planar_2r", "fd planar_2r", "terms planar_2r", "explain planar_2r", "demo",
+    "simulate planar_2r --duration 0.05", "simulate planar_2r --duration 0.05 -o -",
+    "check planar_2r calm.csv --effort 1000", "export planar_2r", "cache info", "completion bash",
+    "report planar_2r --samples 10", "id planar_2r rows.csv", "info panda --json", "--help",
+    "simulate --help",
+]  # fmt: skip
+WAITING = [
+    "id planar_2r -", "fd planar_2r -", "terms planar_2r -", "explain planar_2r -",
+    "check planar_2r -", "identify planar_2r - -o never.urdf", "simulate planar_2r --forces -",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ready(program):
+    robot = kt.robots.planar_2r()
+    calm = quintic([0.0, 0.0], [0.1, 0.1], duration=1.0, robot=robot)
+    write_csv(calm, program.folder / "calm.csv")
+    rows = "\n".join(",".join(map(repr, x)) for x in np.zeros((3000, 2)).tolist())
+    (program.folder / "rows.csv").write_text(rows, encoding="utf-8")
+    return program
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_options_have_code_2_in_every_command(ready, name):
+    found = ready(f"{name} --no-such-option", code=2)
+    assert found.stdout == "" and found.stderr.startswith("kinetree: ")
+    assert f"See kinetree {name.split()[0]} --help" in found.stderr or name == "completion"
+
+
+@pytest.mark.parametrize("name", [x for x in COMMANDS if "cache" not in x])
+def test_wrong_words_have_code_2_in_every_command(ready, name):
+    """A robot, shell or word that does not exist."""
+    more = {"identify": " rows.csv -o x.urdf", "check": " rows.csv"}.get(name, "")
+    found = ready(f"{name} no_such_word{more}", code=2)
+    assert found.stdout == "" and "no_such_word" in found.stderr
+
+
+def test_negative_verdicts_have_code_1(ready):
+    ready("check planar_2r calm.csv --effort 1", code=1)
+    ready("check planar_2r calm.csv --effort 1 --json", code=1)
+    ready("check planar_2r calm.csv --effort 1e5")
+    ready("simulate panda", code=1)
+    ready("simulate panda --q 0 0 0 0 0 0 0", code=1)
+    ready("simulate panda --duration 0.01")
+    # a number that is not finite is no verdict on the robot
+    lost = "simulate cart_pole --q hinge=0.1 --dq 0 1e160 --duration 100 --dt 1 --method euler"
+    assert "not finite" in ready(lost, code=2).stderr
+
+
+@posix
+@pytest.mark.parametrize("line", PRINTING)
+def test_a_reader_that_is_gone_gives_code_141(ready, line):
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        ready.command(line), stdout=writer, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        cwd=ready.folder, env=ready.environment, timeout=120,
+    )  # fmt: skip
+    os.close(writer)
+    assert (run.returncode, b"Traceback" in run.stderr) == (141, False), run.stderr
+
+
+@posix
+@pytest.mark.parametrize("line", WAITING)
+def test_ctrl_c_gives_code_130(ready, line):
+    process = subprocess.Popen(
+        ready.command(line), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=ready.folder, env=ready.environment,
+    )  # fmt: skip
+    with process:
+        wait_until_it_reads(process)
+        process.send_signal(signal.SIGINT)
+        words = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130, (shlex.split(line), words)
+    assert words.endswith("kinetree: interrupted\n") and "Traceback" not in words
+    assert not (ready.folder / "never.urdf").exists()
+
+
+def wait_until_it_reads(process):
+    """Wait until the process sleeps in a read of its standard input."""
+    path = f"/proc/{process.pid}/wchan"
+    if not os.path.exists(path):
+        time.sleep(5)
+        return
+    for _ in range(600):
+        with open(path) as file:
+            if "pipe" in file.read():
+                return
+        time.sleep(0.1)
