@@ -8,8 +8,12 @@ number type by default (needs mpmath; several minutes). `--quick` leaves the thr
 """
 
 import argparse
+import ctypes
 import math
 import platform
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -27,12 +31,13 @@ Floats = NDArray[np.floating]
 NAMES = ("exp", "log", "tanh", "atan2")
 NUMPY = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "atan2": np.arctan2}
 BATCH = 4096  # numbers that a throughput is measured with; they stay in the cache
+ROW = 16  # functions of one state, as in a robot with several joints
 
 
-def kernel(name: str) -> Kernel:
-    """The function as a compiled kernel."""
+def kernel(name: str, *shape: int) -> Kernel:
+    """The function of every element as a compiled kernel."""
     names = ["a", "b"] if name == "atan2" else ["a"]
-    graph = trace(getattr(scalars, name), [Port(x, ()) for x in names], [("y", ())])
+    graph = trace(getattr(scalars, name), [Port(x, shape) for x in names], [("y", ())])
     return Kernel(optimise(graph), name)
 
 
@@ -80,7 +85,11 @@ def arguments(name: str, dtype: str, count: int, seed: int = 0) -> tuple[Floats,
         y, x = np.concatenate([y, size]), np.concatenate([x, size * rng.uniform(-3, 3, part)])
         y, x = np.concatenate([y, edges]), np.concatenate([x, rng.permutation(edges)])
         return y.astype(dtype) + 0, x.astype(dtype) + 0  # mpmath has no negative zero
-    ranges = {"exp": (math.log(float(info.max)) * 1.06, 1.0), "log": (3.0, 1.1), "tanh": (22.0, 1.0)}
+    ranges = {
+        "exp": (math.log(float(info.max)) * 1.06, 1.0),
+        "log": (3.0, 1.1),
+        "tanh": (22.0, 1.0),
+    }
     wide, near = ranges[name]
     x = np.concatenate(
         [
@@ -132,23 +141,44 @@ def seconds(call: Callable[[], object]) -> float:
     return best
 
 
-def throughput(name: str, dtype: str) -> tuple[float, float]:
-    """Nanoseconds for one number: of the kernel, and of NumPy."""
+def library(name: str, dtype: str) -> Callable[..., object] | None:
+    """A loop over the function of the C library; None without a compiler."""
+    if shutil.which("gcc") is None:
+        return None
+    word, call = ("double", name) if dtype == "float64" else ("float", f"{name}f")
+    arguments = "a[i], b[i]" if name == "atan2" else "a[i]"
+    text = (
+        f"#include <math.h>\nvoid f(const {word} *a, const {word} *b, {word} *y, long n)\n"
+        f"{{ for (long i = 0; i < n; i++) y[i] = {call}({arguments}); }}\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["gcc", "-O2", "-shared", "-fPIC", "-xc", "-", "-o", f"{folder}/f.so", "-lm"]
+        subprocess.run(command, input=text, text=True, check=True)
+        return ctypes.CDLL(f"{folder}/f.so").f
+
+
+def throughput(name: str, dtype: str) -> Iterator[float]:
+    """Nanoseconds for one number: of the kernel, of NumPy, and of the C library."""
     rng = np.random.default_rng(1)
-    args = [rng.uniform(0.1, 5, BATCH).astype(dtype) for _ in range(2 if name == "atan2" else 1)]
-    own, out = kernel(name), np.empty(BATCH, dtype)
-    found = [seconds(lambda: own(*args, out=out)), seconds(lambda: NUMPY[name](*args, out=out))]
-    return found[0] / BATCH * 1e9, found[1] / BATCH * 1e9
+    args = [rng.uniform(0.1, 5, (BATCH // ROW, ROW)).astype(dtype) for _ in range(2)]
+    own, out, loop = kernel(name, ROW), np.empty_like(args[0]), library(name, dtype)
+    used = args[: 2 if name == "atan2" else 1]
+    yield seconds(lambda: own(*used, out=out)) / BATCH * 1e9
+    yield seconds(lambda: NUMPY[name](*used, out=out)) / BATCH * 1e9
+    if loop is not None:
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*args, out)]
+        yield seconds(lambda: loop(*pointers, ctypes.c_long(BATCH))) / BATCH * 1e9
 
 
 def lines(names: Sequence[str], count: int, timed: bool) -> Iterator[str]:
     """The table of results."""
-    yield "| function | type | arguments | greatest error, ulp | at | ns | NumPy, ns |"
-    yield "|---|---|--:|--:|---|--:|--:|"
+    yield "| function | type | arguments | greatest error, ulp | at | ns | NumPy, ns | libm, ns |"
+    yield "|---|---|--:|--:|---|--:|--:|--:|"
     for name in names:
         for dtype in ("float64", "float32"):
             error, at, tried = worst(name, dtype, count)
-            times = [f"{x:.2f}" for x in throughput(name, dtype)] if timed else ["-", "-"]
+            times = [f"{x:.2f}" for x in throughput(name, dtype)] if timed else []
+            times += ["-"] * (3 - len(times))
             place = ", ".join(f"{x:.17g}" for x in at)
             yield f"| {name} | {dtype} | {tried:,} | {error:.3f} | {place} | {' | '.join(times)} |"
 

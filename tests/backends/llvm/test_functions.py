@@ -1,13 +1,19 @@
 """exp, log, tanh, atan2, minimum and maximum: errors in ulp, special values, equal bits."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from llvm_harness import Builder, Compiled, host, same_bits
-from test_flags import flags, pytestmark
+from llvm_harness import HOST, Builder, Compiled, host, same_bits
+from llvmlite.binding import get_host_cpu_features
+from test_flags import flags
+from test_flags import pytestmark as needs_flags
 
+from kinetree.backends.llvm.emit import emit
+from kinetree.backends.llvm.target import Target
 from kinetree.compiler.graph import OPERATIONS, Graph
 from kinetree.compiler.interpret import interpret
 
@@ -16,7 +22,6 @@ sys.path.insert(0, str(TOOLS))
 
 from function_accuracy import arguments, errors  # noqa: E402
 
-needs_flags = pytestmark
 DTYPES = ("float64", "float32")
 NAMES = ("exp", "log", "tanh", "atan2")
 ALL = (*NAMES, "abs", "min", "max")
@@ -149,3 +154,26 @@ def test_nan_raises_no_flag(dtype: str, lanes: int) -> None:
     code = Compiled(functions(*ALL), host(lanes, lanes), dtype)
     for quiet in (0.5, 1.0, np.nan, 30.0):
         assert flags(code, np.full((lanes + 1, 2), quiet, dtype)) == 0, quiet
+
+
+@pytest.mark.skipif(not HOST.triple.startswith("x86_64"), reason="the processors are those of x86")
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_bits_do_not_depend_on_the_processor(cpu: str) -> None:
+    """The first has no fused instruction and calls a function for it; the others have one."""
+    features = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}[cpu]
+    if not get_host_cpu_features().get(features):
+        pytest.skip(f"this processor has no {features}")
+    graph, given = functions(*ALL), pairs("float64", 300)
+    code = Compiled(graph, replace(HOST.with_lanes(4), cpu=cpu, features=""))
+    assert same_bits(code.states(given)[0], interpret(graph, given)[0])
+
+
+def test_arm_has_instructions_for_everything() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "aarch64-unknown-linux-gnu"
+    text = emit(functions(*ALL), Target("neon", 2, 4, triple=triple), "float64", "k")
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=2)
+    listing = machine.emit_assembly(llvm.parse_assembly(text))
+    called = {line.split()[1] for line in listing.splitlines() if line.strip().startswith("bl\t")}
+    assert "fmla" in listing and all(name.startswith("k_") for name in called), called
