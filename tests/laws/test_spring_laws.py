@@ -235,7 +235,7 @@ def test_time_scaling_counts_springs_as_forces_that_speed_does_not_change():
     held = robot.check(motion, effort=7.0)
     (load,) = held.scaling.overloads
     assert (load.torque, load.springs) == (pytest.approx(8.0, rel=1e-6), True)
-    assert "gravity and springs need 8 on 'axle'" in str(held)
+    assert "gravity and springs need 8 N m on 'axle'" in str(held)
 
 
 def test_the_fastest_motion_has_the_force_of_springs_at_its_limit():

@@ -10,13 +10,14 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
-from kinetree.description import Friction
+from kinetree.description import Friction, Spring
 from kinetree.errors import InputError, need
 from kinetree.identify.base import Base
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
+from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 
@@ -79,6 +80,12 @@ class Identification:
             joint.name: Friction(_one(joint.friction.viscous), _one(joint.friction.coulomb))
             for joint in self.robot.model.joints
         }
+
+    @property
+    def springs(self) -> dict[str, Spring]:
+        """The springs found, by name: stiffness in N m/rad or N/m, rest position in rad or m."""
+        model = self.robot.model
+        return describe_springs(model.springs, model.coordinate_names)
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence interval of each base parameter, (r, 2).

@@ -32,6 +32,7 @@ def identify(
     method: Method = "weighted",
     friction: FrictionChoice = "symmetric",
     armature: bool = True,
+    springs: bool = True,
     prior: float = 1.0,
     folds: int = 5,
     torque_cutoff: float | None = None,
@@ -45,7 +46,7 @@ def identify(
         test: another recording to try the result on; None holds out the end of `data`.
         hold_out: share of `data` held out then, dimensionless, 0 to 0.8.
         method: "ordinary", "weighted" (each joint by its noise) or "robust" (outliers as well).
-        friction, armature: unknowns of the drives; see `unknowns`.
+        friction, armature, springs: unknowns of drives and springs; see `unknowns`.
         prior: relative error of the description, dimensionless; 1 lets bodies double or vanish.
         folds: stretches of the cross-validation.
         torque_cutoff: low-pass measured and predicted joint forces alike at this frequency, Hz,
@@ -54,7 +55,7 @@ def identify(
     """
     _check(method, hold_out, prior, folds)
     report = watch or (lambda text: None)
-    sought = unknowns(robot, friction, armature)
+    sought = unknowns(robot, friction, armature, springs)
     report(f"base parameters of {len(sought.names)} unknowns")
     whole = find_base(sought)
     train, test = _split(data, test, hold_out)

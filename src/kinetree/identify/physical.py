@@ -11,8 +11,8 @@ U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensin
 
 `consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
 Marquardt: the first term is the weighted least squares of all samples, compressed once by a QR
-factorisation, the second the prior. Friction and armature are their own coordinates and stay at
-zero or above. All numbers are in the robot's own units (`algorithms.natural_units`), so that steps
+factorisation, the second the prior. Friction, armature and stiffness are their own coordinates and
+stay at zero or above; preloads of springs may be negative. All numbers are in the robot's own units (`algorithms.natural_units`), so that steps
 and bounds are the same in mm and in m.
 """
 
@@ -85,15 +85,17 @@ def consistent(
     P, p = _prior(bodies, own, spread, prior)
     A, b = np.vstack([R, P]), np.concatenate([z, p])
     start = np.concatenate([*map(coordinates, bodies), spread])
-    theta, rounds = descend(A, b, start, len(bodies), prior, watch)
+    theta, rounds = descend(A, b, start, len(bodies), prior, watch, sought.signed)
     normal = A.T @ A
     covariance = np.linalg.inv(normal)
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
     x = unknowns_at(theta, len(bodies))[0]
-    drives = x[10 * len(bodies) :]
-    drives[drives < NOTHING * spread] = 0
+    drives, signed = x[10 * len(bodies) :], sought.signed[10 * len(bodies) :]
+    drives[np.abs(drives) < NOTHING * spread] = 0
+    for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
+        drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds)
 
 
@@ -136,11 +138,13 @@ def descend(
     links: int,
     prior: float,
     watch: Callable[[int, float], None] | None = None,
+    signed: Array | None = None,
 ) -> tuple[Array, int]:
     """theta that minimises |A x(theta) - b|^2 from a start on, and the number of rounds.
 
     Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
-    one standard deviation. Data can make a body flat, but never of no thickness.
+    one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
+    bodies stay at zero or above, except the `signed` ones.
     """
     pull = np.zeros(len(start))
     pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
@@ -155,18 +159,19 @@ def descend(
     # one is discarded and the damping increased. Drives are bounded by active sets: those at zero
     # that the gradient would push below are held there in this step.
     drives = np.arange(len(start)) >= 10 * links
+    bounded = drives if signed is None else drives & ~signed
     theta, (error, J) = start, errors(start)
     cost, damping, k = float(error @ error), 1e-3, 0
     for k in range(1, ROUNDS + 1):
         g = J.T @ error
-        free = ~(drives & (theta <= 0) & (g > 0))  # zeros that would become negative stay zero
+        free = ~(bounded & (theta <= 0) & (g > 0))  # zeros that would become negative stay zero
         H = J[:, free].T @ J[:, free]
         scale = np.diag(H) + 1e-12 * np.diag(H).max()
         step = np.zeros(len(theta))
         step[free] = -np.linalg.solve(H + damping * np.diag(scale), g[free])
         longest = float(np.abs(step[~drives]).max(initial=1e-300))
         new = theta + step * min(1, 2 / longest)  # exponentials do not overflow
-        new[drives] = np.maximum(new[drives], 0)
+        new[bounded] = np.maximum(new[bounded], 0)
         e, J_new = errors(new)
         found = float(e @ e)
         if watch is not None:

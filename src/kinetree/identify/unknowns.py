@@ -15,6 +15,7 @@ from kinetree.errors import InputError
 from kinetree.identify.checks import least_motion
 from kinetree.model import Joint, JointFriction, Model
 from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
 
 FrictionChoice = Literal["symmetric", "directional", "known"]
@@ -50,6 +51,11 @@ class Unknowns:
     def scale(self) -> Array:
         """The robot's own unit of each unknown, (p,)."""
         return parameter_units(self.robot.model, self.natural)[self.S.argmax(axis=0)]
+
+    @property
+    def signed(self) -> Array:
+        """Which unknowns may be negative whatever the bodies are, (p,): preloads of springs."""
+        return np.array([name.startswith("preload[") for name in self.names], bool)
 
     @property
     def links(self) -> int:
@@ -123,7 +129,10 @@ class Unknowns:
 
 
 def unknowns(
-    robot: Robot, friction: FrictionChoice = "symmetric", armature: bool = True
+    robot: Robot,
+    friction: FrictionChoice = "symmetric",
+    armature: bool = True,
+    springs: bool = True,
 ) -> Unknowns:
     """The unknowns to find in a recording.
 
@@ -133,6 +142,8 @@ def unknowns(
             "directional" (one of each for dq > 0 and for dq < 0, which also absorbs offsets of the
             sensors), or "known".
         armature: True if inertias of armatures and rotors are unknown.
+        springs: True if stiffness and preload (stiffness times rest position) of the robot's
+            springs are unknown.
     """
     if friction not in FRICTION:
         raise InputError(f"friction is {friction!r}; expected one of {', '.join(FRICTION)}.")
@@ -149,6 +160,13 @@ def unknowns(
             columns += _of_joint(joint, first, friction, armature and i not in driven)
     if armature:
         columns += [(str(x), "kg m^2", [k]) for k, x in enumerate(listed) if x.group == "rotor"]
+    if springs:
+        units = {x.name: spring_units(x, model.joints) for x in model.springs}
+        columns += [
+            (str(x), units[x.owner][x.kind == "preload"], [k])
+            for k, x in enumerate(listed)
+            if x.group == "spring"
+        ]
     S = np.zeros((len(listed), len(columns)))
     for j, (_, _, rows) in enumerate(columns):
         S[rows, j] = 1
