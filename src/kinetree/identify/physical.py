@@ -12,8 +12,8 @@ U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensin
 `consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
 Marquardt: the first term is the weighted least squares of all samples, compressed once by a QR
 factorisation, the second the prior. Friction, armature and stiffness are their own coordinates and
-stay at zero or above; preloads of springs may be negative. All numbers are in the robot's own units (`algorithms.natural_units`), so that steps
-and bounds are the same in mm and in m.
+stay at zero or above; preloads of springs may be negative. All numbers are in the robot's own units
+(`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
 """
 
 from collections.abc import Callable
