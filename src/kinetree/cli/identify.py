@@ -111,7 +111,7 @@ def identify(
     recorded: Recorded = AS_NAMED,
     reading: BasicReading = BASIC,
 ) -> None:
-    """Find a robot's parameters in a recording, and write the robot with these parameters.
+    """Find friction, payload and all parameters in a recording, and write the robot with them.
 
     The geometry of the robot is trusted, its masses are a first guess. JSON has robot, output,
     report, joints, units, rms (of the joint forces held out), described and found (rms error of
