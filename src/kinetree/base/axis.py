@@ -119,10 +119,19 @@ def _hint(unknown: Sequence[str], missing: Sequence[str], axis: Axis, polars: bo
             return f" Take the times out: {way}."
         if name in axis.whole:
             return f" Joint {name!r} has several entries: {', '.join(axis.whole[name])}."
+        prefix = _prefix(name, axis)
+        if prefix:
+            return f" Remove the beginning {prefix!r} of the names."
         near = difflib.get_close_matches(name, missing or axis.names, 1)
         if near:
             return f" Was {near[0]!r} meant by {name!r}?"
     return ""
+
+
+def _prefix(name: str, axis: Axis) -> str:
+    """Return what stands before a name of the axis in another name; empty if nothing does."""
+    ends = [x for x in axis.names if name.endswith(x) and x != name]
+    return name.removesuffix(max(ends, key=len)) if ends else ""
 
 
 def shown(names: Iterable[object]) -> str:

@@ -37,7 +37,7 @@ from kinetree.base.containers import (
 from kinetree.base.label_results import as_dict, as_labelled
 from kinetree.errors import InputError, need
 
-DEGREES = ("deg", "degree", "degrees", "°", "deg/s", "deg/s^2", "degrees/s")
+DEGREES = ("deg", "°")  # as the beginning of units: deg, degrees/s, °/s^2
 
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
@@ -361,7 +361,7 @@ def _check_units(attrs: Mapping[Any, Any], argument: str) -> None:
     units = attrs.get("units", attrs.get("unit"))
     if isinstance(units, Mapping):
         units = cast("Mapping[str, object]", units).get(argument.rstrip("0"))
-    if isinstance(units, str) and units.strip().lower() in DEGREES:
+    if isinstance(units, str) and units.strip().lower().startswith(DEGREES):
         raise InputError(
             f"{argument} has the units {units!r}; expected radians. Convert it with numpy.deg2rad "
             "and set the units to 'rad'."

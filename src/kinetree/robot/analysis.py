@@ -11,7 +11,7 @@ from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import ArrayLike, StateLike
-from kinetree.base.labels import by_name
+from kinetree.base.labels import Alignment
 from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
@@ -239,10 +239,10 @@ class Analysis(RobotCore):
         from kinetree.algorithms.derivatives.forward_dynamics import assemble
 
         axis = dof_axis(self.model)
-        state = by_name(q, coordinate_axis(self.model), "q"), by_name(dq, axis, "dq")
+        given = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
+        state = Alignment(given).values
         loads = () if F_ext is None else (F_ext,)
-        derivatives = kernel(self.model, "forward_dynamics_derivatives")
-        blocks = derivatives(*state, by_name(tau, axis, "tau"), *loads)
+        blocks = kernel(self.model, "forward_dynamics_derivatives")(*state, *loads)
         batch = blocks[0].shape[:-1]
         system = assemble(self.model, np.broadcast_to(np.asarray(state[1], float), batch), *blocks)
         return system if dt is None else system.discrete(dt)

@@ -155,3 +155,23 @@ def test_names_do_not_change_which_arguments_are_given_by_keyword():
     found = robot.coriolis_forces(dq=by_name["dq"], q=by_name["q"])
     assert np.array_equal(list(found.values()), robot.coriolis_forces(q, dq))
     assert list(found) == list(names_of(robot, "dq"))
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("kind", ["Series", "DataFrame", "whole dict"])
+def test_steps_take_names_in_any_order(robot, kind):
+    own, rng = robot_of(robot), np.random.default_rng(6)
+    shape = (3,) if kind in MANY else ()
+    plain = [states(own, rng, shape, name) for name in ("q", "dq", "tau")]
+    pairs = zip(("q", "dq", "tau"), plain, strict=True)
+    by_name = [labelled(kind, own, name, x, rng) for name, x in pairs]
+    gains = np.arange(1.0, own.n + 1)
+    by_joint = labelled("dict", own, "dq", gains, rng)
+    for method, options, named in (
+        ("semi_implicit_euler", {}, {}),
+        ("implicit", {"kd": gains}, {"kd": by_joint}),
+    ):
+        expected = own.step(*plain, 0.01, method=method, **options)
+        found = own.step(*by_name, 0.01, method=method, **named)
+        for x, y, names in zip(found, expected, (own.coordinate_names, own.dof_names), strict=True):
+            assert np.array_equal(read_back(x, [names]), y)

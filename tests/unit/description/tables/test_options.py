@@ -52,7 +52,7 @@ def test_names_are_given_or_counted():
         ({"armature": [1]}, ShapeError, "armature has 1 entry; expected 2, one for each joint"),
         ({"armature": [1, -2]}, InputError, "armature of joint 'joint2' is -2.0; expected >= 0"),
         ({"armature": np.array([0, np.nan])}, InputError, "armature of joint 'joint2' is nan"),
-        ({"armature": {0: 1}}, InputError, "armature of joint 'joint1' is {0: 1}; expected a num"),
+        ({"armature": {0: 1}}, InputError, "armature is a dict, whose names have no meaning"),
         ({"friction": 0.1}, InputError, r"friction of joint 'joint1' is 0.1; .* Friction\(...\)"),
         ({"friction": [Friction()]}, ShapeError, "friction has 1 entry; expected 2"),
         ({"friction": [Friction(), Friction(-1)]}, InputError, "viscous .* 'joint2' is -1.0"),
