@@ -107,7 +107,8 @@ def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:
 
 def remark(trajectory: Trajectory) -> str:
     """Sentences on joints that exceed their limits, and on how a file was read; or empty."""
-    found = [f"{note[0].upper()}{note[1:]}." for note in trajectory.meta.get("notes", ())]
+    notes = trajectory.meta.get("notes", ())
+    found = [f"Notes of the reader: {'; '.join(notes)}."] if notes else []
     violations = trajectory.meta.get("violations", ())
     if violations:
         joints = sorted({str(x.joint) for x in violations})
