@@ -58,6 +58,20 @@ def vector_by_name(value: object, axis: Axis, argument: str) -> Any:
     return x
 
 
+def square_by_name(value: Any, names: Sequence[str]) -> Any:
+    """Return a matrix with the same names on both sides in their order; others as they are.
+
+    The pose of a frame is such a matrix, as a result of labelled arguments.
+    """
+    kind, wanted = label_kind(type(value)), sorted(names)
+    if kind == FRAME and [sorted(map(str, x)) for x in value.axes] == [wanted, wanted]:
+        return value.loc[list(names), list(names)].to_numpy()
+    if kind == XARRAY and value.ndim == 2 and all(dim in value.indexes for dim in value.dims):
+        if [sorted(map(str, value.indexes[dim])) for dim in value.dims] == [wanted, wanted]:
+            return value.sel({dim: list(names) for dim in value.dims}).to_numpy()
+    return value
+
+
 def check_rows(times: object, values: object, name: str, other: str) -> None:
     """Raise InputError if a pandas column of times and a table have other labels of their rows."""
     if label_kind(type(times)) != SERIES or label_kind(type(values)) != FRAME:

@@ -80,6 +80,16 @@ def test_the_result_of_inverse_kinematics_is_labelled_like_its_start(robot):
     assert type(robot.inverse_kinematics(T)) is np.ndarray
 
 
+def test_a_pose_with_names_can_be_reached(robot):
+    q0 = np.array([0.1, -1.0, 1.2, -0.5, 0.4, 0.2])
+    T = robot.pose(named(robot, q0 + 0.05))
+    plain = robot.inverse_kinematics(robot.pose(q0 + 0.05), q0)
+    mixed = T.loc[["w", "y", "x", "z"], ["z", "x", "w", "y"]]
+    assert np.array_equal(robot.inverse_kinematics(mixed, q0), plain)
+    array = robot.pose(named(robot, q0 + 0.05).rename_axis("joint").to_xarray())
+    assert np.array_equal(robot.inverse_kinematics(array, q0), plain)
+
+
 def test_a_line_and_an_excitation_start_by_name(robot):
     q0 = np.array([0.1, -1.0, 1.2, -0.5, 0.4, 0.2])
     goal = robot.pose(q0)

@@ -149,9 +149,9 @@ def straight_line(
 
 
 def _line(moved: MovedFrame, q0: Array, goal: ArrayLike) -> Line:
-    refuse_labels(goal, "goal", "a pose (4, 4), or a point (3,)")
     T_0 = moved.pose(q0)
     if moved.part == POSITION and np.asarray(goal).shape == (3,):
+        refuse_labels(goal, "goal", "a pose (4, 4), or a point (3,)")
         goal = pose(T_0[:3, :3], np.asarray(goal, float))
     T_1 = check_pose(goal, "goal")
     w = np.zeros(3) if moved.part == POSITION else log_so3(T_0[:3, :3].T @ T_1[:3, :3])
