@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.peers.labels import ADAM, CASADI, FRAX, POOL, PYTHON_LOOP
+from benchmarks.questions import step
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -159,6 +160,16 @@ OF_PANDA += [
     (f"gradient in JAX's vmap vs {who}", AT_LEAST, 20, "x",
      faster("tensors", f"{GRADIENT} of {ID}", who))
     for who in (FRAX, ADAM)
+]  # fmt: skip
+OF_PANDA += [
+    ("one step of one state, time over that of forward dynamics", AT_MOST, 2, "x",
+     faster(step.ONE, "semi_implicit_euler", step.FORWARD, inverse=True)),
+]  # fmt: skip
+OF_PANDA += [
+    (f"a step of {step.COUNT} states, {method}, vs {who}", AT_LEAST, bound, "x",
+     faster(step.MANY, method, who))
+    for method in step.METHODS
+    for who, bound in ((step.LOOP, 40), (step.ROLLOUT, 15))
 ]  # fmt: skip
 IMPORT_LIMIT = 250.0
 

@@ -11,6 +11,7 @@ QUESTIONS = (
     "throughput",
     "threads",
     "simulation",
+    "step",
     "compile",
     "derivatives",
     "tensors",

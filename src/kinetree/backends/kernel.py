@@ -7,6 +7,7 @@ everything else, and every other Python, goes through a real NumPy gufunc (dispa
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,16 @@ DTYPES = ("float64", "float32")
 More = tuple[str, Callable[[], Callable[..., Any]]]
 
 
+@dataclass(frozen=True, eq=False)
+class Door:
+    """A function with options around some kernels, and how it is shown and pickled."""
+
+    call: Callable[..., Any]
+    doc: str
+    signature: inspect.Signature
+    reduced: tuple[Any, ...]
+
+
 class Kernel:
     """A graph, compiled. `kernel(*arrays, out=None, ...)` broadcasts over leading axes.
 
@@ -35,6 +46,7 @@ class Kernel:
     """
 
     _direct = False
+    _door: "Door | None" = None
 
     def __new__(
         cls,
@@ -113,6 +125,8 @@ class Kernel:
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help` and editors show."""
+        if self._door is not None:
+            return self._door.signature
         more = self._given[4]
         names = [port.name for port in self.graph.inputs]
         return signature_of(*names, extra=None if more is None else more[0])
@@ -155,7 +169,16 @@ class Kernel:
         return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, self._given
+        return (Kernel, self._given) if self._door is None else self._door.reduced
+
+    def behind(self, door: "Door") -> "Kernel":
+        """Return a kernel of the same graph that takes single states; `door` takes other calls."""
+        graph, name, _, dtypes, more, axes = self._given
+        made = Kernel(graph, name, door.doc, dtypes, more, axes)
+        made._door, made._general = door, door.call
+        if made._direct:
+            vectorcall.set_entry(made, made._compiled.entry(), door.call, 0)
+        return made
 
     def __copy__(self) -> Self:
         return self

@@ -131,8 +131,9 @@ class Motion(RobotCore):
         """
         from kinetree.robot.step import make_step
 
-        # later calls find this function in the instance, as the kernels of `Compiled`
-        step = self.__dict__["step"] = make_step(self.model, self.step)
+        # later calls find this kernel in the instance, as those of `Compiled`
+        step: Any = make_step(self, self.step)
+        self.__dict__["step"] = step
         return step(q, dq, tau, dt, F_ext, method=method, kp=kp, kd=kd, out=out)
 
     @overload
@@ -255,7 +256,7 @@ class Motion(RobotCore):
             method: "rk4", "semi_implicit_euler", "euler" or "dop853"; "implicit" has no
                 derivatives.
             wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
-                "inertia", "gravity", "friction", "parameters".
+                "inertia", "gravity", "friction", "springs", "parameters".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
                 values)`, or a function of t or of (t, q, dq); None: no forces.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in

@@ -1,4 +1,8 @@
-"""Robot.step: one step of simulate as a function that costs little more than its kernel."""
+"""Robot.step: one step of simulate, which costs no more than its kernel.
+
+A plain call on one state with the default method enters machine code directly; a function in Python
+takes calls with options, batches and other arguments.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -6,19 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends.kernel import Kernel
+from kinetree.backends.kernel import Door, Kernel
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.kernels.step import step_name
-from kinetree.model import Model
+from kinetree.model import HasModel, Model
+
+DEFAULT = "semi_implicit_euler"
 
 
-def make_step(model: Model, like: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that `Robot.step` is; `like` has its documentation.
+def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:
+    """Return the kernel that `Robot.step` is; `like` is the method, with its documentation."""
+    model = robot.model
+    found = kernel(model, step_name(DEFAULT))
+    reduced = getattr, (robot, "step")
+    door = Door(step_function(model), like.__doc__ or "", inspect.signature(like), reduced)
+    return found.behind(door)
 
-    Control loops call it a million times, so that the plain call comes first, and everything that
-    it needs is at hand.
-    """
+
+def step_function(model: Model) -> Callable[..., Any]:
+    """Return the function that takes every call, with the kernels that it needs at hand."""
     kernels: dict[str, Kernel] = {}  # by method
     longest = float("inf")
 
@@ -32,7 +43,7 @@ def make_step(model: Model, like: Callable[..., Any]) -> Callable[..., Any]:
         dt: object,
         F_ext: object = None,
         *,
-        method: str = "semi_implicit_euler",
+        method: str = DEFAULT,
         kp: Any = None,
         kd: Any = None,
         out: object = None,
@@ -46,14 +57,12 @@ def make_step(model: Model, like: Callable[..., Any]) -> Callable[..., Any]:
         given = [q, dq, tau, checked_length(dt)]
         if kp is not None or kd is not None:
             found = kernel(model, step_name(method, gains=True))
-            like = kd if kp is None else kp
-            zeros = like * 0 if hasattr(like, "dtype") else np.zeros(model.n)
+            known = kd if kp is None else kp
+            zeros = known * 0 if hasattr(known, "dtype") else np.zeros(model.n)
             given += [zeros if kp is None else kp, zeros if kd is None else kd]
         given += [] if F_ext is None else [F_ext]
         return found(*given) if out is None else found(*given, out=out)
 
-    step.__doc__, step.__qualname__, step.__module__ = like.__doc__, "Robot.step", like.__module__
-    vars(step)["__signature__"] = inspect.signature(like)
     return step
 
 

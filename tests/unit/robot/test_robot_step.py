@@ -1,5 +1,8 @@
 """robot.step: the bits of simulate, for every batch, and errors in words."""
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
@@ -198,6 +201,28 @@ def test_the_second_call_finds_the_function_in_the_robot():
     again = robot.step
     assert again is robot.step and first is not again
     assert again.__doc__ == first.__doc__ and "dt" in again.__doc__
+    assert inspect.signature(again) == inspect.signature(first)
+    copied = pickle.loads(pickle.dumps(again))
+    x = state(robot)
+    assert np.array_equal(copied(*x, 0.1, method="rk4")[0], robot.step(*x, 0.1, method="rk4")[0])
+
+
+def test_numbers_that_are_no_length_never_enter_machine_code():
+    """Also as arrays without axes and in batches, which kernels take without looking at values."""
+    robot = ROBOTS["arm"]
+    one, many = state(robot), state(robot, 3)
+    robot.step(*one, 0.1)
+    for bad in (0.0, -1.0, np.nan, np.inf):
+        for x, dt in (
+            (one, bad),
+            (one, np.float64(bad)),
+            (one, np.array(bad)),
+            (many, np.full(3, bad)),
+        ):
+            with pytest.raises(InputError, match="dt"):
+                robot.step(*x, dt)
+            with pytest.raises(InputError, match="dt"):
+                robot.step(*x, dt, out=tuple(map(np.empty_like, x[:2])))
 
 
 def test_a_step_can_be_differentiated_by_its_length():

@@ -1,11 +1,11 @@
 """The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
 
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
-plain contiguous float64 array of the right shape, or a float for an argument without dimensions, it
-makes the result arrays and calls `@{name}_one`; any other call goes on, unchanged, to
-`@{name}_batch` (fastbatch.py). Addresses of Python's and NumPy's functions differ from process to
-process, so they are read from a table, never written into the code: object code stays valid in the
-disk cache.
+plain contiguous float64 array of the right shape, or a positive number for an argument without
+dimensions (a step, say; other numbers may have to be refused), it makes the result arrays and calls
+`@{name}_one`; any other call goes on, unchanged, to `@{name}_batch` (fastbatch.py). Addresses of
+Python's and NumPy's functions differ from process to process, so they are read from a table, never
+written into the code: object code stays valid in the disk cache.
 """
 
 from collections.abc import Sequence
@@ -111,6 +111,8 @@ def _with_numbers(
 ) -> list[str]:
     """The same checks, in which the arguments `single` may be floats; %from of these is found.
 
+    They must be positive and finite.
+
     The header of an argument that is a float is read from the first array instead, since a float
     has none, and the result of that check is not used.
     """
@@ -145,7 +147,15 @@ def _with_numbers(
         else:
             lines += header(i, len(shape), abi.READY)
         fits.append(f"%is_{'good' if i in single else 'fit'}{i}")
-    return [*lines, *all_of("are_fit", fits, "dimensions"), *dimensions(shapes)]
+    lines += [*all_of("are_fit", fits, "numbers"), "numbers:"]
+    for i in single:
+        lines += [
+            f"%number_{i} = load double, ptr %from{i}",
+            f"%is_positive{i} = fcmp ogt double %number_{i}, 0.0",
+            f"%is_finite{i} = fcmp olt double %number_{i}, 0x7FF0000000000000",
+        ]
+    tests = [f"%is_{what}{i}" for i in single for what in ("positive", "finite")]
+    return [*lines, *all_of("are_lengths", tests, "dimensions"), *dimensions(shapes)]
 
 
 def header(i: int, ndim: int, flags: int, of: str = "") -> list[str]:
