@@ -109,7 +109,8 @@ def describe(value: object) -> str:
         entries = cast("list[object]", value)
         first = next((x for x in entries if label_kind(type(x))), entries[0])
         return f"a {type(value).__name__} of objects of type {type_name(first)}"
-    return f"a {type_name(value)}"
+    name = type_name(value)
+    return f"an {name}" if name.startswith("xarray") else f"a {name}"
 
 
 def type_name(value: object) -> str:

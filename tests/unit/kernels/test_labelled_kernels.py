@@ -3,6 +3,8 @@
 import functools
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,3 +177,63 @@ def test_steps_take_names_in_any_order(robot, kind):
         found = own.step(*by_name, 0.01, method=method, **named)
         for x, y, names in zip(found, expected, (own.coordinate_names, own.dof_names), strict=True):
             assert np.array_equal(read_back(x, [names]), y)
+
+
+ROWS = np.arange(8.0).reshape(4, 2)
+INDEXES = {
+    "numbers": pd.RangeIndex(4),
+    "times": pd.Index([0.0, 0.1, 0.2, 0.3], name="t"),
+    "dates": pd.date_range("2024-01-01", periods=4, tz="UTC"),
+    "time differences": pd.to_timedelta(range(4), unit="s"),
+    "repeated": pd.Index(["a", "a", "b", "b"]),
+    "categories": pd.CategoricalIndex(list("abba")),
+    "two levels": pd.MultiIndex.from_product([["x", "y"], [0, 1]], names=["run", None]),
+}
+
+
+@pytest.mark.parametrize("rows", INDEXES)
+def test_the_labels_of_rows_are_those_of_the_argument(rows):
+    robot = kt.robots.planar_2r()
+    frame = pd.DataFrame(ROWS, index=INDEXES[rows], columns=robot.joint_names).iloc[:, ::-1]
+    assert robot.gravity_forces(frame).index.equals(frame.index)
+    assert robot.potential_energy(frame).index.equals(frame.index)
+    M = robot.mass_matrix(frame)
+    levels = frame.index.nlevels
+    assert np.array_equal(M.to_numpy().reshape(4, 2, 2), robot.mass_matrix(ROWS))
+    assert [x[:levels] for x in M.index.tolist()[::2]] == [
+        x if levels > 1 else (x,) for x in frame.index.tolist()
+    ]
+
+
+def test_tables_without_rows_give_tables_without_rows():
+    robot = kt.robots.planar_2r()
+    frame = pd.DataFrame(ROWS[:0], columns=robot.joint_names)
+    assert robot.gravity_forces(frame).shape == (0, 2) == robot.mass_matrix(frame).shape
+    assert robot.regressor(frame, frame, frame).shape[0] == 0
+    assert robot.mass_matrix(pl.DataFrame(frame)).columns == [
+        f"{a}:{b}" for a in robot.joint_names for b in robot.joint_names
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{1: 0.1}, pd.DataFrame({1: [0.1]}), np.zeros(1, [("1", float)])])
+def test_one_joint_called_1_is_not_the_number_1(wrong):
+    builder = kt.Builder("one").link("base").link("rod", 1, (0, 0, 1))
+    robot = builder.joint("1", "revolute", "base", "rod", axis=(1, 0, 0)).build()
+    assert robot.gravity_forces({"1": 0.1}) == {"1": robot.gravity_forces([0.1])[0]}
+    with pytest.raises(kt.KinetreeError, match=r"'1'|structured NumPy array"):
+        robot.gravity_forces(wrong)
+
+
+def test_results_go_into_new_objects():
+    robot = kt.robots.planar_2r()
+    frame = pd.DataFrame(ROWS, columns=robot.joint_names)
+    with pytest.raises(kt.KinetreeError, match="out= and axes= are for plain arrays"):
+        robot.gravity_forces(frame, out=np.zeros((4, 2)))
+
+
+def test_threads_do_not_change_labelled_results():
+    robot, rng = kt.robots.planar_2r(), np.random.default_rng(7)
+    frame = pd.DataFrame(rng.normal(size=(200_000, 2)), columns=robot.joint_names[::-1])
+    with kt.threads(2):
+        found = robot.gravity_forces(frame)
+    assert np.array_equal(found, robot.gravity_forces(frame.to_numpy()[:, ::-1]))
