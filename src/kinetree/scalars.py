@@ -309,12 +309,19 @@ def _larger(x: Any, y: Any) -> Any:
     return x if x > y or x != x else y
 
 
+@elementwise
+def _any_power(x: Any, exponent: Any) -> Any:
+    """Power with any exponent; x > 0 where the exponent is not a plain number."""
+    return power(x, exponent) if home(exponent) is math else exp(exponent * log(x))
+
+
 # NumPy's functions by name, for kinds that NumPy asks about them
 NUMPY: dict[str, Callable[..., Any]] = {
-    **{name: globals()[name] for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "power")},
+    **{name: globals()[name] for name in ("sin", "cos", "sqrt", "exp", "log", "tanh")},
     **{name: globals()[name] for name in ("sign", "absolute", "minimum", "maximum", "clip")},
     "fabs": absolute,
-    "float_power": power,
+    "power": _any_power,
+    "float_power": _any_power,
     "arctan2": atan2,
     "arctan": lambda x: atan2(x, 1),
     "tan": lambda x: sin(x) / cos(x),

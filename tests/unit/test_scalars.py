@@ -148,6 +148,9 @@ def test_a_base_with_a_traced_exponent():
     np.testing.assert_allclose(
         interpret(graph, np.array([-1.0, 3.0]))[0], [0.4, 2.5**3], rtol=1e-15
     )
+    graph = trace(lambda x: np.float64(2.5) ** x + np.power(x + 5, x), [Port("x", ())])
+    found = interpret(graph, np.array([-1.0, 3.0]))[0]
+    np.testing.assert_allclose(found, [0.4 + 0.25, 2.5**3 + 8**3], rtol=1e-14)
     with pytest.raises(GraphError, match="expected a base above 0"):
         trace(lambda x: (-2.0) ** x, [Port("x", ())])
     with pytest.raises(InputError, match=r"the exponent .*expected a plain number.*exp\(y \* log"):

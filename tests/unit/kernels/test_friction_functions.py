@@ -83,6 +83,14 @@ def test_numpys_functions_serve_as_well(robot):
     assert found[0, 0] - bare[0, 0] == pytest.approx(slope, rel=1e-7)
 
 
+def test_torch_differentiates_the_law(robot):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given = [torch.tensor(x, requires_grad=True) for x in (Q, DQ, DDQ)]
+    robot.inverse_dynamics(*given).sum().backward()
+    expected = robot.inverse_dynamics_derivatives(Q, DQ, DDQ)[1].sum(0)
+    np.testing.assert_allclose(given[1].grad.numpy(), expected, rtol=1e-12)
+
+
 def test_symbols_have_the_law_as_a_formula(robot):
     forms = symbolic(robot).friction
     rate = sorted(forms.free_symbols, key=str)
