@@ -151,7 +151,8 @@ def compile_kernel(
         wrenches: whether F_ext, (links, 6), follows the state as a further argument.
         free: robot data that become further arguments instead of constants: some of
             "mass" (l,), "com" (l, 3), "inertia" (l, 3, 3) about the centre, "gravity" (3,),
-            "friction" (l, 4): viscous and Coulomb coefficients, each for dq > 0 and dq < 0.
+            "friction" (l, 4): viscous and Coulomb coefficients, each for dq > 0 and dq < 0,
+            "springs" (s, 2): stiffness and rest position.
         target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
     """
     quantity = find_quantity(name)

@@ -10,13 +10,15 @@ from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
 from kinetree.model import JointFriction, Model
 
-# name -> shape after the number of links (or alone, for gravity) and letters of its dimensions
+# name -> shape after the number of links or springs (or alone, for gravity) and letters of its
+# dimensions
 FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "mass": ((), ("l",)),
     "com": ((3,), ("l", "3")),
     "inertia": ((3, 3), ("l", "3", "3")),
     "gravity": ((3,), ("3",)),
     "friction": ((4,), ("l", "4")),
+    "springs": ((2,), ("s", "2")),
 }
 
 
@@ -30,8 +32,14 @@ def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
             raise InputError(f"{name!r} is left free twice; name it once.")
         if name not in FREE:
             raise InputError(f"{name!r} cannot be left free; choose from {', '.join(FREE)}.")
+        if name == "springs" and not model.springs:
+            raise InputError(
+                f"'springs' cannot be left free: {model.name!r} has no springs. Add some first, of "
+                "any stiffness, with robot.with_springs({joint: kt.Spring(1)})."
+            )
         shape, dims = FREE[name]
-        ports.append(Port(name, shape if name == "gravity" else (len(model.links), *shape), dims))
+        count = len(model.springs if name == "springs" else model.links)
+        ports.append(Port(name, shape if name == "gravity" else (count, *shape), dims))
     return ports
 
 
@@ -46,6 +54,12 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
             model = model.replace(I_com=x)
         elif name == "gravity":
             model = model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
+        elif name == "springs":
+            springs = [
+                replace(spring, stiffness=k, rest=rest)
+                for spring, (k, rest) in zip(model.springs, x, strict=True)
+            ]
+            model = model.replace(springs=tuple(springs))
         else:
             joints = [
                 replace(joint, friction=_friction(joint.friction, f))
@@ -65,6 +79,9 @@ def free_values(model: Model, name: str) -> Array:
     if name == "friction":
         pairs = [(*joint.friction.viscous, *joint.friction.coulomb) for joint in model.joints]
         return np.array(pairs, float).reshape(-1, 4)
+    if name == "springs":
+        pairs = [(spring.stiffness, spring.rest) for spring in model.springs]
+        return np.array(pairs, float).reshape(-1, 2)
     found = {
         "mass": model.m,
         "com": model.com,

@@ -35,6 +35,8 @@ ARGUMENTS = {
     "gravity": "acceleration of free fall in {s}, shape (..., 3), m/s^2.",
     "friction": "coefficients of each joint, shape (..., l, 4): viscous for dq > 0 and dq < 0, "
     "N m s/rad or N s/m; Coulomb for dq > 0 and dq < 0, N m or N.",
+    "springs": "stiffness and rest position of each spring, shape (..., s, 2), N m/rad or N/m, and "
+    "rad or m.",
 }
 OPTIONS = {
     "out": "array for the result, a tuple of arrays for several; None: new arrays.",
@@ -50,6 +52,7 @@ KINDS = (
 LETTERS = {
     "l": "l the number of moving links, ",
     "p": "p the length of `robot.parameters`, ",
+    "s": "s the number of springs, ",
 }
 
 

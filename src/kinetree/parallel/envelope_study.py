@@ -1,7 +1,7 @@
 """Limit envelopes: the loads that the drives of a robot can hold, carry and push in its workspace.
 
 At rest, tau = g(q) + J_v^T f balances the robot's weight while its tool pushes with the force f;
-with |tau_j| <= e_j, the effort limits:
+with |tau_j| <= e_j, the effort limits (g has the forces of springs too):
 
     holding = max_j |g_j| / e_j                    share of the drives that its own weight takes
     payload = max m with |g - m J_v^T gravity| <= e          kg, a point mass at the frame's origin
@@ -90,7 +90,8 @@ class EnvelopeStudy:
         self.own_gravity = np.asarray(model.gravity[3:], float)
         free = self.arguments.parameters
         self.gravity_forces = kernel(model, "gravity_forces", free=free)
-        self.spring_forces = kernel(model, "spring_forces") if model.springs else None
+        springs = kernel(model, "spring_forces", free=free) if model.springs else None
+        self.spring_forces = springs
         self.pose = kernel(model, "pose", frame=frame)
         self.jacobian = kernel(model, "body_jacobian", frame=frame)
         limits = ("holding", "payload", "force")
@@ -106,9 +107,10 @@ class EnvelopeStudy:
         """Rows of the samples, (S, 1, columns)."""
         x = {name: self.arguments(name, samples) for name in self.arguments.values}
         q, S = x["q"], len(samples)
-        g = self.gravity_forces(q, *(x[name] for name in self.arguments.parameters))
+        data = [x[name] for name in self.arguments.parameters]
+        g = self.gravity_forces(q, *data)
         if self.spring_forces is not None:
-            g = g + self.spring_forces(q)
+            g = g + self.spring_forces(q, *data)
         T_sb, J_b = self.pose(q), self.jacobian(q)
         R_sb, J_v = T_sb[:, :3, :3], J_b[:, 3:]
         weight = x.get("gravity", np.broadcast_to(self.own_gravity, (S, 3)))  # of 1 kg, in {s}

@@ -34,11 +34,12 @@ POSITIONS, RATES = ("q", "q0"), ("dq", "dq0", "ddq", "tau")
 FAR = 5  # standard deviations from the mean within which masses must stay positive
 METRES = 1.0  # largest distance of free and planar joints from the origin along each axis
 AXES = ("x", "y", "z")
-PARTS = {  # columns of the data of one link
+PARTS = {  # columns of the data of one link, or of one spring
     "mass": ("",),
     "com": AXES,
     "inertia": tuple(a + b for a in AXES for b in AXES),
     "friction": ("viscous+", "viscous-", "coulomb+", "coulomb-"),
+    "springs": ("stiffness", "rest"),
     "F_ext": ("mx", "my", "mz", "fx", "fy", "fz"),
 }
 
@@ -173,7 +174,8 @@ def argument_columns(model: Model, name: str) -> list[str]:
     if name == "gravity":
         return [f"gravity:{x}" for x in AXES]
     parts = [f".{x}" if x else "" for x in PARTS[name]]
-    return [f"{name}{part}:{link}" for link in model.link_names for part in parts]
+    owners = [x.name for x in model.springs] if name == "springs" else model.link_names
+    return [f"{name}{part}:{owner}" for owner in owners for part in parts]
 
 
 class Arguments:

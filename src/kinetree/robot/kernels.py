@@ -232,7 +232,7 @@ class Kernels(RobotCore):
                 argument.
             free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
                 l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
-                (..., l, 4).
+                (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring.
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
 
         Returns:
@@ -288,7 +288,7 @@ class Kernels(RobotCore):
                 argument.
             free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
                 l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
-                (..., l, 4).
+                (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring.
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
 
         Returns:

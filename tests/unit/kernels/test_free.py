@@ -15,8 +15,8 @@ from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 
 MODELS = {
-    "puma": kt.robots.puma_560().model,
-    "tree": random_model(3, 4, types=ALL_TYPES, mimic=True),
+    "puma": kt.robots.puma_560().model.with_springs({"joint2": kt.Spring(3, 0.2)}),
+    "tree": random_model(3, 4, types=ALL_TYPES, mimic=True, springs=True),
 }
 CHOICES = [*([name] for name in FREE), list(FREE), ["friction", "mass"]]
 
@@ -34,6 +34,7 @@ def changed_data(model, rng, batch=()):
         "inertia": free_values(model, "inertia") * rng.uniform(0.5, 2, (*batch, 1, 1, 1)),
         "gravity": rng.normal(size=(*batch, 3)) * 5,
         "friction": rng.uniform(0, 1, (*batch, len(model.links), 4)),
+        "springs": rng.uniform(1, 2, (*batch, len(model.springs), 2)),
     }
 
 
@@ -101,6 +102,11 @@ def test_wrenches_stand_before_free_data(model):
     slack = 2 * tolerance(model) * terms.of("inverse_dynamics", True)
     expected = algorithms.inverse_dynamics(model, *given)
     assert size(kernel(*given, model.gravity[3:]) - expected) <= slack
+
+
+def test_springs_are_free_only_where_there_are_some():
+    with pytest.raises(InputError, match="'springs' cannot be left free: 'planar 2R' has no"):
+        kt.robots.planar_2r().compile("inverse_dynamics", free=["springs"])
 
 
 def test_free_friction_keeps_a_friction_function():

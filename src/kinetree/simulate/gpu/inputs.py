@@ -26,7 +26,10 @@ from kinetree.simulate.core.signals import is_on_gpu
 from kinetree.simulate.core.sources import constant
 
 UNIT = {4: 1e-6, 8: 1e-9}  # allowed error of the length of a quaternion, by bytes of a number
-AXES = {"F_ext": 2, "parameter com": 2, "parameter inertia": 3, "parameter friction": 2}
+AXES = {
+    "F_ext": 2, "parameter com": 2, "parameter inertia": 3, "parameter friction": 2,
+    "parameter springs": 2,
+}  # fmt: skip
 
 
 def read_gpu_setup(model: Model, arguments: Arguments) -> Setup:

@@ -80,7 +80,8 @@ def sensitivities(
             "q0" (along tangent vectors) and "dq0", (n,);
             "tau" and "F_ext": the constant, (n,) or (links, 6), by default zeros; or the values of
             a `signal`, (N, n) or (N, links, 6);
-            "mass", "com", "inertia", "gravity", "friction": as in `Robot.compile(free=...)`;
+            "mass", "com", "inertia", "gravity", "friction", "springs": as in
+            `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
         events: as in `simulate`, for "dop853". They are noted, and a terminal one ends the motion;
             derivatives are those of states at given times.

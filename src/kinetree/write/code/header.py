@@ -24,6 +24,7 @@ ARGUMENTS = {
     "inertia": "inertias about the centres of mass, kg m^2",
     "gravity": "acceleration of free fall in the space frame, m/s^2",
     "friction": "of each joint: viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0",
+    "springs": "of each spring: stiffness, N m/rad or N/m, and rest position, rad or m",
 }
 
 # quantity, or one of its results -> letter, and what it is
