@@ -115,6 +115,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {plain[found[0]]!r}?" if found else ""
 
 
+def csv_cell(text: str) -> str:
+    """A name for a line of CSV, in quotes if any reader could take a part of it for a separator."""
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',;\t"\r\n') else text
+
+
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     """Lines of plain text with aligned columns: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -1,6 +1,5 @@
 """Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
 
-import csv
 import io
 import json
 import os
@@ -14,7 +13,7 @@ from typing import Any, Self
 
 from rich.console import Console
 
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -87,9 +86,7 @@ def check_output(output: Path, source: str | None = None) -> None:
 
 def csv_line(cells: Sequence[str]) -> str:
     """A line of CSV; cells are quoted where needed."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    return ",".join(map(csv_cell, cells)) + "\n"
 
 
 def number_lines(rows: Iterable[Sequence[float]]) -> Iterator[str]:

@@ -176,6 +176,7 @@ def with_rates(
     zero: whether a table without times may go on with zero rates, for the messages.
     """
     check_times(table)
+    table = replace(table, notes=(*table.notes, *_far_apart(table.values["t"])))
     found = dict(table.values)
     missing = [x for x in ("dq", "ddq") if x in wanted and x not in found]
     if not missing:
@@ -202,11 +203,13 @@ def with_rates(
     verb, source = ("is", "dq") if missing == ["ddq"] else ("are", "q")
     verb = "is" if len(missing) == 1 else verb
     note = f"{' and '.join(missing)} {verb} computed from the spline through {source}"
-    notes = [*table.notes, note]
-    step = float(np.median(np.diff(t)))
-    if step > FAR:
-        notes.append(f"samples are {step:.4g} s apart: are the times in s?")
-    return replace(table, values=found, notes=tuple(notes))
+    return replace(table, values=found, notes=(*table.notes, note))
+
+
+def _far_apart(t: Array) -> list[str]:
+    """A note on times whose unit is doubtful."""
+    step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    return [f"samples are {step:.4g} s apart: are the times in s?"] if step > FAR else []
 
 
 def check_times(table: Table) -> None:

@@ -5,13 +5,13 @@ CSV has a line of names, then a line for every time:
     t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
 """
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import csv_cell
 from kinetree.errors import need
 from kinetree.samples.inputs import check_single
 from kinetree.samples.pieces import to_arrays
@@ -44,12 +44,11 @@ def write_csv(trajectory: Record, path: FilePath) -> None:
         path: path of the file.
     """
     columns = columns_of(trajectory, "a CSV file")
-    header = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
+    header = ["t", *(csv_cell(f"{quantity}:{joint}") for (quantity, joint), _ in columns)]
     table = np.column_stack([trajectory.t, *(x for _, x in columns)])
     with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([[repr(x) for x in row] for row in table.tolist()])
+        file.write(",".join(header) + "\n")
+        file.writelines(",".join(map(repr, row)) + "\n" for row in table.tolist())
 
 
 def write_npz(trajectory: Record, path: FilePath) -> None:

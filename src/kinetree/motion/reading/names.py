@@ -152,11 +152,20 @@ def _numbered(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A name without blanks and quotes at its ends; two levels of pandas with a slash between."""
+    """A name without blanks at its ends; two levels of pandas as one name."""
     text = text.strip()
     if match := LEVELS.fullmatch(text):
-        return "/".join(x for x in match.groups() if x)
+        return joined_levels([x for x in match.groups() if x])
     return text
+
+
+def joined_levels(levels: Sequence[str], joint_first: bool = False) -> str:
+    """One name from the levels of a pandas column: `q:JOINT` of (q, JOINT), or a path of others."""
+    if len(levels) == 2:
+        joint, quantity = levels if joint_first or levels[0] not in SIGNALS else reversed(levels)
+        if quantity in SIGNALS:
+            return f"{quantity}:{joint}"
+    return "/".join(levels)
 
 
 def _with_units(text: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
 from kinetree.motion.reading.clocks import Clock, check_first, seconds_note
 from kinetree.motion.reading.header import named_layout
 from kinetree.motion.reading.layout import unnamed_layout
-from kinetree.motion.reading.names import unit_of
+from kinetree.motion.reading.names import joined_levels, unit_of
 
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
@@ -146,7 +146,8 @@ class TextTable:
         levels = [cells]
         for at, other in rows[1 : MOST_LEVELS + 1]:
             own = split(other, mark, f"{self.name}, line {at}")
-            if len(own) != len(cells) or any(map(_is_number, own)) or own == cells:
+            numbers = any(map(_is_number, own[:1] if _are_signals(cells) else own))
+            if len(own) != len(cells) or numbers or own == cells:
                 break
             levels.append(own)
         else:
@@ -300,17 +301,22 @@ def _combined(levels: Sequence[Sequence[str]]) -> tuple[list[str], int]:
         return [f"{x} [{u}]" if u else x for x, u in zip(first, units, strict=True)], 2
     repeated = len({x for x in first[1:] if x}) < len(first[1:]) or not first[0]
     index = next((k for k, x in enumerate(rest) if x[0] and not any(x[1:])), None)
-    signals = set(first[1:]) <= set(SIGNALS)
-    if not rest or not (repeated or index is not None or signals):
+    if not rest or not (repeated or index is not None or _are_signals(first)):
         return first, 1
     depth = 2 if index is None else index + 1
+    swapped = first[0] == "joint"
     joined = [
-        "/".join(dict.fromkeys(x for x in own if x)) for own in zip(*levels[:depth], strict=True)
+        joined_levels([x for x in own if x], swapped) for own in zip(*levels[:depth], strict=True)
     ]
     if index is not None:
         joined[0] = rest[index][0]
         return joined, index + 2
     return joined, depth
+
+
+def _are_signals(cells: Sequence[str]) -> bool:
+    """Whether a line of names is the upper of two levels, as kinetree's data frames have it."""
+    return len(cells) > 1 and set(cells[1:]) <= set(SIGNALS) and cells[0] not in SIGNALS
 
 
 def _is_number(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Everything that kinetree writes it reads back, bit for bit; other files against pandas."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 import kinetree as kt
 from kinetree.errors import InputError, ParseError
 from kinetree.identify import make_recording, read_recording
+from kinetree.model import build_model
+from kinetree.model.describe import describe_model
 from kinetree.motion import quintic, read
 
 ROBOT = kt.robots.spatial_3r()
@@ -293,3 +296,27 @@ def test_files_that_are_no_recordings_are_refused_in_one_line():
             with pytest.raises(InputError) as told:
                 read(path, robot)
             assert "\n" not in str(told.value) and len(str(told.value)) < 1000, path.name
+
+
+ODD = [
+    ("dq", "q"), ("t", "time"), ("1", "2"), ("a;b", "a,b"), ('a"b', "a/b"), ("q2", "q1"),
+    ("a [deg]", "x_deg"), ("stamp", "sec"), ("name", "seq"), ("tau", "position"), ("#a", "%time"),
+    ("joint_2", "J1"), ("q:a", "('q', 'a')"), ("\u00e9", "a b"), ("desired", "d"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", ODD, ids=" and ".join)
+def test_joints_of_any_name_read_back_with_their_robot(names, tmp_path):
+    pytest.importorskip("pyarrow")
+    old = kt.robots.planar_2r().model
+    description = describe_model(old)
+    renamed = dict(zip(old.joint_names, names, strict=True))
+    joints = tuple(replace(x, name=renamed.get(x.name, x.name)) for x in description.joints)
+    robot = kt.Robot(build_model(replace(description, joints=joints)))
+    arrays = dict(zip(SIGNALS, RNG.normal(size=(4, 5, 2)), strict=True))
+    motion = kt.motion.Trajectory(t=np.arange(5) / 4, **arrays, model=robot.model)
+    for ending in ("csv", "npz", "parquet"):
+        getattr(motion, f"to_{ending}")(tmp_path / f"a.{ending}")
+        same(motion, read(tmp_path / f"a.{ending}", robot))
+    motion.to_dataframe().to_csv(tmp_path / "frame.csv")
+    same(motion, read(tmp_path / "frame.csv", robot))
