@@ -36,7 +36,12 @@ def thrown_state(robot):
 
 @pytest.mark.parametrize(
     ("method", "order", "dt"),
-    [("euler", 1, 1e-4), ("semi_implicit_euler", 1, 1e-4), ("rk4", 4, 5e-3)],
+    [
+        ("euler", 1, 1e-4),
+        ("semi_implicit_euler", 1, 1e-4),
+        ("implicit", 1, 1e-4),
+        ("rk4", 4, 5e-3),
+    ],
 )
 def test_errors_shrink_with_the_order_of_the_method(method, order, dt):
     robot = kt.robots.double_pendulum()

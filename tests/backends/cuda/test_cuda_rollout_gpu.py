@@ -41,7 +41,7 @@ def close(found, expected):
         np.testing.assert_allclose(x, y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
 
 
-@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "implicit", "rk4"])
 @pytest.mark.parametrize("count", [1, 32, 100])
 def test_the_motion_of_the_cpu(cp, robot, method, count):
     q0, tau = RNG.normal(size=(2, count, 2))
