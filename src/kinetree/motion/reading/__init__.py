@@ -77,11 +77,11 @@ class Wish:
         """Whether every joint has one degree of freedom, so that a number can state it."""
         return self.model is None or self.model.coordinate_names == self.model.dof_names
 
-    def following(self, name: str) -> str:
-        """Return a sentence on a joint that follows another, or an empty text."""
+    def following(self, text: str) -> str:
+        """Return a sentence on the joint in a name that follows another joint, or an empty text."""
         for joint in () if self.model is None else self.model.joints:
-            if joint.name == name and joint.follows is not None:
-                return f" {name!r} follows {joint.follows!r} and has no entry."
+            if joint.follows is not None and joint.name in text:
+                return f" {joint.name!r} follows {joint.follows!r} and has no entry."
         return ""
 
     def names(self, quantity: str) -> tuple[str, ...]:

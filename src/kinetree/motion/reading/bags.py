@@ -234,12 +234,13 @@ class _Names:
             )
         unknown = [x for x in names if self.mapped.get(x, x) not in (None, *known)]
         if unknown:
-            near = self.wish.following(unknown[0]) or nearest(unknown[0], known)
+            follows = self.wish.following(unknown[0])
+            rename = f"; or rename them: {self.wish.ways.column(unknown[0], f'q:{known[0]}')}"
             raise ParseError(
                 f"{self.where}: {self.wish.owner} does not have the joints "
-                f"{listing(unknown, MOST)}; it has {', '.join(known[:MOST])}.{near} Leave them "
-                f"out: {self.wish.ways.column(unknown[0], '')}; or rename them: "
-                f"{self.wish.ways.column(unknown[0], f'q:{known[0]}')}."
+                f"{listing(unknown, MOST)}; it has {', '.join(known[:MOST])}."
+                f"{follows or nearest(unknown[0], known)} Leave them out: "
+                f"{self.wish.ways.column(unknown[0], '')}{'' if follows else rename}."
             )
 
     def own(self, sample: _Sample) -> dict[str, int]:

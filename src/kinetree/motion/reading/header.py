@@ -243,9 +243,8 @@ class _Header:
                     for k, x in self.found.items()
                     if (x.kind, x.joint) == (quantity, joint)
                 )
-                hint = f"{self.wish.following(joint) or nearest(joint, known)}" or (
-                    f" If it is not wanted, leave it out: {self.wish.ways.column(head, '')}."
-                )
+                hint = self.wish.following(joint) or nearest(joint, known)
+                hint += f" If it is not wanted, leave it out: {self.wish.ways.column(head, '')}."
                 self.fail(
                     f"unknown joint {joint!r} in a column of {quantity}, {head!r}; "
                     f"{self.wish.owner} has {', '.join(known[:MOST])}"
@@ -308,7 +307,7 @@ class _Header:
         why = why if readings[k] else f"{verb[1]} to nothing that is read"
         self.fail(
             f"{subject} {why}; expected t and columns of {', '.join(names[:MOST])}, "
-            f"such as q:{names[0]}.{nearest(head.partition(':')[2] or head, words)} State it by "
+            f"such as q:{names[0]}.{self.wish.following(head) or nearest(head, words)} State it by "
             f"hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
             f"{ways.column(head, '')}."
         )

@@ -499,3 +499,21 @@ def test_a_column_of_other_names_is_refused(tmp_path):
     with pytest.raises(ParseError, match=r"column 'name' has 'run'; expected names of joints"):
         read(path, kt.robots.planar_2r())
     assert read(path, kt.robots.planar_2r(), columns={"name": None}).q.tolist() == [[1, 2], [2, 3]]
+
+
+FINGERS = """<robot name="gripper"><link name="palm"/>{links}{joints}</robot>"""
+LINK = """<link name="{}"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}" type="revolute"><parent link="palm"/><child link="{1}"/>
+  <axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/>{2}</joint>"""
+
+
+def test_a_joint_that_follows_another_has_no_column(tmp_path):
+    joints = JOINT.format("left", "l", "") + JOINT.format("right", "r", '<mimic joint="left"/>')
+    text = FINGERS.format(links=LINK.format("l") + LINK.format("r"), joints=joints)
+    robot = kt.load_string(text)
+    for heads in ("t,left_pos,right_pos", "t,q:left,q:right", "t,left,right"):
+        path = written(tmp_path, heads + "\n0,1,1\n1,2,2\n")
+        with pytest.raises(ParseError, match=r"'right' follows 'left' and has no entry.*out: colu"):
+            read(path, robot)
+    assert read(path, robot, columns={"right": None}).q.tolist() == [[1], [2]]
