@@ -212,7 +212,7 @@ def plain(text):
 )
 def test_tables_fit_the_terminal(warm, line, columns):
     if "motion" in line and not (warm.folder / "motion.csv").exists():
-        warm("simulate panda --duration 0.1 -o motion.csv")
+        warm("simulate panda --limits record --duration 0.1 -o motion.csv")
     code, text = on_terminal(warm, line, columns)
     assert code == (1 if line.startswith("check") else 0)
     assert "\x1b[1m" in text  # headings are bold
