@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.tables import counted, notebook_table
 from kinetree.model import HasModel, Model
 from kinetree.samples.animation import animate
@@ -61,8 +61,8 @@ class Trajectory(Record):
         path: FilePath | None = None,
         title: str | None = None,
         show: bool = False,
-        effort: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
+        effort: StateLike | None = None,
+        velocity: StateLike | None = None,
     ) -> "Figure":
         """Draw positions, rates, joint forces, limits and energy; a matplotlib Figure.
 

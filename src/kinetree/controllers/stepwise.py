@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.algorithms import neutral
 from kinetree.backends.kernel import Kernel
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
@@ -46,7 +46,7 @@ class Stepwise:
     _kernel: Kernel | None
 
     def __call__(
-        self, t: float, q: ArrayLike, dq: ArrayLike, z: ArrayLike | None = None
+        self, t: float, q: StateLike, dq: StateLike, z: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Return tau, (..., n), and dz, (..., m), at time t."""
         model = self._model
@@ -56,7 +56,7 @@ class Stepwise:
         return alignment.label(tau, [dof_axis(model)], "tau"), dz
 
     def _plain(
-        self, t: float, q: ArrayLike, dq: ArrayLike, z: ArrayLike | None
+        self, t: float, q: StateLike, dq: StateLike, z: ArrayLike | None
     ) -> tuple[Array, Array]:
         q, dq = np.asarray(q, float), np.asarray(dq, float)
         z = self.start if z is None else np.asarray(z, float)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
@@ -48,8 +48,8 @@ def excite(
     harmonics: int = 5,
     periods: int = 1,
     use: float = 0.8,
-    center: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
+    center: StateLike | None = None,
+    acceleration: StateLike | None = None,
     rounds: int = 300,
     friction: FrictionChoice = "symmetric",
     armature: bool = True,
@@ -109,7 +109,7 @@ class _Space:
     """Linear combinations of motions about a common centre, scaled into the limits."""
 
     def __init__(
-        self, motions: list[Trajectory], robot: Robot, use: float, acceleration: ArrayLike | None
+        self, motions: list[Trajectory], robot: Robot, use: float, acceleration: StateLike | None
     ) -> None:
         self.robot, self.bounds, self.amplitude = robot, bounds_of(robot.model), 1.0
         names = self.bounds.names

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import read_times
 from kinetree.base.labels import vector_by_name
 from kinetree.base.tables import counted
@@ -114,10 +114,10 @@ class Recording:
 def make_recording(
     robot: Robot,
     t: ArrayLike,
-    q: ArrayLike,
-    tau: ArrayLike,
-    dq: ArrayLike | None = None,
-    ddq: ArrayLike | None = None,
+    q: StateLike,
+    tau: StateLike,
+    dq: StateLike | None = None,
+    ddq: StateLike | None = None,
     *,
     cutoff: float | None = None,
     degrees: bool = False,
@@ -145,7 +145,7 @@ def make_recording(
 
 def _made(
     model: Model,
-    given_columns: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None, ArrayLike],
+    given_columns: tuple[ArrayLike, StateLike, StateLike | None, StateLike | None, StateLike],
     cutoff: float | None,
     degrees: bool,
     way_out: str,
@@ -215,7 +215,7 @@ def simulated_recording(
     motion: Trajectory,
     *,
     encoder_noise: float = 0.0,
-    torque_noise: ArrayLike = 0.0,
+    torque_noise: StateLike = 0.0,
     seed: int = 0,
     cutoff: float | None = None,
 ) -> Recording:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import vector_by_name
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
@@ -56,7 +56,7 @@ def positions(bounds: Bounds, q: Array) -> Array:
 
 
 def with_limits(
-    bounds: Bounds, effort: ArrayLike | None = None, velocity: ArrayLike | None = None
+    bounds: Bounds, effort: StateLike | None = None, velocity: StateLike | None = None
 ) -> Bounds:
     """The bounds with other limits of force and speed, a number or (n,); None keeps them."""
     if effort is not None:
@@ -66,7 +66,7 @@ def with_limits(
     return bounds
 
 
-def limit_vector(value: ArrayLike, names: tuple[str, ...], name: str) -> Array:
+def limit_vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
     """Limits as (n,), all above zero; `value` is a number or (n,), and may be infinite.
 
     Labelled limits (a dict, a pandas Series) are aligned with the names.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError, need
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
@@ -51,8 +51,8 @@ def plot(
     path: FilePath | None = None,
     title: str | None = None,
     show: bool = False,
-    effort: ArrayLike | None = None,
-    velocity: ArrayLike | None = None,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
 ) -> "Figure":
     """A matplotlib figure of the trajectory, one panel below the other over time.
 
@@ -98,8 +98,8 @@ def literal(name: str) -> str:
 def _drawing(
     trajectory: Record,
     robot: Model | HasModel | None,
-    effort: ArrayLike | None,
-    velocity: ArrayLike | None,
+    effort: StateLike | None,
+    velocity: StateLike | None,
 ) -> Drawing:
     matplotlib = need("matplotlib", "plot", "a plot")
     many = len(trajectory.coordinate_names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
@@ -251,9 +251,9 @@ class SymbolicRobot:
     def evaluate(
         self,
         name: Quantity,
-        q: ArrayLike,
-        dq: ArrayLike | None = None,
-        ddq: ArrayLike | None = None,
+        q: StateLike,
+        dq: StateLike | None = None,
+        ddq: StateLike | None = None,
         values: Mapping[Any, float] | None = None,
     ) -> Array:
         """Evaluate a closed form at numbers, as a float array.

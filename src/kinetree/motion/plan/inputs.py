@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.arrays import Array, StateLike, array
 from kinetree.base.axis import Axis
 from kinetree.base.containers import refuse_labels
 from kinetree.base.labels import own_axis, vector_by_name
@@ -18,17 +19,16 @@ from kinetree.samples.pieces import Pieces
 from kinetree.trajectory import Trajectory
 
 
-def joint_vector(value: ArrayLike, n: int, name: str, names: Sequence[str] = ()) -> Array:
+def joint_vector(value: StateLike, n: int, name: str, names: Sequence[str] = ()) -> Array:
     """`value` as (n,) finite floats; one number is repeated for all joints.
 
     Labelled values are aligned with the names, and refused if there are none.
     """
-    if names:
-        value = vector_by_name(value, Axis(tuple(names)), name)
-    refuse_labels(value, name, "a plain array, or robot=... or joint_names=... beside it")
-    if np.asarray(value).ndim == 0:
-        value = np.full(n, array(value, (), name), float)
-    x = array(value, (None,), name)
+    plain: Any = vector_by_name(value, Axis(tuple(names)), name) if names else value
+    refuse_labels(plain, name, "a plain array, or robot=... or joint_names=... beside it")
+    if np.asarray(plain).ndim == 0:
+        plain = np.full(n, array(plain, (), name), float)
+    x = array(plain, (None,), name)
     if len(x) != n:
         which = f" ({', '.join(names)})" if names else ""
         raise ShapeError(f"{name} has {counted(len(x), 'entry')}; expected {n}{which}.")
@@ -39,7 +39,7 @@ def names_of(
     robot: Model | HasModel | None,
     joint_names: Sequence[str],
     purpose: str,
-    **given: ArrayLike,
+    **given: StateLike,
 ) -> tuple[str, ...]:
     """Names of the joints: those of the robot, or given, or of the first labelled argument."""
     if robot is not None:
@@ -61,7 +61,7 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
 
 
 def ends(
-    q0: ArrayLike, q1: ArrayLike, robot: Model | HasModel | None, joint_names: Sequence[str]
+    q0: StateLike, q1: StateLike, robot: Model | HasModel | None, joint_names: Sequence[str]
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Start and end, (n,) each, checked against each other and the robot; and the joint names."""
     names = names_of(robot, joint_names, "an interpolation of q", q0=q0, q1=q1)

@@ -1,10 +1,11 @@
 """Motions through given positions: cubic, quintic, trapezoid, and spline through waypoints."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.arrays import Array, ArrayLike, StateLike, array
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels, read_times
 from kinetree.base.labels import by_name, check_rows
@@ -27,13 +28,13 @@ from kinetree.trajectory import Trajectory
 
 
 def cubic(
-    q0: ArrayLike,
-    q1: ArrayLike,
+    q0: StateLike,
+    q1: StateLike,
     duration: float,
     dt: float = 0.01,
     *,
-    dq0: ArrayLike = 0,
-    dq1: ArrayLike = 0,
+    dq0: StateLike = 0,
+    dq1: StateLike = 0,
     robot: Model | HasModel | None = None,
     joint_names: Sequence[str] = (),
     name: str = "cubic",
@@ -63,15 +64,15 @@ def cubic(
 
 
 def quintic(
-    q0: ArrayLike,
-    q1: ArrayLike,
+    q0: StateLike,
+    q1: StateLike,
     duration: float,
     dt: float = 0.01,
     *,
-    dq0: ArrayLike = 0,
-    dq1: ArrayLike = 0,
-    ddq0: ArrayLike = 0,
-    ddq1: ArrayLike = 0,
+    dq0: StateLike = 0,
+    dq1: StateLike = 0,
+    ddq0: StateLike = 0,
+    ddq1: StateLike = 0,
     robot: Model | HasModel | None = None,
     joint_names: Sequence[str] = (),
     name: str = "quintic",
@@ -104,11 +105,11 @@ def quintic(
 
 
 def trapezoid(
-    q0: ArrayLike,
-    q1: ArrayLike,
+    q0: StateLike,
+    q1: StateLike,
     *,
-    acceleration: ArrayLike,
-    velocity: ArrayLike | None = None,
+    acceleration: StateLike,
+    velocity: StateLike | None = None,
     duration: float | None = None,
     dt: float = 0.01,
     robot: Model | HasModel | None = None,
@@ -167,7 +168,7 @@ def _phases(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
 
 
 def _velocities(
-    velocity: ArrayLike | None, robot: Model | HasModel | None, n: int, names: Sequence[str]
+    velocity: StateLike | None, robot: Model | HasModel | None, n: int, names: Sequence[str]
 ) -> Array:
     """Bounds of speed, (n,): those given, or else the limits of the robot."""
     if velocity is not None:
@@ -189,13 +190,13 @@ def _least(bounds: Array, way: Array, name: str) -> float:
 
 
 def spline(
-    points: ArrayLike,
+    points: StateLike,
     times: ArrayLike,
     dt: float = 0.01,
     *,
     ends: str = CLAMPED,
-    dq0: ArrayLike = 0,
-    dq1: ArrayLike = 0,
+    dq0: StateLike = 0,
+    dq1: StateLike = 0,
     robot: Model | HasModel | None = None,
     joint_names: Sequence[str] = (),
     name: str = "spline",
@@ -230,14 +231,13 @@ def spline(
 
 
 def _waypoints(
-    given: ArrayLike, times: ArrayLike, robot: Model | HasModel | None, names: Sequence[str]
+    given: StateLike, times: ArrayLike, robot: Model | HasModel | None, names: Sequence[str]
 ) -> tuple[Array, Array]:
     """Waypoints, (K, n), and their times, (K,), checked."""
     check_rows(times, given, "times", "points")
     times = read_times(times, "times")
-    if has_labels(given):
-        given = by_name(given, Axis(tuple(names)), "points")
-    points = array(given, (None, None), "points").astype(float)
+    plain: Any = by_name(given, Axis(tuple(names)), "points") if has_labels(given) else given
+    points = array(plain, (None, None), "points").astype(float)
     if robot is not None:
         model = check_screws(robot, "a spline")
         if points.shape[1] != model.n:

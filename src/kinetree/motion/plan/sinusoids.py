@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
@@ -14,13 +14,13 @@ from kinetree.trajectory import Trajectory
 
 
 def sinusoid(
-    center: ArrayLike,
-    amplitude: ArrayLike,
-    frequency: ArrayLike,
+    center: StateLike,
+    amplitude: StateLike,
+    frequency: StateLike,
     duration: float,
     dt: float = 0.01,
     *,
-    phase: ArrayLike = 0,
+    phase: StateLike = 0,
     robot: Model | HasModel | None = None,
     joint_names: Sequence[str] = (),
     name: str = "sinusoid",
@@ -64,7 +64,7 @@ def excitation(
     harmonics: int = 5,
     periods: int = 1,
     use: float = 0.8,
-    center: ArrayLike | None = None,
+    center: StateLike | None = None,
     reach: float = 1.0,
     seed: int = 0,
     name: str = "excitation",
@@ -114,7 +114,7 @@ def excitation(
     return planned(t, (middle + q, dq, ddq), robot, (), name)
 
 
-def _center(names: Sequence[str], lower: Array, upper: Array, center: ArrayLike | None) -> Array:
+def _center(names: Sequence[str], lower: Array, upper: Array, center: StateLike | None) -> Array:
     """The given center, or the middle of the limits; with one limit, 0 or 1 inside of it."""
     if center is not None:
         return joint_vector(center, len(lower), "center", names)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
@@ -95,7 +95,7 @@ class Follower:
 
 def straight_line(
     robot: Model | HasModel,
-    q0: ArrayLike,
+    q0: StateLike,
     goal: ArrayLike,
     duration: float,
     dt: float = 0.01,

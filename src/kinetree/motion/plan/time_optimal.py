@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import ArrayLike
+from kinetree.base.arrays import StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
@@ -73,9 +73,9 @@ def time_optimal(
     *,
     dt: float | None = None,
     intervals: int = 1000,
-    effort: ArrayLike | None = None,
-    velocity: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
+    acceleration: StateLike | None = None,
 ) -> TimeOptimal:
     """The fastest motion along the path of a trajectory within the limits, rest to rest.
 

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
@@ -23,8 +23,8 @@ def check_limits(
     robot: Model | HasModel | None,
     trajectory: Record,
     *,
-    effort: ArrayLike | None = None,
-    velocity: ArrayLike | None = None,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
     tolerance: float = 1e-6,
 ) -> LimitReport:
     """Peaks, means, power and energy of every joint, and every violation of its limits.
