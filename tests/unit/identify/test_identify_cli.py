@@ -67,7 +67,7 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
             "o.urdf",
             "--method",
             "best",
-        ): '"ordinary", "weighted", "robust"',
+        ): "'ordinary', 'weighted', 'robust'",
     }
     for arguments, text in cases.items():
         found = program(folder, *arguments)
