@@ -12,6 +12,8 @@ robot.simulate(q, duration="1 s")  # mistake: text where a number belongs
 robot.simulate(q, duration=1.0, method="rk5")  # mistake: unknown method
 robot.inverse_dynamics(q, q)  # mistake: ddq is missing
 robot.forward_dynamics(q, q, None)  # mistake: None is not a vector
+robot.step(q, q, q)  # mistake: dt is missing
+robot.step(q, q, q, 0.1, method="rk5")  # mistake: unknown method
 robot.task_space(q, expresed="space")  # mistake: misspelt option
 robot.compile("inverse_dynamics", free="mass", target="gpu")  # mistake: unknown target
 robot.with_friction({"panda_joint1": 0.3})  # mistake: a number is not a Friction

@@ -61,10 +61,10 @@ def export(
     kinetree export scara pose --language numpy --json
     ```
     """
-    from kinetree.kernels.quantities import DERIVED, QUANTITIES
+    from kinetree.kernels.quantities import DERIVED, QUANTITIES, STEPS
     from kinetree.write.code import export as write
 
-    choose(quantity, QUANTITIES | DERIVED, "quantity")
+    choose(quantity, QUANTITIES | DERIVED | STEPS, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")
