@@ -74,7 +74,7 @@ def read(
     model = None if robot is None else model_of(robot)
     wish = Wish(model, dict(columns or {}), degrees, topic)
     path = Path(path)
-    if kind_of(path) == NPZ and not columns and not degrees:
+    if kind_of(path) == NPZ and not columns and not degrees and topic is None:
         found = load_npz(path)
         if "dof_names" in found:
             return _own_trajectory(path, found, model)

@@ -261,6 +261,14 @@ def test_left_out_columns_may_hold_anything(tmp_path):
     assert found.q.tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
 
 
+def test_options_that_a_file_has_no_use_for_are_refused(motion, tmp_path):
+    motion.to_npz(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="not a ROS bag and has no topics"):
+        read(tmp_path / "a.npz", ROBOT, topic="/joint_states")
+    with pytest.raises(InputError, match="an NPZ file of kinetree, which is in rad"):
+        read(tmp_path / "a.npz", ROBOT, degrees=True)
+
+
 def test_degrees_need_a_robot(tmp_path):
     (tmp_path / "a.csv").write_text("t,a\n0,1\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="degrees=True needs the robot"):
