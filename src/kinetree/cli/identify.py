@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kinetree.identify import Identification
 
 JOINT, MASS = ("viscous", "coulomb", "armature"), ("m",)
+SPRING = ("stiffness", "preload")
 KINDS = {"coulomb": "Coulomb"}
 ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
 LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
@@ -115,9 +116,9 @@ def identify(
 
     The geometry of the robot is trusted, its masses are a first guess. JSON has robot, output,
     report, joints, units, rms (of the joint forces held out), described and found (rms error of
-    the robot as described and as found), noise, friction and masses (of, kind, value, margin,
-    described, learned, unit), payload (frame, mass,
-    margin, com, error; or null), base_parameters, unknowns, condition, samples, notes.
+    the robot as described and as found), noise, friction, springs and masses (of, kind, value,
+    margin, described, learned, unit), payload (frame, mass, margin, com, error; or null),
+    base_parameters, unknowns, condition, samples, notes.
 
     For example, from a recorded motion that excites the arm:
 
@@ -234,6 +235,7 @@ def document(found: "Identification") -> dict[str, Any]:
         "found": found.error(),
         "noise": found.fit.sigma,
         "friction": [asdict(x) for x in findings(found, JOINT)],
+        "springs": [asdict(x) for x in findings(found, SPRING)],
         "masses": [asdict(x) for x in findings(found, MASS)],
         "payload": None if load is None else asdict(load),
         "base_parameters": found.base.r,
@@ -262,12 +264,17 @@ def show(found: "Identification") -> None:
         f"{number(data['condition'], 3)}, {counted(data['samples'], 'sample')}."
     )
     screen.print()
-    friction = friction_table(found)
+    friction = drive_table(found, JOINT, "friction and armature found", "joint")
     if friction is None:
         screen.print("friction: not sought (--friction known keeps that of the file)")
     else:
         screen.print(friction)
         screen.print("+- is the 95 % margin; what the data do not determine is as described.")
+    springs = drive_table(found, SPRING, "springs found", "spring")
+    if springs is not None:
+        screen.print()
+        screen.print(springs)
+        screen.print("preload is stiffness times rest position.")
     screen.print()
     screen.print(load_line(None if load is None else Load(**load), data["found"]))
     for line in mass_lines(found):
@@ -276,15 +283,17 @@ def show(found: "Identification") -> None:
         screen.print(Text.assemble(("note", "yellow"), f": {note}"))
 
 
-def friction_table(found: "Identification") -> Group | None:
-    """Friction and armature of every joint with its 95 % margin; None if none was sought."""
-    listed = findings(found, JOINT)
+def drive_table(
+    found: "Identification", wanted: Collection[str], title: str, owner: str
+) -> Group | None:
+    """Unknowns of some kinds by joint or spring, with 95 % margins; None if none was sought."""
+    listed = findings(found, wanted)
     if not listed:
         return None
     kinds = list(dict.fromkeys(x.kind for x in listed))
     joints = list(dict.fromkeys(x.of for x in listed))
     by_name = {(x.kind, x.of): x for x in listed}
-    heads, columns = ["joint"], [joints]
+    heads, columns = [owner], [joints]
     for kind in kinds:
         cells = [by_name.get((kind, joint)) for joint in joints]
         texts = aligned_pairs([None if x is None else (x.value, x.margin) for x in cells])
@@ -294,7 +303,7 @@ def friction_table(found: "Identification") -> Group | None:
         )
         heads.append(head)
         columns.append(texts)
-    return screen_table("friction and armature found", heads, list(zip(*columns, strict=True)))
+    return screen_table(title, heads, list(zip(*columns, strict=True)))
 
 
 def _sign(kind: str) -> str:
