@@ -110,6 +110,32 @@ def test_random_trees_take_the_same_steps(method, integrator, damped, seed):
     assert first < ONE and last < HUNDRED
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_servos_with_velocity_gains_are_those_of_implicitfast(seed):
+    """MuJoCo is implicit in the velocity of its actuators and explicit in position."""
+    robot = damped_tree(seed, ("revolute", "prismatic"))
+    rng = np.random.default_rng(seed)
+    kp, kd = rng.uniform(10, 2000, robot.n), rng.uniform(10, 500, robot.n)
+    servos = "".join(
+        f'<position joint="{name}" kp="{float(kp[k])!r}" kv="{float(kd[k])!r}"/>'
+        for k, name in enumerate(robot.joint_names)
+    )
+    text = robot.to_mjcf(losses="allow").replace(
+        "</mujoco>", f"<actuator>{servos}</actuator></mujoco>"
+    )
+    pair = Pair(robot, mujoco.MjModel.from_xml_string(text), seed)
+    pair.choose(mujoco.mjtIntegrator.mjINT_IMPLICITFAST, True)
+    pair.theirs.opt.disableflags = FLAG.mjDSBL_CONSTRAINT
+    pair.data.qfrc_applied[:] = 0
+    goal = rng.normal(size=robot.n)
+    pair.data.ctrl[:] = goal
+    for k in range(100):
+        tau = kp * (goal - pair.q) - kd * pair.dq
+        pair.q, pair.dq = robot.step(pair.q, pair.dq, tau, DT, method="implicit", kd=kd)
+        mujoco.mj_step(pair.theirs, pair.data)
+        assert pair.error() < (ONE if k == 0 else HUNDRED)
+
+
 def shared():
     """Files of the reference set without free joints that both read, and what kinetree made."""
     for entry in entries():
