@@ -128,7 +128,10 @@ def test_a_negative_mass_fails_the_definiteness_of_M_and_skips_its_inverse():
 @pytest.mark.parametrize(
     ("quantity", "laws"),
     [
-        ("potential_energy", {"g + springs is the gradient of the potential energy", "power in = "}),
+        (
+            "potential_energy",
+            {"g + springs is the gradient of the potential energy", "power in = "},
+        ),
         ("kinetic_energy", {"kinetic energy is dq M dq / 2", "power in = "}),
         ("mass_matrix_rate", {"dM/dt is the derivative of M", "dM/dt - 2 C is skew"}),
         ("gravity_forces_by_wrenches", {"g is the same by acceleration and by weights"}),

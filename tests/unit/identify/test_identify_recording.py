@@ -102,7 +102,9 @@ def test_a_missing_joint_is_named(tmp_path):
 
 def test_a_file_without_forces_is_refused(tmp_path):
     table = {key: x for key, x in columns().items() if not key.startswith("tau")}
-    assert "tau of turn, lift, bend is missing; expected a column 'tau:turn'" in refused(tmp_path, table)
+    assert "tau of turn, lift, bend is missing; expected a column 'tau:turn'" in refused(
+        tmp_path, table
+    )
 
 
 def test_times_out_of_order_are_refused_with_their_line(tmp_path):

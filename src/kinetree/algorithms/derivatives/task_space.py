@@ -93,7 +93,7 @@ def check_rows(model: Model, rows: Sequence[int] | None) -> list[int]:
 
 
 class Terms(NamedTuple):
-    """M, h = c + g + springs + friction, and their slopes: dM/dq (n, n, n), dh/dq and dh/d dq (n, n)."""
+    """M, h = c + g + springs + friction, and slopes: dM/dq (n, n, n), dh/dq and dh/d dq (n, n)."""
 
     M: Array
     h: Array

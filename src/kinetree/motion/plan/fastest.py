@@ -39,8 +39,8 @@ class Limits:
 class Knots:
     """Joint forces at the grid of a path are A u + B x + gravity + friction, (N + 1, n) each.
 
-    gravity: with the forces of springs. slope, bend: q' and q'' at the grid. sense: direction of every joint in every interval, (N, n).
-    lengths: of the intervals, (N,).
+    gravity: with the forces of springs. slope, bend: q' and q'' at the grid. sense: direction of
+    every joint in every interval, (N, n). lengths: of the intervals, (N,).
     """
 
     slope: Array

@@ -174,7 +174,8 @@ NOT_HONOURED = {
 NOT_HONOURED_INSIDE = {
     "gravcomp": (f'<body name="balloon" gravcomp="1">{ROUND}</body>', "gravcomp balloon"),
     "spring": (
-        f'<body><joint name="soft" type="ball" stiffness="2"/>{ROUND}</body>', "stiffness soft"
+        f'<body><joint name="soft" type="ball" stiffness="2"/>{ROUND}</body>',
+        "stiffness soft",
     ),
     "damping": (f'<body><joint name="oil" damping="1 2"/>{ROUND}</body>', "damping linear oil"),
 }
