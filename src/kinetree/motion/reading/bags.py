@@ -27,6 +27,7 @@ FIELDS = {
     PLAN: {"q": "positions", "dq": "velocities", "ddq": "accelerations", "tau": "effort"},
 }
 SECOND = 10**9  # ns
+LONGEST_GAP = 10**8 * SECOND  # three years; clocks of simulations begin at 0, others in 1970
 REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
 
 
@@ -156,6 +157,11 @@ def _state_samples(
     if not any(stamps):
         stamps = [received for received, _ in messages]
         notes.append("the stamps of the messages are zero; times are those of the bag")
+    elif len(stamps) > 1 and stamps[0] == 0 and stamps[1] > LONGEST_GAP:
+        raise ParseError(
+            f"{where}, message 1 has the stamp 0, and message 2 {stamps[1] // SECOND} s: the first "
+            "was not stamped. Cut it from the bag."
+        )
     samples = [
         _Sample(
             f"{where}, message {k}", stamps[k - 1], list(message.name),

@@ -1,7 +1,8 @@
 """Columns that are mapped by hand: {"name in the file": "q:JOINT", "t", "t[ms]" or None}.
 
 A star in a name stands for any signs. Several columns that a star matches may be mapped to one
-quantity, `actual_current_*` to `tau`; their numbers then give their order.
+quantity, `actual_current_*` to `tau`; their numbers then give their order. A target without a unit
+keeps the unit that the name of the column states; one that is not known must be replaced.
 """
 
 import re
@@ -10,8 +11,18 @@ from dataclasses import replace
 
 from kinetree.base.tables import listing
 from kinetree.errors import ParseError
+from kinetree.model.units import RAD, kinds
 from kinetree.motion.reading import MOST, SIGNALS, Wish, nearest
-from kinetree.motion.reading.names import BRACKETED, TIME, Meaning, own_meaning, unit_of
+from kinetree.motion.reading.names import (
+    BRACKETED,
+    TIME,
+    VOCABULARY,
+    Meaning,
+    own_meaning,
+    stated_unit,
+    unit_of,
+)
+from kinetree.motion.reading.units import UNITS
 
 DIGITS = re.compile(r"\d+(?=\D*$)")  # the last number of a name
 
@@ -30,7 +41,8 @@ def mapped(heads: Sequence[str], wish: Wish, where: str) -> dict[int, Meaning | 
         for k in own:
             if k in found:
                 raise ParseError(f"{where}: column {heads[k]!r} is mapped twice; expected once.")
-            found[k] = _numbered(heads[k], pattern, meaning, wish, where)
+            own_unit = _with_unit(heads[k], pattern, meaning, wish, where)
+            found[k] = _numbered(heads[k], pattern, own_unit, wish, where)
     return found
 
 
@@ -66,6 +78,39 @@ def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
         f"{where}: column {pattern!r} is mapped to {target!r}; expected t, t[ms], q:JOINT, "
         "dq:JOINT, ddq:JOINT or tau:JOINT, or nothing to leave it out."
     )
+
+
+def _with_unit(
+    head: str, pattern: str, meaning: Meaning | None, wish: Wish, where: str
+) -> Meaning | None:
+    """The meaning with the unit of the column's name, if the target states none."""
+    if meaning is None or meaning.unit:
+        return meaning
+    if unit := stated_unit(head):
+        return replace(meaning, unit=unit)
+    target = wish.columns[pattern]
+    match = BRACKETED.fullmatch(head)
+    words = re.findall(r"[^\W\d_]+", match[2].lower()) if match else []
+    joints = {x for quantity in SIGNALS for x in wish.names(quantity)}
+    if match and match[2] not in joints and not VOCABULARY.issuperset(words):
+        usual = _usual_unit(meaning, wish)
+        raise ParseError(
+            f"{where}: column {head!r} seems to be in {match[2]}, a unit that is not read. Convert "
+            f"it; or, if its numbers are in {usual}, state that: "
+            f"{wish.ways.column(pattern, f'{target} [{usual}]')}."
+        )
+    return meaning
+
+
+def _usual_unit(meaning: Meaning, wish: Wish) -> str:
+    """The SI unit of a column, as it is written in a target."""
+    if meaning.kind == TIME:
+        return "s"
+    names, kind = wish.names(meaning.kind), RAD
+    if wish.model is not None and meaning.joint in names:
+        kind = kinds(wish.model, meaning.kind)[names.index(meaning.joint)]
+    wanted = meaning.kind, kind, 1, 1
+    return next((unit for unit, entry in UNITS.items() if entry == wanted), "1")
 
 
 def _numbered(

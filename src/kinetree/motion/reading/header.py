@@ -142,7 +142,7 @@ class _Header:
             ]  # fmt: skip
             both = {(x.kind, x.joint): x for x in [*by_number, *named]}
             if len(both) > 1:
-                self.refuse_ambiguous(k, list(both))
+                self.refuse_ambiguous(k, list(both), bool(by_number))
             elif both:
                 self.found[k] = next(iter(both.values()))
             else:
@@ -274,12 +274,15 @@ class _Header:
             f"Leave the other out: {self.wish.ways.column(pattern, '')}."
         )
 
-    def refuse_ambiguous(self, k: int, both: Sequence[tuple[str, str | None]]) -> NoReturn:
+    def refuse_ambiguous(
+        self, k: int, both: Sequence[tuple[str, str | None]], numbered: bool
+    ) -> NoReturn:
         head = self.heads[k]
         texts = [f"{quantity}:{joint}" for quantity, joint in both]
+        reason = ": by its number and by its name" if numbered else ""
         self.fail(
-            f"column {head!r} has several readings, {' and '.join(texts)}: by its number and by "
-            f"its name. State which: {self.wish.ways.column(head, texts[-1])}."
+            f"column {head!r} has several readings, {' and '.join(texts)}{reason}. "
+            f"State which: {self.wish.ways.column(head, texts[-1])}."
         )
 
     def refuse_unknown(

@@ -68,6 +68,7 @@ UNIT_OF = {text: unit for unit, texts in SPELLINGS.items() for text in texts.spl
 # without brackets only what cannot be part of a name: q_m and q_n are not metres and newtons
 SUFFIXES = sorted((x for x in UNIT_OF if x.isascii() and len(x) > 1), key=len, reverse=True)
 BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
+NUMBER_AT_END = re.compile(r"[ _.]*[\[({]?\d+[\])}]?$")
 SUFFIXED = re.compile(rf"(?i)(.+?)[ _.]({'|'.join(map(re.escape, SUFFIXES))})|(t|time)_(s)")
 
 
@@ -102,6 +103,8 @@ def meanings(text: str, joints: Collection[str]) -> list[Meaning]:
         return [Meaning(TIME)]
     if own := own_meaning(text, joints):
         return [own]
+    if text.startswith("-") and text not in joints:
+        return []  # the opposite of a quantity
     found: list[Meaning] = []
     for body, unit in _with_units(text):
         if body in joints:
@@ -124,6 +127,14 @@ def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
 def unit_of(text: str) -> str:
     """The unit of a text such as `deg`, `rad/s` or `N m`; "" if it is not one."""
     return UNIT_OF.get("".join(text.split()).lower(), "")
+
+
+def stated_unit(text: str) -> str:
+    """The unit at the end of any name, perhaps before a number: `enc [deg]`, `q_deg[0]`; or ""."""
+    for name in (text, NUMBER_AT_END.sub("", text)):
+        if units := [unit for _, unit in _with_units(name) if unit]:
+            return units[0]
+    return ""
 
 
 def discovered(texts: Iterable[str]) -> list[str]:

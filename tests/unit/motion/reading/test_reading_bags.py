@@ -135,6 +135,19 @@ def test_stamps_of_zero_give_way_to_those_of_the_bag(bag, tmp_path):
     assert "the stamps of the messages are zero; times are those of the bag" in found.meta["notes"]
 
 
+def test_a_first_message_without_a_stamp_is_refused(bag, tmp_path):
+    for k, t in enumerate(T):
+        bag.state(k and START + round(t * 1e9), J, Q[k], received=START + round(t * 1e9))
+    with pytest.raises(ParseError, match="message 1 has the stamp 0, and message 2 1700000000 s"):
+        read(bag.write(tmp_path), ROBOT)
+
+
+def test_clocks_of_simulations_begin_at_zero(bag, tmp_path):
+    for k, t in enumerate(T - T[0]):
+        bag.state(round(t * 1e9), J, Q[k], received=START + round(t * 1e9))
+    assert np.allclose(read(bag.write(tmp_path), ROBOT).t, T - T[0], rtol=0, atol=1e-9)
+
+
 def test_several_topics_are_refused_with_their_list(bag, tmp_path):
     fill(bag)
     fill(bag, topic="/desired/joint_states")

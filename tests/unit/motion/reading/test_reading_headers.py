@@ -402,6 +402,60 @@ def test_columns_are_mapped_by_hand(tmp_path):
     assert np.array_equal(read(path, PANDA, columns=columns | by_name).q, TRUE["q"])
 
 
+def degrees_of(pattern):
+    return {"q": [pattern.format(k + 1) for k in range(N)]}, {"q": np.degrees(TRUE["q"])}
+
+
+@pytest.mark.parametrize("pattern", ["enc{} [deg]", "enc{}_deg", "enc_deg{}", "enc_deg[{}]"])
+def test_columns_by_hand_keep_the_unit_of_their_name(pattern, tmp_path):
+    heads, values = degrees_of(pattern)
+    path = written(tmp_path, table("clock [ms]", heads, values, t=T * 1e3))
+    by_name = {head: f"q:{J[k]}" for k, head in enumerate(heads["q"])}
+    stars = {pattern.format("*"): "q"}
+    for columns in (by_name, stars):
+        found = read(path, PANDA, columns={"clock [ms]": "t", **columns})
+        assert np.allclose(found.q, TRUE["q"], rtol=0, atol=1e-15)
+        assert np.allclose(found.t, T, rtol=0, atol=1e-15)
+        assert "q in deg, as the header states, was converted" in found.meta["notes"]
+
+
+def test_a_unit_of_the_target_replaces_that_of_the_name(tmp_path):
+    heads, values = degrees_of("enc{} [deg]")
+    path = written(tmp_path, table("t", heads, values))
+    columns = {head: f"q:{J[k]} [rad]" for k, head in enumerate(heads["q"])}
+    assert np.array_equal(read(path, PANDA, columns=columns).q, values["q"])
+
+
+@pytest.mark.parametrize(
+    ("head", "target", "says"),
+    [
+        ("enc{} [mrad]", "q", r"in mrad, a unit that is not read.*'enc\* \[mrad\]': 'q \[rad\]'"),
+        ("enc{} (rpm)", "dq", r"in rpm, a unit that is not read.*'dq \[rad/s\]'"),
+        ("current{} [A]", "tau", r"in A, a unit that is not read.*'tau \[N m\]'"),
+        ("enc{}_ms", "q", "is in ms by its header; expected a unit of q"),
+    ],
+)
+def test_units_that_are_not_read_need_another_in_the_target(head, target, says, tmp_path):
+    heads = [head.format(k + 1) for k in range(N)]
+    path = written(tmp_path, table("t", {"q": heads}))
+    with pytest.raises(ParseError, match=says):
+        read(path, PANDA, columns={head.format("*"): target})
+
+
+def test_times_in_an_unknown_unit_need_another_in_the_target(tmp_path):
+    path = written(tmp_path, table("time [min]", {"q": list(J)}))
+    with pytest.raises(ParseError, match=r"in min.*columns={'time \[min\]': 't \[s\]'}"):
+        read(path, PANDA, columns={"time [min]": "t"})
+    assert np.array_equal(read(path, PANDA, columns={"time [min]": "t [s]"}).t, T)
+
+
+def test_a_column_of_opposite_sign_is_not_the_quantity(tmp_path):
+    for heads in (["-q1", "q2"], ["-joint1_pos", "joint2_pos"]):
+        path = written(tmp_path, f"t,{','.join(heads)}\n0,1,2\n1,2,3\n")
+        with pytest.raises(ParseError):
+            read(path, kt.robots.planar_2r())
+
+
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
