@@ -73,11 +73,17 @@ def square_by_name(value: Any, names: Sequence[str]) -> Any:
 
 
 def check_rows(times: object, values: object, name: str, other: str) -> None:
-    """Raise InputError if a pandas column of times and a table have other labels of their rows."""
-    if label_kind(type(times)) != SERIES or label_kind(type(values)) != FRAME:
+    """Raise InputError if a column of times and a table have other labels of their rows."""
+    kinds = label_kind(type(times)), label_kind(type(values))
+    x, table = cast("Any", times), cast("Any", values)
+    if kinds == (SERIES, FRAME):
+        pairs = [(x.index, table.index)]
+    elif kinds == (XARRAY, XARRAY):
+        shared = [dim for dim in x.dims if dim in x.indexes and dim in table.indexes]
+        pairs = [(x.indexes[dim], table.indexes[dim]) for dim in shared]
+    else:
         return
-    rows, own = cast("Any", times).index, cast("Any", values).index
-    if len(rows) == len(own) and not rows.equals(own):
+    if any(len(rows) == len(own) and not rows.equals(own) for rows, own in pairs):
         raise InputError(
             f"the rows of {name} and {other} are labelled differently, so that it is not certain "
             f"which belong together; expected one index. Take both from one frame, or pass "

@@ -231,6 +231,46 @@ def test_results_go_into_new_objects():
         robot.gravity_forces(frame, out=np.zeros((4, 2)))
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict])
+def test_results_are_not_written_by_position_under_names(make):
+    robot = kt.robots.planar_2r()
+    out = make({name: np.zeros(4) for name in reversed(robot.joint_names)})
+    with pytest.raises(kt.KinetreeError, match="written in the order of the robot"):
+        robot.gravity_forces(np.array(ROWS), out=out)
+    with pytest.raises(kt.KinetreeError, match="written in the order of the robot"):
+        robot.step(ROWS, ROWS, ROWS, 0.01, out=(np.zeros((4, 2)), out))
+    assert not np.any(list(out.values()) if make is dict else out.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ([0.0, 0.0], r"is \[0\.0, 0\.0\]"),
+        (np.zeros(2, int), "has values of type int64"),
+        (np.broadcast_to(0.0, 2), "cannot be written"),
+    ],
+)
+def test_outputs_that_cannot_take_results_are_named(out, words):
+    with pytest.raises(kt.KinetreeError, match=rf"out for gravity_forces.*{words}"):
+        kt.robots.planar_2r().gravity_forces([0.1, 0.2], out=out)
+
+
+@pytest.mark.parametrize(
+    "q", [[0.1, 0.2j], ["0.1", "0.2"], [None, 0.1], np.zeros(2, np.clongdouble)]
+)
+def test_values_that_are_not_real_numbers_are_named(q):
+    with pytest.raises(kt.KinetreeError, match=r"q of gravity_forces\(q\) has values of type"):
+        kt.robots.planar_2r().gravity_forces(q)
+
+
+def test_masked_entries_are_not_read():
+    robot = kt.robots.planar_2r()
+    with pytest.raises(kt.KinetreeError, match=r"q of gravity_forces is a masked.*q\.filled"):
+        robot.gravity_forces(np.ma.masked_array([0.1, 0.2], [False, True]))
+    whole = robot.gravity_forces(np.ma.masked_array([0.1, 0.2]))
+    assert np.array_equal(whole, robot.gravity_forces([0.1, 0.2]))
+
+
 def test_threads_do_not_change_labelled_results():
     robot, rng = kt.robots.planar_2r(), np.random.default_rng(7)
     frame = pd.DataFrame(rng.normal(size=(200_000, 2)), columns=robot.joint_names[::-1])

@@ -144,3 +144,12 @@ def test_limits_are_given_by_joint(robot, motion):
 def test_a_frame_in_the_place_of_a_trajectory_is_refused_with_the_way(robot, motion):
     with pytest.raises(InputError, match=r"got a pandas DataFrame; .*Trajectory\(t=t, q=q"):
         robot.check(motion.to_dataframe())
+
+
+def test_times_and_values_of_xarray_have_the_same_labels_of_rows():
+    t = xr.DataArray(T, dims="t", coords={"t": range(4)})
+    q = xr.DataArray(Q, dims=("t", "joint"), coords={"t": range(4), "joint": list(NAMES)})
+    assert np.array_equal(Trajectory(t=t, q=q, dq=DQ, ddq=DDQ, joint_names=NAMES).q, Q)
+    turned = q.assign_coords(t=[3, 2, 1, 0])
+    with pytest.raises(InputError, match="rows of t and q are labelled differently"):
+        Trajectory(t=t, q=turned, dq=DQ, ddq=DDQ, joint_names=NAMES)

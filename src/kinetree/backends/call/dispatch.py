@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.backends.call.diagnose import ArgumentError, explain, usage
-from kinetree.backends.call.foreign import Arguments, Options, call_for
+from kinetree.backends.call.diagnose import ArgumentError, explain, explain_types, usage
+from kinetree.backends.call.foreign import Arguments, Options, call_for, check_outputs
 from kinetree.backends.call.gufunc import InnerLoop, make_gufunc
 from kinetree.backends.call.threads import Batch, thread_count
 from kinetree.base.arrays import Array
@@ -107,8 +107,11 @@ class Dispatch:
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
-        if options and len(arrays) < self._nin:
-            arrays, options = self._by_name(arrays, options)
+        if options:
+            if "out" in options:
+                check_outputs(self.name, options["out"])
+            if len(arrays) < self._nin:
+                arrays, options = self._by_name(arrays, options)
         least, large, other = self._least, False, False
         for array in arrays:
             if type(array) is np.ndarray:
@@ -127,6 +130,7 @@ class Dispatch:
             return gufunc(*arrays, **options)
         except (ValueError, TypeError) as refused:
             taught = explain(self.name, self.graph, arrays, options)
+            taught = taught or explain_types(self.name, self.graph, arrays, options)
             if taught is None:
                 raise
             raise taught from refused

@@ -9,8 +9,10 @@ first of its arrays arrives.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from kinetree.backends.call.diagnose import ArgumentError, usage
-from kinetree.base.containers import has_labels, label_kind
+from kinetree.base.containers import describe, has_labels, label_kind
 from kinetree.base.labels import Alignment
 from kinetree.errors import InputError
 
@@ -36,6 +38,9 @@ def foreign_call(kind: type) -> ForeignCall | None:
         if label_kind(kind) is not None:
             _known[kind] = call_by_name
             return call_by_name
+        if issubclass(kind, np.ma.MaskedArray):
+            _known[kind] = call_unmasked
+            return call_unmasked
         packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
         load = next((_packages[name] for name in packages if name in _packages), None)
         _known[kind] = None if load is None else load()
@@ -72,6 +77,29 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     ports = zip(results, axes[1], graph.outputs, strict=True)
     labelled = tuple(alignment.label(x, own, port.name) for x, own, port in ports)
     return labelled if isinstance(found, tuple) else labelled[0]
+
+
+def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
+    """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
+    for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
+        if np.ma.is_masked(array):
+            raise InputError(
+                f"{port.name} of {dispatch.name} is a masked array with entries that are missing; "
+                f"expected numbers. {port.name}.filled(numpy.nan) makes them NaN, and so the "
+                "results that depend on them."
+            )
+    plain = (np.asarray(x) if isinstance(x, np.ma.MaskedArray) else x for x in arrays)
+    return dispatch.call(*plain, **options)
+
+
+def check_outputs(name: str, out: object) -> None:
+    """Raise InputError if results would be written by position under names of the caller."""
+    for array in out if isinstance(out, tuple) else (out,):
+        if has_labels(array):
+            raise InputError(
+                f"out of {name} is {describe(array)}; expected a plain array, since results are "
+                "written in the order of the robot. Labelled arguments make labelled results."
+            )
 
 
 # torch.compile does not look into the reading of names, and puts the call between two graphs
