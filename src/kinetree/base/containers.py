@@ -91,6 +91,16 @@ def refuse_labels(value: object, name: str, instead: str = "a plain array") -> N
             f"{name} is {describe(value)}, whose names have no meaning here; expected {instead}. "
             "If its order is right, pass its values: to_numpy(), or list(x.values()) of a dict."
         )
+    refuse_masked(value, name)
+
+
+def refuse_masked(value: object, name: str) -> None:
+    """Raise InputError for a masked array of NumPy with entries that are masked."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(
+            f"{name} is a masked array with entries that are missing; expected numbers. "
+            f"{name}.filled(numpy.nan) makes them NaN."
+        )
 
 
 def structured(value: Any) -> str:

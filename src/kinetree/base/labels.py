@@ -30,6 +30,7 @@ from kinetree.base.containers import (
     has_fields,
     has_labels,
     label_kind,
+    refuse_masked,
     remedy,
     structured,
     type_name,
@@ -150,6 +151,9 @@ class Alignment:
         self.values: list[Any] = [x.values for x in read]
         if self._form.kind == XARRAY:
             leads = self._form.dims
+            for x, (_, axis, name) in zip(read, given, strict=True):
+                if not x.kind and axis is not None:
+                    _check_plain(x.values, leads, name)
             self.values = [_spread(x, leads) if x.kind == XARRAY else x.values for x in read]
 
     def label(self, result: Any, axes: Sequence[Axis | None], name: str) -> Any:
@@ -186,6 +190,16 @@ class Alignment:
         return as_labelled(x, named, name, form)
 
 
+def _check_plain(value: Any, leads: Sequence[object], argument: str) -> None:
+    """Refuse a plain array that has some of several dimensions: which of them is not certain."""
+    if 1 < np.ndim(value) <= len(leads):
+        raise InputError(
+            f"{argument} is a plain array of shape {np.shape(value)} beside DataArrays with the "
+            f"dimensions {', '.join(map(str, leads))}: it is not certain which of these it has. "
+            "Label it, or give it all of them."
+        )
+
+
 @dataclass(frozen=True)
 class _Given:
     """One argument after reading: its values, joints last, and its form."""
@@ -208,6 +222,7 @@ def _read(value: object, axis: Axis | None, argument: str) -> _Given:
                 f"{argument} is {describe(value)}, whose order is not certain; pass one dict of "
                 "arrays, or one data frame with a row for each state."
             )
+        refuse_masked(value, argument)
         return _Given(value)
     if axis is None:
         way = (
@@ -247,6 +262,7 @@ def _split(x: Any, parts: Sequence[str], name: str) -> dict[object, Any]:
     """Return the entries of a joint; one that has several is given as (..., entries)."""
     if x is None or isinstance(x, str | bytes):
         raise InputError(f"{name} is {x!r}; expected a number.")
+    refuse_masked(x, name)
     if len(parts) == 1:
         return {parts[0]: x}
     x = x if hasattr(x, "shape") else np.asarray(x)

@@ -107,3 +107,10 @@ def test_no_package_of_frames_is_imported_to_recognise_one():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_masked_entries_are_refused_and_whole_masked_arrays_are_read():
+    whole = np.ma.masked_array([0.1, 0.2], [False, False])
+    assert np.array_equal(array(whole, (2,), "com"), [0.1, 0.2])
+    with pytest.raises(InputError, match=r"com is a masked array.*com\.filled\(numpy\.nan\)"):
+        array(np.ma.masked_array([0.1, 0.2], [False, True]), (2,), "com")

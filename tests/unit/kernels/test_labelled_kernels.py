@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -265,7 +266,7 @@ def test_values_that_are_not_real_numbers_are_named(q):
 
 def test_masked_entries_are_not_read():
     robot = kt.robots.planar_2r()
-    with pytest.raises(kt.KinetreeError, match=r"q of gravity_forces is a masked.*q\.filled"):
+    with pytest.raises(kt.KinetreeError, match=r"q is a masked array.*q\.filled"):
         robot.gravity_forces(np.ma.masked_array([0.1, 0.2], [False, True]))
     whole = robot.gravity_forces(np.ma.masked_array([0.1, 0.2]))
     assert np.array_equal(whole, robot.gravity_forces([0.1, 0.2]))
@@ -277,3 +278,13 @@ def test_threads_do_not_change_labelled_results():
     with kt.threads(2):
         found = robot.gravity_forces(frame)
     assert np.array_equal(found, robot.gravity_forces(frame.to_numpy()[:, ::-1]))
+
+
+def test_a_plain_array_has_all_dimensions_of_data_arrays_or_none():
+    robot, rng = kt.robots.planar_2r(), np.random.default_rng(8)
+    q, own = rng.normal(size=(3, 3, 2)), {"joint": list(robot.joint_names)}
+    x = xr.DataArray(q, dims=("run", "time", "joint"), coords=own)
+    with pytest.raises(kt.KinetreeError, match=r"ddq is a plain array.*dimensions run, time"):
+        robot.inverse_dynamics(x, x, q[0])
+    for ddq in (q, q[0, 0]):
+        assert np.array_equal(robot.inverse_dynamics(x, x, ddq), robot.inverse_dynamics(q, q, ddq))

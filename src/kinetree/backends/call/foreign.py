@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.call.diagnose import ArgumentError, usage
-from kinetree.base.containers import describe, has_labels, label_kind
+from kinetree.base.containers import describe, has_labels, label_kind, refuse_masked
 from kinetree.base.labels import Alignment
 from kinetree.errors import InputError
 
@@ -82,12 +82,7 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
 def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
     for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
-        if np.ma.is_masked(array):
-            raise InputError(
-                f"{port.name} of {dispatch.name} is a masked array with entries that are missing; "
-                f"expected numbers. {port.name}.filled(numpy.nan) makes them NaN, and so the "
-                "results that depend on them."
-            )
+        refuse_masked(array, port.name)
     plain = (np.asarray(x) if isinstance(x, np.ma.MaskedArray) else x for x in arrays)
     return dispatch.call(*plain, **options)
 
