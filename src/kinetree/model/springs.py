@@ -125,7 +125,7 @@ def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
     raise NameLookupError(
         f"spring {spring!r} acts on {key!r}, which is not a moving joint; the moving joints are "
         f"{names}. A spring between joints lists them: Spring(stiffness, joints={{joint: "
-        "coefficient}})."
+        "coefficient})."
     )
 
 

@@ -141,6 +141,8 @@ class _Header:
                 and (key := (x.kind, x.origin)) in resolved and k in resolved[key]
             ]  # fmt: skip
             both = {(x.kind, x.joint): x for x in [*by_number, *named]}
+            if by_number and not named and (spelt := self.spelt_joint(k)):
+                both.setdefault((by_number[0].kind, spelt), by_number[0])
             if len(both) > 1:
                 self.refuse_ambiguous(k, list(both), bool(by_number))
             elif both:
@@ -167,6 +169,15 @@ class _Header:
                 numbers = found.setdefault((x.kind, x.origin), {})
                 numbers.setdefault(0 if x.number is None else x.number, []).append(k)
         return found
+
+    def spelt_joint(self, k: int) -> str | None:
+        """The numbered joint that a column names in other letters: Joint_1 for joint1."""
+        head = _letters(self.heads[k])
+        for joint in self.wish.names("q"):
+            own = _letters(joint)
+            if re.search(r"[a-z]\d", own) and re.search(rf"{re.escape(own)}(?!\d)", head):
+                return joint
+        return None
 
     def single(self) -> bool:
         """Whether the robot has one degree of freedom, so that a name needs no number."""
@@ -379,6 +390,11 @@ class _Header:
                     origins.setdefault(x.origin, k)
             for origin, k in origins.items():
                 self.notes.append(f"{quantity} is the {origin} value, {self.heads[k]!r}")
+
+
+def _letters(name: str) -> str:
+    """A name in lower case without separators."""
+    return "".join(x for x in name.lower() if x.isalnum())
 
 
 def _has_quantity(head: str) -> bool:

@@ -449,6 +449,15 @@ def test_times_in_an_unknown_unit_need_another_in_the_target(tmp_path):
     assert np.array_equal(read(path, PANDA, columns={"time [min]": "t [s]"}).t, T)
 
 
+@pytest.mark.parametrize("pattern", ["Joint{}", "joint_{}", "JOINT-{}_pos"])
+def test_numbers_do_not_overrule_the_name_of_a_joint_in_other_letters(pattern, tmp_path):
+    path = written(tmp_path, f"t,{pattern.format(1)},{pattern.format(2)}\n0,1,2\n1,3,4\n")
+    robot = kt.robots.planar_2r()
+    assert np.array_equal(read(path, robot).q, [[1, 2], [3, 4]])
+    with pytest.raises(ParseError, match="several readings, q:joint2 and q:joint1"):
+        read(path, named_like(robot, ("joint2", "joint1")))
+
+
 def test_a_column_of_opposite_sign_is_not_the_quantity(tmp_path):
     for heads in (["-q1", "q2"], ["-joint1_pos", "joint2_pos"]):
         path = written(tmp_path, f"t,{','.join(heads)}\n0,1,2\n1,2,3\n")
