@@ -33,6 +33,7 @@ from kinetree.motion.files import check_times as check_times_increase
 from kinetree.motion.files import read_table
 from kinetree.motion.reading import Wish
 from kinetree.robot import Robot
+from kinetree.samples.inputs import check_order
 from kinetree.samples.record import FilePath
 from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
@@ -230,6 +231,7 @@ def simulated_recording(
         seed: of the noise.
         cutoff: of the low-pass of the positions, Hz; None chooses it from their spectrum.
     """
+    check_order(motion, robot.model, "a simulated recording")
     rng = np.random.default_rng(seed)
     tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
     spread = vector_by_name(torque_noise, dof_axis(robot.model), "torque_noise")

@@ -82,6 +82,21 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
     return model
 
 
+def check_order(record: Record, model: Model, purpose: str) -> None:
+    """Raise InputError if the record has joints of the model, but not the same in the same order.
+
+    A record with other names alone, such as the joint_1, joint_2 of plain arrays, is taken by
+    position.
+    """
+    own, names = record.dof_names, model.dof_names
+    if own != names and set(own) & set(names):
+        raise InputError(
+            f"{purpose}: trajectory {record.name!r} moves {', '.join(own)}; {model.name!r} has "
+            f"{', '.join(names)}. Names and order must agree: make the trajectory with robot=..., "
+            "or read its file with robot=..."
+        )
+
+
 def check_single(record: Record, purpose: str) -> None:
     """Raise InputError if the record is a batch of motions."""
     if record.batch_shape:

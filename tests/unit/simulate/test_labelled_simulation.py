@@ -255,3 +255,23 @@ def test_laws_get_plain_arrays(robot):
         return dict.fromkeys(robot.joint_names, 0.0)
 
     robot.simulate(by_series(robot, Q), by_dict(robot, DQ), controller=law, **RUN)
+
+
+def test_a_reference_with_joints_in_another_order_is_refused():
+    robot = kt.robots.planar_2r()
+    start, goal = {"joint2": 0.0, "joint1": 1.0}, {"joint1": 2.0, "joint2": 3.0}
+    turned = kt.motion.quintic(start, goal, duration=1.0, dt=0.02)
+    law = kt.controllers.PD(turned, 100.0, 1.0)
+    for follow in (
+        lambda: robot.simulate([1.0, 0.0], controller=law, duration=0.1),
+        lambda: kt.controllers.step_by_step(law, robot),
+        lambda: kt.identify.simulated_recording(robot, turned),
+    ):
+        with pytest.raises(InputError, match=r"moves joint2, joint1; .*Names and order must agree"):
+            follow()
+    straight = kt.motion.quintic(start, goal, duration=1.0, dt=0.02, robot=robot)
+    plain = kt.motion.quintic([1.0, 0.0], [2.0, 3.0], duration=1.0, dt=0.02)  # joint_1, joint_2
+    for reference in (straight, plain):
+        own = kt.controllers.PD(reference, 100.0, 1.0)
+        tau, _ = kt.controllers.step_by_step(own, robot)(0.0, np.array([1.0, 0.0]), np.zeros(2), [])
+        assert np.array_equal(tau, [0, 0])

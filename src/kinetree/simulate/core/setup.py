@@ -19,13 +19,14 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
-from kinetree.samples.inputs import positive
+from kinetree.samples.inputs import check_order, positive
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Sampled, Signal
 from kinetree.simulate.core.sources import ForceInput, constant, force_source, time_source
+from kinetree.trajectory import Trajectory
 
 ADAPTIVE = "dop853"
 LIMITS = ("stop", "record", "ignore")
@@ -160,6 +161,9 @@ def read_forces(model: Model, arguments: Arguments) -> ActingForces:
     controller = None if given is None else aligned(as_controller(given), model)
     signals = {} if controller is None else controller.signals
     wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
+    for name, value in signals.items():
+        if isinstance(value, Trajectory):
+            check_order(value, model, name)
     return ActingForces(
         controller=controller,
         signals={
