@@ -1,7 +1,7 @@
 """Every quantity that can be compiled: its arguments, its textbook form and the size of its terms.
 
-Errors are norm-wise, relative to the terms that add up: |M ddq| + |c| + |g| + |b| +
-|J^T F| for tau.
+Errors are norm-wise, relative to the terms that add up: |M ddq| + |c| + |g| + |springs|
++ |b| + |J^T F| for tau.
 A sum may cancel to nothing, and no arithmetic can then know its digits. Where the sum runs over
 links, the terms are bounded by norms: |J| m |g| for a weight. Forward dynamics solves
 M ddq = tau - h, so the errors of both sides, |M| |ddq| + |tau| + |h|, are magnified by |M^-1|.
@@ -74,10 +74,12 @@ class Terms:
             return size(J) * size(dq) * max(1.0, size(J))
         if name == "friction_forces":
             return size(algorithms.friction_forces(model, dq))
+        if name == "spring_forces":
+            return self.pull
         if name == "kinetic_energy":
             return size(dq) ** 2 * size(self.M) / 2
         if name == "potential_energy":
-            return self.moment * np.linalg.norm(model.gravity)
+            return self.moment * np.linalg.norm(model.gravity) + self.pull * (1 + size(q))
         if name == "center_of_mass":
             return self.moment / algorithms.total_mass(model)
         if name == "momentum":
@@ -110,10 +112,19 @@ class Terms:
 
     @cached_property
     def bias(self) -> float:
-        """|c| + |g| + |b|."""
+        """|c| + |g| + |springs| + |b|."""
         model, (q, dq, _) = self.model, self.x.motion
         c, g = algorithms.coriolis_forces(model, q, dq), algorithms.gravity_forces(model, q)
-        return size(c) + size(g) + size(algorithms.friction_forces(model, dq))
+        return size(c) + size(g) + self.pull + size(algorithms.friction_forces(model, dq))
+
+    @cached_property
+    def pull(self) -> float:
+        """Sum over the springs of |k| |a| (|a| |q| + |rest|)."""
+        found = 0.0
+        for spring in self.model.springs:
+            arms, q = size(np.array(spring.arms, float)), size(self.x.q[list(spring.coords)])
+            found += spring.stiffness * arms * (arms * q + abs(spring.rest))
+        return found
 
     @cached_property
     def push(self) -> float:

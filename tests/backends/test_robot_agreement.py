@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from compiled_robots import CASES, Terms, arguments, case_name, check_kernel, textbook, tolerance
-from kinetree import robots
+from kinetree import Spring, robots
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import WORLD
@@ -13,6 +13,15 @@ from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 
 mpmath = pytest.importorskip("mpmath")
+
+
+def sprung(model):
+    """The robot with springs on its first and last joint, and one between two joints."""
+    first, second, *_, last = [joint.name for joint in model.joints]
+    between = Spring(3.5, -0.2, joints={first: 1, second: -0.5})
+    springs = {first: Spring(12.5, 0.3), last: Spring(8.0), "between": between}
+    return model.with_springs(springs)
+
 
 BUILT_IN = {
     name: lambda name=name: getattr(robots, name)().model
@@ -29,8 +38,8 @@ BUILT_IN = {
 RANDOM = {
     "free and planar chain": lambda: random_model(8, 3, types=ALL_TYPES, chain=True),
     "tree of all types": lambda: random_model(3, 4, types=ALL_TYPES, mimic=True),
-    "tree of screws": lambda: random_model(7, 10, mimic=True),
-    "chain of screws": lambda: random_model(16, 7, chain=True),
+    "tree of screws": lambda: sprung(random_model(7, 10, mimic=True)),
+    "chain of screws": lambda: sprung(random_model(16, 7, chain=True)),
     "spherical chain": lambda: random_model(5, 2, types=("spherical", "revolute"), chain=True),
     "one slide": lambda: random_model(10, 1, types=("prismatic",)),
 }
@@ -78,6 +87,7 @@ def test_the_robots_have_everything_on_them():
     assert any(joint.friction.function for joint in joints)
     assert any(joint.friction.coulomb[0] != joint.friction.coulomb[1] for joint in joints)
     assert any(joint.offset != 0 for joint in joints)
+    assert any(len(spring.coords) == 2 for model in models for spring in model.springs)
     rotors = [(model, rotor) for model in models for rotor in model.rotors]
     carriers = {
         "base" if r.link == WORLD else "parent" if r.link == m.parent[r.joint] else "elsewhere"
