@@ -30,8 +30,19 @@ WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
 
+def check_joints(model: Model, data: Recording) -> None:
+    """Refuse recordings that were made for a robot with other joints, or in another order."""
+    if data.model is not None and data.model.dof_names != model.dof_names:
+        raise InputError(
+            f"the recording has {', '.join(data.model.dof_names)}; {model.name!r} has "
+            f"{', '.join(model.dof_names)}. Names and order must agree: make or read the recording "
+            "with this robot."
+        )
+
+
 def check_motion(model: Model, data: Recording) -> None:
     """Refuse recordings in which nothing moves, or no joint force ever changes."""
+    check_joints(model, data)
     if not np.any(np.ptp(data.tau, axis=0)):
         raise InputError(
             "tau never changes in the recording; expected the measured forces of all joints."

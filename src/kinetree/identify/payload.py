@@ -12,6 +12,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import Base, separable
 from kinetree.identify.identify import row_memory
 from kinetree.identify.least_squares import Fit, Method, fit
+from kinetree.identify.notes import check_joints
 from kinetree.identify.physical import (
     coordinates,
     definite,
@@ -95,6 +96,7 @@ def identify_payload(
         SingularityError: the motion does not determine its mass.
     """
     model = robot.model
+    check_joints(model, data)
     place = model.frame(frame)
     if place.link == WORLD:
         raise InputError(

@@ -14,7 +14,7 @@ from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study, whole
 from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns, by_joint
 from kinetree.robot import Robot
-from kinetree.samples.inputs import positive
+from kinetree.samples.inputs import check_order, positive
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.fixed_steps import find_method
@@ -80,6 +80,9 @@ def rollouts(
     )
     parameters = {k: by_joint(model, k, x) for k, x in named(parameters, "parameters").items()}
     controller = aligned(controller, model)
+    for name, value in (controller.signals if isinstance(controller, Controller) else {}).items():
+        if isinstance(value, Trajectory):  # workers receive its numbers without the names
+            check_order(value, model, name)
     settings = {
         "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
         "F_ext": F_ext, "controller": controller, "parameters": parameters,

@@ -71,3 +71,22 @@ def test_frames_that_do_not_fit_are_refused(robot, motion):
     given["q"].attrs["units"] = "deg"
     with pytest.raises(InputError, match="expected radians"):
         identify.make_recording(robot, motion.t, given["q"], given["tau"])
+
+
+def test_a_recording_of_a_robot_with_another_order_is_refused():
+    robot, t = kt.robots.planar_2r(), np.arange(60) * 0.02
+    q = np.stack([np.sin(t), np.cos(2 * t)], -1)
+    data = kt.identify.make_recording(robot, t, q, q)
+    other = kt.Builder("other").link("base").link("a", 1.0, I_com=np.eye(3))
+    other.link("b", 1.0, I_com=np.eye(3)).joint("joint2", "revolute", "base", "a")
+    other = other.joint("joint1", "revolute", "a", "b", at=(1, 0, 0)).build()
+    for use in (kt.identify.identify, kt.identify.identify_payload):
+        with pytest.raises(InputError, match="recording has joint1, joint2; 'other' has joint2"):
+            use(other, data)
+
+
+def test_rollouts_refuse_a_reference_in_another_order():
+    start, goal = {"joint2": 0.0, "joint1": 1.0}, {"joint1": 2.0, "joint2": 3.0}
+    law = kt.controllers.PD(kt.motion.quintic(start, goal, duration=1.0, dt=0.1), 100.0, 1.0)
+    with pytest.raises(InputError, match="Names and order must agree"):
+        kt.parallel.rollouts(kt.robots.planar_2r(), 2, q0=[1, 0], duration=0.1, controller=law)
