@@ -58,7 +58,7 @@ class Twin:
 
 
 def without_what_it_leaves_out(model: Model) -> Model:
-    """The robot without friction, rotors, and armature of free and planar joints.
+    """The robot without friction, springs, rotors, and armature of free and planar joints.
 
     Pinocchio takes such armature as I_a ddq in the axes of the link and leaves out I_a w x v, which
     the equations of motion need; MuJoCo, whose rates are in the axes of the world, has it.
@@ -67,7 +67,7 @@ def without_what_it_leaves_out(model: Model) -> Model:
         replace(joint, armature=0) if joint.type in ("free", "planar") else joint
         for joint in frictionless(model).joints
     )
-    return model.replace(joints=joints, rotors=())
+    return model.replace(joints=joints, rotors=(), springs=())
 
 
 def twin(model: Model) -> Twin:
