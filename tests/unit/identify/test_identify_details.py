@@ -67,7 +67,7 @@ def test_defaults_are_those_of_the_page():
     said = {k: x.default for k, x in inspect.signature(identify).parameters.items()}
     assert said | {"robot": 0, "data": 0} == {
         "robot": 0, "data": 0, "test": None, "hold_out": 0.25, "method": "weighted",
-        "friction": "symmetric", "armature": True, "prior": 1.0, "folds": 5,
+        "friction": "symmetric", "armature": True, "springs": True, "prior": 1.0, "folds": 5,
         "torque_cutoff": None, "watch": None,
     }  # fmt: skip
     robot = spatial_arm()
