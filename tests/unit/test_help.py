@@ -212,3 +212,9 @@ def test_kernels_show_their_arguments():
     assert str(inspect.signature(kt.Robot.inverse_dynamics)) == signature
     q = [0.1, 0.2]
     assert kt.Robot.gravity_forces(robot, q).tobytes() == robot.gravity_forces(q).tobytes()
+
+
+def test_signatures_name_types_of_arrays_instead_of_defining_them():
+    shown = {(path, name): annotation(public()[path], name) for path, name in ALL}
+    assert shown["kt.identify.excite", "center"] == "StateLike | None"
+    assert [x for x, text in shown.items() if "ndarray[" in text or "HasDlpack" in text] == []

@@ -6,15 +6,13 @@ objects. Nothing is converted silently: entries that are not numbers, and other 
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, home, sqrt
-
-Array = np.ndarray[Any, Any]
 
 
 class HasArray(Protocol):
@@ -33,10 +31,36 @@ class HasDlpack(Protocol):
         ...
 
 
-# numbers of any kind in nested lists, arrays or tensors, as callers write them
-ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDlpack
-# a joint vector: also by name, {joint: number or array}; see `kinetree.base.labels`
-StateLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+class Named:
+    """A type that `help` and `inspect.signature` show by its name instead of its definition."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __or__(self, other: object) -> "Named":
+        return Named(f"{self} | {_type_name(other)}")
+
+    def __ror__(self, other: object) -> "Named":
+        return Named(f"{_type_name(other)} | {self}")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _type_name(kind: object) -> str:
+    if kind is None:
+        return "None"
+    return kind.__name__ if type(kind) is type else repr(kind).rpartition("typing.")[2]
+
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, Any]
+    # numbers of any kind in nested lists, arrays or tensors, as callers write them
+    ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDlpack
+    # a joint vector: also by name, {joint: number or array}; see `kinetree.base.labels`
+    StateLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+else:
+    Array, ArrayLike, StateLike = map(Named, ("Array", "ArrayLike", "StateLike"))
 
 
 def is_numeric(x: Array) -> bool:
