@@ -17,7 +17,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import Gains, accelerations, dry_dofs, implicit_accelerations
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, StateLike
+from kinetree.base.arrays import Array, StateLike, known, scalar
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
@@ -128,6 +128,10 @@ def step(
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
     way, space = METHODS[method], StateSpace(model, dry=dry_dofs(model))
+    dt = scalar(dt, "dt")
+    number = known(np.asarray(dt))
+    if number is not None and number <= 0:
+        raise InputError(f"dt is {dt}; expected the length of a step above 0, s.")
     tau, x = rates(model, tau, "tau"), [coordinates(model, q), rates(model, dq, "dq")]
     stop = way.braking / dt
 

@@ -15,7 +15,7 @@ VECTORS = {name: np.full(4, 0.3) for name in ("q", "dq", "ddq", "tau", "v", "q0"
 SIXES = {name: np.full(6, 0.3) for name in ("V", "dV", "F")}
 PARAMETERS = {"pi": algorithms.parameters(MODEL)}
 GOOD = VECTORS | SIXES | PARAMETERS | {"G": np.eye(6)}
-GOOD |= {"model": MODEL, "rng": np.random.default_rng(0)}
+GOOD |= {"model": MODEL, "rng": np.random.default_rng(0), "dt": 0.01}
 BAD = {
     "too long": (lambda x: np.zeros((len(x) + 1, *x.shape[1:])), ShapeError),
     "too short": (lambda x: np.zeros((0, *x.shape[1:])), ShapeError),
@@ -46,12 +46,19 @@ CASES = [
     (name, argument)
     for name, f in FUNCTIONS.items()
     for argument in required(f)
-    if argument not in ("model", "rng")
+    if argument not in ("model", "rng", "dt")
 ]
 
 
 def test_every_function_is_looked_at():
     assert len(FUNCTIONS) >= 41 and len(CASES) >= 66
+
+
+@pytest.mark.parametrize("dt", [0, -0.01, np.nan, np.inf, None, "0.01", [0.01, 0.02], 1j])
+def test_a_bad_time_step_is_refused_and_named(dt):
+    given = required(algorithms.step) | {"dt": dt}
+    with pytest.raises(KinetreeError, match="dt"):
+        algorithms.step(**given)
 
 
 @pytest.mark.parametrize("fault", BAD)
