@@ -87,7 +87,7 @@ def test_names_cannot_mark_up_the_report(tmp_path):
     links = tuple(f"{HOSTILE}{k}" for k in range(len(model.links)))
     robot = Robot(model.replace(name=HOSTILE, joints=joints, link_names=links))
     motion = arm_motion(true)
-    data = simulated_recording(true, motion)
+    data = replace(simulated_recording(true, motion), model=robot.model)
     text = identify(robot, data).save_report(tmp_path).read_text(encoding="utf-8")
     shown = re.sub(r"\\.", "", text)  # what an escape leaves to be read as markup
     assert "<" not in shown and "](" not in shown.replace("](forces.png)", "").replace(
