@@ -44,7 +44,7 @@ RANDOM = {
     "one slide": lambda: random_model(10, 1, types=("prismatic",)),
 }
 ROBOTS = BUILT_IN | RANDOM
-STATES = 3
+STATES = 2
 
 
 @cache

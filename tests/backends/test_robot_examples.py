@@ -11,7 +11,7 @@ from kinetree.kernels.compile import compile_kernel
 mpmath = pytest.importorskip("mpmath")
 
 JOINTS = {"panda": 7, "ur5": 6, "talos": 44}
-STATES = {"panda": 3, "ur5": 3, "talos": 1}
+STATES = {"panda": 2, "ur5": 2, "talos": 1}
 
 
 @cache

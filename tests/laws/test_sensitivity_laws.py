@@ -39,8 +39,8 @@ def exact_end(model, method, x, tau, h=DT):
     return x
 
 
-CASES = [(2, "rk4"), (3, "rk4"), (7, "rk4"), (15, "rk4"), (3, "euler"), (7, "euler")]
-CASES += [(3, "semi_implicit_euler"), (15, "semi_implicit_euler")]
+CASES = [(3, "rk4"), (7, "rk4"), (15, "rk4"), (7, "euler")]
+CASES += [(3, "semi_implicit_euler")]
 
 
 @pytest.mark.parametrize(("seed", "method"), CASES)

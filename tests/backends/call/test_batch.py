@@ -115,7 +115,7 @@ def test_other_places_are_left_to_numpy(arm, states, general, make):
 
 def test_places_that_cannot_be_written_are_refused(arm, pair, states, general):
     calls, arrays = general(arm), states(5, 3)
-    with pytest.raises(TypeError, match="out for tau .* cannot be written"):
+    with pytest.raises(TypeError, match=r"out for tau .* cannot be written"):
         arm(*arrays, out=read_only(np.zeros((5, 3))))
     with pytest.raises(ShapeError, match="out for tau"):
         arm(*arrays, out=np.zeros((4, 3)))
