@@ -36,6 +36,7 @@ PLAIN_PACKAGES = ("numpy", "torch", "jax", "jaxlib", "cupy")
 ROWS = (list, tuple)
 
 
+NUMBERS: set[type] = {float, int}
 _known: dict[type, str | None] = {}  # a dict, because torch.compile warns of functools.cache
 
 
@@ -68,10 +69,11 @@ def has_labels(value: object) -> bool:
     kind = type(value)
     if kind is list or kind is tuple:
         entries = cast("list[object]", value)
-        if not entries:
+        kinds = {*map(type, entries)}
+        if kinds <= NUMBERS:  # quick, for the lists of one state
             return False
         # the first of nested lists is examined alone: all of them would take time in large ones
-        return any(label_kind(x) for x in {*map(type, entries)}) or has_labels(entries[0])
+        return any(label_kind(x) for x in kinds) or has_labels(entries[0])
     return label_kind(kind) is not None
 
 

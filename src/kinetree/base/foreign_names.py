@@ -91,29 +91,26 @@ class UnknownAttributeError(KinetreeError, AttributeError):
         owner: the object, in words.
         name: the attribute.
         known: returns the attributes that exist.
-        note: a sentence for names that belong to a robot.
     """
 
-    def __init__(
-        self, owner: str, name: str, known: Callable[[], Iterable[str]], note: str = ""
-    ) -> None:
+    def __init__(self, owner: str, name: str, known: Callable[[], Iterable[str]]) -> None:
         super().__init__(owner, name)
         self.name = name
-        self._parts = owner, name, known, note
+        self._parts = owner, name, known
 
     def __str__(self) -> str:
-        owner, name, known, note = self._parts
-        return f"{owner} has no attribute {name!r}{remedy(name, known(), note)}"
+        owner, name, known = self._parts
+        return f"{owner} has no attribute {name!r}{remedy(name, known())}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         return AttributeError, (str(self),)
 
 
-def remedy(name: str, known: Iterable[str], note: str = "") -> str:
+def remedy(name: str, known: Iterable[str]) -> str:
     """Return the end of a message: our name for it, or the nearest of `known`, or where to look."""
     ours = translated(name)
     if ours is not None:
-        return f"; here it is {ours}.{note if 'robot.' in ours else ''}"
+        return f"; here it is {ours}."
     names = [x for x in known if not x.startswith("_")]
     inside = [x for x in names if x.rpartition(".")[2] == name]
     if inside:  # a name of a public module

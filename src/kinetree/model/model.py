@@ -5,12 +5,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
-from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.base.tables import counted, notebook_table, number
 from kinetree.description.records import Friction, Note, Spring
 from kinetree.errors import InputError, NameLookupError
@@ -115,14 +114,6 @@ class Model:
         m, com, I_com = self.base
         object.__setattr__(self, "base", (m, frozen(com), frozen(I_com)))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
-
-    if not TYPE_CHECKING:  # type checkers report unknown attributes themselves
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that names ours for an attribute that another library has."""
-            owner = f"model {self.__dict__.get('name', '')!r}"
-            note = " A Robot has it: robot = kt.Robot(model)."
-            raise UnknownAttributeError(owner, name, self.__dir__, note)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
