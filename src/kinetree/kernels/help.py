@@ -2,7 +2,8 @@
 
 `quantity_help` is the text of a quantity. The attributes of Robot have the same text as docstrings,
 so that editors show it without running anything; a test compares the two. `kernel_help` is the text
-of a kernel, which may have further arguments, and names the robot.
+of a kernel, which may have further arguments, and names the robot. What holds for all quantities is
+in the docstring of Robot, which the first text refers to, and in full in that of a kernel.
 """
 
 import textwrap
@@ -43,6 +44,7 @@ OPTIONS = {
     "options": "dtype, casting, order and axes of a NumPy ufunc.",
 }
 FRAME = "name of a link, a tool or a fixed frame of the robot; None: the tool."
+SEE_ROBOT = "Names, batches and the letters of shapes: see `Robot`."
 KINDS = (
     "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
     "others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is "
@@ -275,12 +277,11 @@ def quantity_help(name: str) -> str:
     """Return the documentation of a quantity as an attribute or method of Robot."""
     quantity = find_quantity(name)
     arguments = {key: ARGUMENTS[key] for key in quantity.inputs}
-    letters = {letter for _, dims in quantity.outputs(name) for letter in dims}
     if quantity.framed:
-        return _text(name, arguments | {"frame": FRAME}, letters)
+        return _text(name, arguments | {"frame": FRAME}, SEE_ROBOT)
     if quantity.wrenches:
-        arguments["F_ext"], letters = ARGUMENTS["F_ext"], {*letters, "l"}
-    return _text(name, arguments | OPTIONS, letters)
+        arguments["F_ext"] = ARGUMENTS["F_ext"]
+    return _text(name, arguments | OPTIONS, SEE_ROBOT)
 
 
 def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None) -> str:
@@ -295,7 +296,7 @@ def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None)
     given = [port.name for port in graph.inputs] + ([extra] if extra else [])
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     letters |= {"l"} if extra else set()
-    text = _text(name, {key: ARGUMENTS[key] for key in given} | OPTIONS, letters)
+    text = _text(name, {key: ARGUMENTS[key] for key in given} | OPTIONS, _kinds(letters))
     return f"{text}\n\n{_sizes(model)}"
 
 
@@ -317,26 +318,28 @@ def derivative_help(name: str, wrt: Sequence[str], model: Model, graph: Graph) -
         for port in graph.outputs
     ]
     title = f"Derivatives of {name} by {', '.join(map(str, wrt))}{along}."
-    return f"{_sections(title, arguments, results, letters)}\n\n{_sizes(model)}"
+    return f"{_sections(title, arguments, results, _kinds(letters))}\n\n{_sizes(model)}"
 
 
-def _text(name: str, arguments: Mapping[str, str], letters: Set[str]) -> str:
+def _kinds(letters: Set[str]) -> str:
+    known = "".join(text for letter, text in LETTERS.items() if letter in letters)
+    return KINDS.format(letters=known)
+
+
+def _text(name: str, arguments: Mapping[str, str], kinds: str) -> str:
     text = TEXTS[name]
     lines = [f">>> robot = {EXAMPLE}", f">>> {text.call}", *text.printed.split("\n")]
     example = "\n    ".join(["Example:", *lines])
-    return f"{_sections(text.title, arguments, text.results, letters)}\n\n{example}"
+    return f"{_sections(text.title, arguments, text.results, kinds)}\n\n{example}"
 
 
-def _sections(
-    title: str, arguments: Mapping[str, str], results: Sequence[str], letters: Set[str]
-) -> str:
-    known = "".join(text for letter, text in LETTERS.items() if letter in letters)
+def _sections(title: str, arguments: Mapping[str, str], results: Sequence[str], kinds: str) -> str:
     described = [f"{key}: {text}" for key, text in arguments.items()]
     parts = [
         textwrap.fill(title, WIDTH),
         _entries("Args:", described),
         _entries("Returns:", results),
-        textwrap.fill(KINDS.format(letters=known), WIDTH),
+        textwrap.fill(kinds, WIDTH),
     ]
     return "\n\n".join(parts)
 

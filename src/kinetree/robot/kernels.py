@@ -52,10 +52,7 @@ class Kernels(RobotCore):
         Returns:
             T: shape (..., 4, 4), position in m.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -84,10 +81,7 @@ class Kernels(RobotCore):
         Returns:
             J_b: shape (..., 6, n), rad/s and m/s for a unit of each rate.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -116,10 +110,7 @@ class Kernels(RobotCore):
         Returns:
             J_s: shape (..., 6, n), rad/s and m/s for a unit of each rate.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -155,10 +146,7 @@ class Kernels(RobotCore):
         Returns:
             dJ_b: shape (..., 6, n), the units of J_b per second.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -194,10 +182,7 @@ class Kernels(RobotCore):
         Returns:
             dJ_s: shape (..., 6, n), the units of J_s per second.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()

@@ -33,10 +33,7 @@ class Quantities(RobotCore):
         Returns:
             tau: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -61,10 +58,7 @@ class Quantities(RobotCore):
         Returns:
             ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -85,10 +79,7 @@ class Quantities(RobotCore):
         Returns:
             M: shape (..., n, n), symmetric, kg m^2, kg m or kg by the types of the joints.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -111,10 +102,7 @@ class Quantities(RobotCore):
         Returns:
             dM: shape (..., n, n), the units of M per second.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -137,10 +125,7 @@ class Quantities(RobotCore):
         Returns:
             C: shape (..., n, n), the units of M per second.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -163,10 +148,7 @@ class Quantities(RobotCore):
         Returns:
             c: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -187,10 +169,7 @@ class Quantities(RobotCore):
         Returns:
             g: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -214,10 +193,7 @@ class Quantities(RobotCore):
         Returns:
             h: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -238,10 +214,7 @@ class Quantities(RobotCore):
         Returns:
             b: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -262,10 +235,7 @@ class Quantities(RobotCore):
         Returns:
             tau: joint forces, shape (..., n), N m or N.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -287,10 +257,7 @@ class Quantities(RobotCore):
         Returns:
             T: shape (...), J.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -311,10 +278,7 @@ class Quantities(RobotCore):
         Returns:
             U: shape (...), J.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -335,10 +299,7 @@ class Quantities(RobotCore):
         Returns:
             p: position, shape (..., 3), m.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -360,10 +321,7 @@ class Quantities(RobotCore):
         Returns:
             h: shape (..., 6), N m s and N s.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -385,10 +343,7 @@ class Quantities(RobotCore):
         Returns:
             h: shape (..., 6), N m s and N s.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -409,10 +364,7 @@ class Quantities(RobotCore):
         Returns:
             T: shape (..., l, 4, 4), positions in m.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -438,10 +390,7 @@ class Quantities(RobotCore):
             dtau_dq: d tau/d q, shape (..., n, n), N m/rad or the like.
             dtau_dv: d tau/d dq, shape (..., n, n), N m s/rad or the like.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -469,10 +418,7 @@ class Quantities(RobotCore):
             da_dv: d ddq/d dq, shape (..., n, n), 1/s or the like.
             da_dtau: d ddq/d tau = M^-1, shape (..., n, n), 1/(kg m^2) or the like.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -496,10 +442,7 @@ class Quantities(RobotCore):
         Returns:
             Y: shape (..., n, p), N m or N for a unit of each parameter.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, p the length of `robot.parameters`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -522,10 +465,7 @@ class Quantities(RobotCore):
             y_T: of the kinetic energy, shape (..., p), J for a unit of each parameter.
             y_U: of the potential energy, shape (..., p), J for a unit of each parameter.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, p the length of `robot.parameters`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -547,10 +487,7 @@ class Quantities(RobotCore):
         Returns:
             Y: shape (..., 6, p), N m s and N s for a unit of each parameter.
 
-        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
-        others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
-        aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n
-        is `robot.n`, nq is `robot.nq`, p the length of `robot.parameters`, ... any leading axes.
+        Names, batches and the letters of shapes: see `Robot`.
 
         Example:
             >>> robot = kt.robots.planar_2r()
