@@ -5,7 +5,7 @@ import typing
 
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
-from kinetree.description import Friction, Limits, Mimic, Rotor, Spring
+from kinetree.description import Drive, Friction, Limits, Mimic, Rotor, Spring
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.robot import Robot
@@ -36,6 +36,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Builder",
+    "Drive",
     "Friction",
     "Kernel",
     "KinetreeError",

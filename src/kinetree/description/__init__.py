@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kinetree.description.drive import Drive
 from kinetree.description.records import (
     Body,
     FrameDescription,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body",
+    "Drive",
     "FrameDescription",
     "Friction",
     "JointDescription",

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, known, scalar
 from kinetree.base.tables import counted
+from kinetree.description.drive import Drive
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 
@@ -173,6 +174,7 @@ class JointDescription:
     armature: Scalar = 0
     rotor: Rotor | None = None
     limits: Limits = Limits()
+    drive: Drive | None = None
     where: str = ""
 
 

@@ -73,6 +73,8 @@ def model_hash(model: Model) -> str:
         numbers = _plain((joint.scale, joint.offset, joint.armature, *friction))
         data = joint.name, joint.type, joint.coords, joint.dofs, numbers, joint.follows
         _feed(digest, screw + repr(data).encode())
+        if joint.drive is not None:
+            _feed(digest, repr(joint.drive).encode())
     for rotor in model.rotors:
         data = rotor.joint, rotor.dof, rotor.link, _plain((rotor.inertia, rotor.ratio, rotor.s))
         _feed(digest, repr(data).encode())

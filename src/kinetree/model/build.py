@@ -126,6 +126,7 @@ def idle_drive(joint: JointDescription) -> list[Note]:
         "friction": joint.friction != Friction(),
         "armature": not (isinstance(joint.armature, int | float) and joint.armature == 0),
         "rotor": joint.rotor is not None,
+        "drive": joint.drive is not None,
         "mimic": joint.mimic is not None,
     }
     names = ", ".join(name for name, there in given.items() if there)

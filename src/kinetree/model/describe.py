@@ -97,6 +97,7 @@ def _joint(
         armature=joint.armature,
         rotor=None if rotor is None else _rotor(rotor, joint, names),
         limits=joint.limits,
+        drive=joint.drive,
     )
 
 

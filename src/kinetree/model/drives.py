@@ -8,7 +8,7 @@ from kinetree.base.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.joint import COORDINATES, RATES, Joint, joint_friction
+from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive, joint_friction
 from kinetree.model.model import JointRotor
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse
@@ -47,6 +47,7 @@ def _joint(
         armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
         friction=joint_friction(joint.friction, joint.name),
         limits=joint.limits if joint.mimic is None else Limits(),
+        drive=joint_drive(joint.drive, joint.name, joint.type, follows=joint.mimic is not None),
         follows=None if joint.mimic is None else source,
     )
 

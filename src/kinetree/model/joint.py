@@ -1,15 +1,16 @@
 """Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
+from kinetree.description.drive import Drive, checked_drive
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import Friction, Limits
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
@@ -55,6 +56,7 @@ class Joint:
     coords, dofs: which entries of q and of dq are its own. A: the link's twist in {i} for unit
     rates, (6, k). A joint of one degree of freedom stands at scale * q + offset along `screw`;
     a mimic joint shares coords and dofs with the joint that it follows, at another scale.
+    `drive` has plain floats, checked.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Joint:
     armature: Scalar = 0
     friction: JointFriction = JointFriction()
     limits: Limits = Limits()
+    drive: Drive | None = None
     follows: str | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +83,49 @@ class Joint:
             return np.eye(6, dtype=int)[:, list(SUBSPACES[self.type])]
         A = _without_pitch(self.screw) if self.type == REVOLUTE else self.screw
         return (A if _is_one(self.scale) else A * self.scale)[:, None]
+
+
+def changed_drives(
+    joints: Sequence[Joint], changes: Mapping[str, Drive | None], robot: str
+) -> tuple[Joint, ...]:
+    """The joints with some drives added, replaced or removed (None), by the joint's name."""
+    if not isinstance(changes, Mapping):
+        raise InputError(
+            f"drives are {changes!r:.60}; expected them by joint, {{name: Drive(...)}}. "
+            "For all alike: {name: drive for name in robot.joint_names}."
+        )
+    names = [joint.name for joint in joints]
+    for name in changes:
+        if name not in names:
+            raise NameLookupError(
+                f"{robot!r} has no joint {name!r} to give a drive to; its joints are "
+                f"{', '.join(names)}."
+            )
+    return tuple(
+        replace(
+            x, drive=joint_drive(changes[x.name], x.name, x.type, follows=x.follows is not None)
+        )
+        if x.name in changes
+        else x
+        for x in joints
+    )
+
+
+def joint_drive(drive: Drive | None, joint: str, kind: str, *, follows: bool) -> Drive | None:
+    """The drive of a joint, checked; a joint that follows another or has several rates has none."""
+    if drive is None:
+        return None
+    if follows:
+        raise ModelError(
+            f"joint {joint!r} follows another joint and has a drive; expected a joint that moves "
+            "by itself. Give the drive to the joint that it follows."
+        )
+    if kind not in SCREW_TYPES:
+        raise ModelError(
+            f"joint {joint!r} of type {kind!r} has a drive; expected a joint of one degree of "
+            f"freedom ({', '.join(SCREW_TYPES)})."
+        )
+    return checked_drive(drive, joint)
 
 
 def _without_pitch(S: Array) -> Array:

@@ -11,11 +11,13 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.tables import counted, notebook_table, number
+from kinetree.description.drive import Drive
 from kinetree.description.records import Friction, Note, Spring
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.joint import (
     Joint,
     JointFriction,
+    changed_drives,
     coordinate_names,
     joint_friction,
     rate_names,
@@ -308,6 +310,15 @@ class Model:
                 {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
         """
         return self.replace(springs=changed_springs(self.springs, springs, self.joints))
+
+    def with_drives(self, drives: Mapping[str, Drive | None]) -> "Model":
+        """Return the same robot with drives at some joints added, replaced, or removed (None).
+
+        Args:
+            drives: {joint name: Drive(...)}, joints of one degree of freedom that move by
+                themselves; speeds in rad/s or m/s, forces in N m or N, times in s.
+        """
+        return self.replace(joints=changed_drives(self.joints, drives, self.name))
 
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
         """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`.

@@ -5,6 +5,7 @@ from typing import Literal, Self
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike
+from kinetree.description.drive import Drive
 from kinetree.description.joints import joint_screw
 from kinetree.description.records import (
     Body,
@@ -97,6 +98,7 @@ class Builder:
         offset: Scalar = 0,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         spring: Spring | None = None,
+        drive: Drive | None = None,
     ) -> Self:
         """Add a joint between two links.
 
@@ -117,6 +119,8 @@ class Builder:
             offset: the joint stands at q + offset, rad or m.
             limits: limits of position, rate and force; see `kt.Limits`.
             spring: a spring of the joint; None: no spring. See `kt.Spring`.
+            drive: limits of the motor's force, its loss and delay; None: an ideal one. See
+                `kt.Drive`.
 
         Returns:
             The builder, for further calls.
@@ -135,6 +139,7 @@ class Builder:
                 mimic=mimic,
                 offset=offset,
                 limits=limits,
+                drive=drive,
             )
         )
         return self if spring is None else self.spring(name, spring)

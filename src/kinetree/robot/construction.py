@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.description import Friction, Spring
+from kinetree.description import Drive, Friction, Spring
 from kinetree.model import build_model, model_of
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
@@ -213,6 +213,21 @@ class Construction(RobotCore):
             array([  0., -25.])
         """
         return type(self)(self.model.with_springs(springs))
+
+    def with_drives(self, drives: Mapping[str, Drive | None]) -> Self:
+        """The same robot with drives added, replaced by joint, or removed (None).
+
+        Args:
+            drives: {joint name: kt.Drive(...)}, joints of one degree of freedom; speeds in rad/s or
+                m/s, forces in N m or N, times in s.
+
+        Example:
+            >>> motor = kt.Drive(curve=[(0, 80), (3, 80), (6, 0)], efficiency=0.9)
+            >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
+            >>> arm.model.joint("joint1").drive.curve
+            ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
+        """
+        return type(self)(self.model.with_drives(drives))
 
     def with_tool(
         self,
