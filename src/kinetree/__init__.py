@@ -5,7 +5,17 @@ import typing
 
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
-from kinetree.description import Drive, Friction, Limits, Mimic, Rotor, Spring
+from kinetree.description import (
+    Actuator,
+    Drive,
+    Friction,
+    Limits,
+    Mimic,
+    Rotor,
+    Sigmoid,
+    Spring,
+    Stribeck,
+)
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.robot import Robot
@@ -35,6 +45,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Actuator",
     "Builder",
     "Drive",
     "Friction",
@@ -46,7 +57,9 @@ __all__ = [
     "Model",
     "Robot",
     "Rotor",
+    "Sigmoid",
     "Spring",
+    "Stribeck",
     "__version__",
     "algorithms",
     "controllers",

@@ -15,7 +15,8 @@ from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.axis import Axis
 from kinetree.base.labels import by_name
 from kinetree.errors import ModelError
-from kinetree.model import JointFriction, JointSpring, Model
+from kinetree.model import JointSpring, Model
+from kinetree.model.friction import with_coefficients
 from kinetree.spatial import skew
 
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -106,7 +107,7 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
         joints=tuple(
             replace(
                 joint,
-                friction=JointFriction((x[0], x[1]), (x[2], x[3]), joint.friction.function),
+                friction=with_coefficients(joint.friction, (x[0], x[1]), (x[2], x[3])),
                 armature=x[4],
             )
             for joint, x in zip(model.joints, drives.tolist(), strict=True)

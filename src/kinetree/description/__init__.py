@@ -4,11 +4,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kinetree.description.actuators import Actuator
 from kinetree.description.drive import Drive
+from kinetree.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.description.records import (
     Body,
     FrameDescription,
-    Friction,
     JointDescription,
     Limits,
     LinkDescription,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kinetree.description.tables.screws import describe_screws, describe_transforms
 
 __all__ = [
+    "Actuator",
     "Body",
     "Drive",
     "FrameDescription",
@@ -38,7 +40,9 @@ __all__ = [
     "Note",
     "RobotDescription",
     "Rotor",
+    "Sigmoid",
     "Spring",
+    "Stribeck",
     "describe_dh",
     "describe_points",
     "describe_screws",

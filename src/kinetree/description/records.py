@@ -1,16 +1,15 @@
 """The records between a source (file, table, list of screws) and the model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, known, scalar
-from kinetree.base.tables import counted
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.description.actuators import UNLIMITED, Actuator, Range
 from kinetree.description.drive import Drive
-from kinetree.errors import InputError
+from kinetree.description.friction import Friction
 from kinetree.scalars import Scalar
 
 ArgumentValue = str | bool | int | float  # of an argument of a xacro file
@@ -23,46 +22,6 @@ class Body:
     m: Scalar = 0
     com: ArrayLike = (0, 0, 0)
     I_com: ArrayLike = field(default_factory=lambda: np.zeros((3, 3), int))
-
-
-@dataclass(frozen=True)
-class Friction:
-    """Joint friction b(dq), the part of tau that opposes the motion.
-
-    Args:
-        viscous: coefficient of dq, N m s/rad or N s/m; a pair is for dq > 0 and dq < 0.
-        coulomb: friction of any sliding, N m or N; a pair is for dq > 0 and dq < 0.
-        function: further friction b(dq) in N m or N, written with `kinetree.scalars`; None: no
-            more.
-    """
-
-    viscous: Scalar | tuple[Scalar, Scalar] = 0
-    coulomb: Scalar | tuple[Scalar, Scalar] = 0
-    function: Callable[[Any], Any] | None = None
-
-    def pair(self, kind: str, joint: str) -> tuple[Scalar, Scalar]:
-        """(positive, negative) coefficients of `kind`, checked; `joint` is named in errors.
-
-        Args:
-            kind: "viscous" or "coulomb".
-            joint: name of the joint in messages.
-        """
-        value = getattr(self, kind)
-        entries = value if isinstance(value, tuple | list) else (value, value)
-        if len(entries) != 2:
-            raise InputError(
-                f"{kind} friction of joint {joint!r} has {counted(len(entries), 'entry')}; "
-                "expected one number or a pair (positive direction, negative direction)."
-            )
-        pair = tuple(scalar(entry, f"{kind} friction of joint {joint!r}") for entry in entries)
-        for entry in pair:
-            number = known(np.asarray(entry))
-            if number is not None and number < 0:
-                raise InputError(
-                    f"{kind} friction of joint {joint!r} is {entry}; expected >= 0 in both "
-                    "directions (friction takes energy out)."
-                )
-        return pair[0], pair[1]
 
 
 @dataclass(frozen=True)
@@ -160,6 +119,7 @@ class JointDescription:
 
     A is the screw axis of a revolute, prismatic or helical joint in the child's frame; other
     types need none. The joint stands at q + offset (a file may count q from elsewhere).
+    actuation: least and most force of all actuators of the joint together, N m or N.
     """
 
     name: str
@@ -175,6 +135,7 @@ class JointDescription:
     rotor: Rotor | None = None
     limits: Limits = Limits()
     drive: Drive | None = None
+    actuation: Range = UNLIMITED
     where: str = ""
 
 
@@ -202,7 +163,7 @@ class Mesh:
 class RobotDescription:
     """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
 
-    springs: by name; one that lists no joints belongs to the joint of its name.
+    springs: by name; one that lists no joints belongs to the joint of its name. actuators: by name.
     """
 
     name: str
@@ -212,6 +173,7 @@ class RobotDescription:
     tool: str | None = None
     gravity: ArrayLike = (0, 0, -9.81)
     springs: Mapping[str, Spring] = field(default_factory=dict[str, Spring])
+    actuators: Mapping[str, Actuator] = field(default_factory=dict[str, Actuator])
     notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()

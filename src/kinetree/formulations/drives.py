@@ -23,39 +23,87 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import FREE, PLANAR
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
+from kinetree.model.friction import (
+    JointStribeck,
+    Pair,
+    is_symmetric,
+    is_zero,
+)
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.scalars import FUNCTIONS, sign
+from kinetree.scalars import FUNCTIONS, absolute, exp, power, sign, tanh, where
 from kinetree.spatial import cross, skew
 
 
 def friction_force(friction: JointFriction, dq: Any, joint: str = "") -> Any:
-    """b(dq) of one joint: viscous and Coulomb friction, and a function of the user.
+    """b(dq) of one joint: every law of its friction that depends on the rate alone.
 
-    `joint` is named in the error if the function fails.
+    `joint` is named in the error if a function of the user fails. `load_friction_force` has the
+    rest.
 
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
     """
     force = 0
-    viscous, coulomb = friction.viscous, friction.coulomb
+    viscous, dry = friction.viscous, sliding_friction(friction, dq)
     direction = 0
-    if not (_same(viscous) and _absent(coulomb)):
+    if not (is_symmetric(viscous) and is_zero(dry)):
         direction = sign(dq)
-    if not _absent(viscous):
+    if not is_zero(viscous):
         force = force + _mean(viscous) * dq
-    if not _same(viscous):
+    if not is_symmetric(viscous):
         force = force + _half_difference(viscous) * (dq * direction)
-    if not _absent(coulomb):
-        force = force + _mean(coulomb) * direction
-    if not _same(coulomb):
-        force = force + _half_difference(coulomb) * (direction * direction)
+    if not is_zero(dry):
+        force = force + _mean(dry) * direction
+    if not is_symmetric(dry):
+        force = force + _half_difference(dry) * (direction * direction)
+    if friction.sigmoid is not None:
+        force = force + sigmoid_force(friction.sigmoid, dq)
     if friction.function is not None:
         force = force + function_force(friction.function, dq, joint)
     return force
+
+
+def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
+    """Dry friction of sliding at this rate against dq > 0 and dq < 0; at rest, static friction."""
+    low, shape = friction.coulomb, friction.stribeck
+    if shape is None:
+        return low
+    part = stribeck_part(shape, dq)
+    plus = low[0] + (shape.static[0] - low[0]) * part
+    if is_symmetric(low) and is_symmetric(shape.static):
+        return plus, plus
+    return plus, low[1] + (shape.static[1] - low[1]) * part
+
+
+def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
+    """exp(-(|dq| / speed)^exponent): from 1 at rest to 0 at high rates.
+
+    Its slope at rest counts as 0, also for exponents up to 1, where it has none.
+    """
+    ratio = dq / shape.speed
+    if shape.exponent == 2:
+        return exp(-(ratio * ratio))
+    size = absolute(ratio)
+    return where(size, exp(-power(size, shape.exponent)), 1)
+
+
+def sigmoid_force(curve: Sigmoid, dq: Any) -> Any:
+    """The sigmoid of Gaz and others (2019), which is zero at rest.
+
+    1 / (1 + exp(-x)) is (1 + tanh(x/2)) / 2, and tanh(x) - tanh(y) is
+    tanh(x - y) (1 - tanh(x) tanh(y)). Written like this, nothing overflows, small rates lose no
+    digits, and the force has the sign of dq whatever is rounded.
+    """
+    half = curve.steepness / 2
+    force = tanh(dq * half) * (curve.size / 2)
+    if isinstance(curve.offset, int | float) and curve.offset == 0:
+        return force
+    return force * (1 - tanh((dq + curve.offset) * half) * tanh(curve.offset * half))
 
 
 def function_force(function: Callable[[Any], Any], dq: Any, joint: str = "") -> Any:
@@ -202,18 +250,8 @@ def armature_turning_slope(joint: Joint, dq: Array) -> Array:
     return armature_coriolis(joint, dq) - A[3:].T @ skew(A[3:] @ dq) @ A[:3]
 
 
-def _absent(pair: tuple[Any, Any]) -> bool:
-    """Return True if both are the number 0; symbols and traced scalars count as not zero."""
-    return all(isinstance(c, int | float) and c == 0 for c in pair)
-
-
-def _same(pair: tuple[Any, Any]) -> bool:
-    known = all(isinstance(c, int | float) for c in pair)
-    return pair[0] is pair[1] or (known and pair[0] == pair[1])
-
-
 def _mean(pair: tuple[Any, Any]) -> Any:
-    return pair[0] if _same(pair) else (pair[0] + pair[1]) / 2
+    return pair[0] if is_symmetric(pair) else (pair[0] + pair[1]) / 2
 
 
 def _half_difference(pair: tuple[Any, Any]) -> Any:

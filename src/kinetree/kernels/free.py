@@ -8,7 +8,8 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
-from kinetree.model import JointFriction, Model
+from kinetree.model import Model
+from kinetree.model.friction import with_coefficients
 
 # name -> shape after the number of links or springs (or alone, for gravity) and letters of its
 # dimensions
@@ -62,16 +63,14 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
             model = model.replace(springs=tuple(springs))
         else:
             joints = [
-                replace(joint, friction=_friction(joint.friction, f))
+                replace(
+                    joint,
+                    friction=with_coefficients(joint.friction, (f[0], f[1]), (f[2], f[3])),
+                )
                 for joint, f in zip(model.joints, x, strict=True)
             ]
             model = model.replace(joints=tuple(joints))
     return model
-
-
-def _friction(own: JointFriction, f: Array) -> JointFriction:
-    """Replace the coefficients; a friction function is code and stays."""
-    return JointFriction((f[0], f[1]), (f[2], f[3]), own.function)
 
 
 def free_values(model: Model, name: str) -> Array:

@@ -17,6 +17,7 @@ from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import StoredGraph, encode
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
+from kinetree.model.friction import friction_numbers
 
 SOURCES = (
     "spatial",
@@ -69,7 +70,7 @@ def model_hash(model: Model) -> str:
     _feed(digest, repr((model.parent, model.tool)).encode())
     for joint in model.joints:
         screw = b"" if joint.screw is None else np.asarray(joint.screw, float).tobytes()
-        friction = joint.friction.viscous, joint.friction.coulomb
+        friction = friction_numbers(joint.friction)
         numbers = _plain((joint.scale, joint.offset, joint.armature, *friction))
         data = joint.name, joint.type, joint.coords, joint.dofs, numbers, joint.follows
         _feed(digest, screw + repr(data).encode())
@@ -81,6 +82,10 @@ def model_hash(model: Model) -> str:
     for spring in model.springs:
         numbers = _plain((spring.stiffness, spring.rest, spring.arms))
         _feed(digest, repr(("spring", spring.name, spring.coords, spring.dofs, numbers)).encode())
+    for actuator in model.actuators:
+        _feed(digest, repr(actuator).encode())
+    for joint in model.joints if model.actuators else ():
+        _feed(digest, repr(joint.actuation).encode())
     for name, frame in model.frames.items():
         _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
     return digest.hexdigest()

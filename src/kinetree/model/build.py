@@ -6,9 +6,10 @@ import numpy as np
 
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.tables import counted
+from kinetree.description.actuators import Actuator
+from kinetree.description.friction import Friction
 from kinetree.description.joints import FIXED
 from kinetree.description.records import (
-    Friction,
     JointDescription,
     LinkDescription,
     Note,
@@ -17,6 +18,7 @@ from kinetree.description.records import (
 )
 from kinetree.description.tree import check_tree, check_unique
 from kinetree.errors import NameLookupError
+from kinetree.model.actuators import build_actuators
 from kinetree.model.checks import check_joint, check_link, check_unphysical
 from kinetree.model.drives import build_joints, build_rotors
 from kinetree.model.model import WORLD, Frame, Model, free_fall
@@ -65,6 +67,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
     springs = build_springs(_moving_springs(description, parts), joints)
+    actuators = build_actuators(_moving_actuators(description, parts), joints)
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
@@ -87,6 +90,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         tool=tool,
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
         springs=springs,
+        actuators=actuators,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings),
     )
@@ -144,6 +148,18 @@ def _moving_springs(description: RobotDescription, parts: Parts) -> dict[str, Sp
             parts.notes.append(Note(f"spring {name!r} has no effect: its joints are fixed"))
         else:
             moving[name] = spring
+    return moving
+
+
+def _moving_actuators(description: RobotDescription, parts: Parts) -> dict[str, Actuator]:
+    """The actuators that move: one whose joints are all fixed has no effect, and gets a note."""
+    fixed = {joint.name for joint in description.joints if joint.type == FIXED}
+    moving: dict[str, Actuator] = {}
+    for name, actuator in description.actuators.items():
+        if actuator.joints and fixed.issuperset(actuator.joints):
+            parts.notes.append(Note(f"actuator {name!r} has no effect: its joints are fixed"))
+        else:
+            moving[name] = actuator
     return moving
 
 

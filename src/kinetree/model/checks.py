@@ -4,8 +4,8 @@ from math import isnan
 from numbers import Real
 
 from kinetree.base.arrays import Array
+from kinetree.description.friction import Friction
 from kinetree.description.records import (
-    Friction,
     JointDescription,
     Limits,
     Mimic,
@@ -51,11 +51,6 @@ def check_joint(joint: JointDescription) -> None:
                 f"{field} of joint {joint.name!r} is {value!r}; expected a record {kind.__name__}"
                 f"(...){' or None' if optional else ''}."
             )
-    function = joint.friction.function
-    if not (function is None or callable(function)):
-        raise InputError(
-            f"friction function of joint {joint.name!r} is {function!r}; expected a function b(dq)."
-        )
     check_limits(joint)
 
 

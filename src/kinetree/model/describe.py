@@ -8,7 +8,6 @@ import numpy as np
 from kinetree.description.records import (
     Body,
     FrameDescription,
-    Friction,
     JointDescription,
     LinkDescription,
     Mimic,
@@ -17,7 +16,9 @@ from kinetree.description.records import (
     Rotor,
 )
 from kinetree.errors import ModelError
+from kinetree.model.actuators import describe_actuators
 from kinetree.model.build import build_model
+from kinetree.model.friction import described_friction
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
 from kinetree.model.springs import describe_springs
@@ -48,6 +49,7 @@ def describe_model(model: Model) -> RobotDescription:
         tool=model.tool,
         gravity=model.gravity[3:],
         springs=describe_springs(model.springs, model.coordinate_names),
+        actuators=describe_actuators(model.actuators, model.coordinate_names),
         notes=model.notes,
     )
     return replace(description, warnings=_warnings(model, description))
@@ -93,11 +95,12 @@ def _joint(
         A=joint.screw,
         offset=0 if follows else joint.offset,
         mimic=Mimic(joint.follows, joint.scale, joint.offset) if joint.follows else None,
-        friction=Friction(joint.friction.viscous, joint.friction.coulomb, joint.friction.function),
+        friction=described_friction(joint.friction),
         armature=joint.armature,
         rotor=None if rotor is None else _rotor(rotor, joint, names),
         limits=joint.limits,
         drive=joint.drive,
+        actuation=joint.actuation,
     )
 
 

@@ -8,7 +8,8 @@ from kinetree.base.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive, joint_friction
+from kinetree.model.friction import joint_friction
+from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive
 from kinetree.model.model import JointRotor
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse
@@ -45,9 +46,12 @@ def _joint(
         scale=scale,
         offset=own if joint.mimic is None else offset + own,
         armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
-        friction=joint_friction(joint.friction, joint.name),
+        friction=joint_friction(
+            joint.friction, joint.name, None if joint.mimic is None else source
+        ),
         limits=joint.limits if joint.mimic is None else Limits(),
         drive=joint_drive(joint.drive, joint.name, joint.type, follows=joint.mimic is not None),
+        actuation=joint.actuation,
         follows=None if joint.mimic is None else source,
     )
 

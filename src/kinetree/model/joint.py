@@ -1,16 +1,17 @@
 """Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
+from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.drive import Drive, checked_drive
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
-from kinetree.description.records import Friction, Limits
+from kinetree.description.records import Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.friction import JointFriction
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
@@ -29,26 +30,6 @@ RATES = {
 SUBSPACES = {SPHERICAL: (0, 1, 2), PLANAR: (2, 3, 4), FREE: (0, 1, 2, 3, 4, 5)}
 
 
-@dataclass(frozen=True)
-class JointFriction:
-    """Friction of one joint, coefficients as (positive direction, negative direction)."""
-
-    viscous: tuple[Scalar, Scalar] = (0, 0)
-    coulomb: tuple[Scalar, Scalar] = (0, 0)
-    function: Callable[[Any], Any] | None = None
-
-
-def joint_friction(friction: Friction, joint: str) -> JointFriction:
-    """Friction as described, with one coefficient or two, as pairs for both directions."""
-    if not isinstance(friction, Friction):
-        raise InputError(
-            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
-        )
-    return JointFriction(
-        friction.pair("viscous", joint), friction.pair("coulomb", joint), friction.function
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Joint:
     """The joint of one link.
@@ -56,7 +37,7 @@ class Joint:
     coords, dofs: which entries of q and of dq are its own. A: the link's twist in {i} for unit
     rates, (6, k). A joint of one degree of freedom stands at scale * q + offset along `screw`;
     a mimic joint shares coords and dofs with the joint that it follows, at another scale.
-    `drive` has plain floats, checked.
+    `drive` has plain floats, checked. actuation: least and most force of all actuators together.
     """
 
     name: str
@@ -70,6 +51,7 @@ class Joint:
     friction: JointFriction = JointFriction()
     limits: Limits = Limits()
     drive: Drive | None = None
+    actuation: Range = UNLIMITED
     follows: str | None = None
 
     def __post_init__(self) -> None:

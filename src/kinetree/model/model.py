@@ -11,17 +11,19 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.tables import counted, notebook_table, number
+from kinetree.description.actuators import Actuator
 from kinetree.description.drive import Drive
-from kinetree.description.records import Friction, Note, Spring
+from kinetree.description.friction import Friction
+from kinetree.description.records import Note, Spring
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model.joint import (
-    Joint,
+from kinetree.model.friction import (
     JointFriction,
-    changed_drives,
-    coordinate_names,
+    converted_friction,
+    friction_numbers,
     joint_friction,
-    rate_names,
 )
+from kinetree.model.actuators import JointActuator, changed_actuators
+from kinetree.model.joint import Joint, changed_drives, coordinate_names, rate_names
 from kinetree.model.springs import JointSpring, changed_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
@@ -88,6 +90,7 @@ class Model:
         base: (m, com, I_com) of the bodies that are fixed to the world: kg, (3,) in m, (3, 3) in kg
             m^2.
         springs: springs of joints and between joints.
+        actuators: forces at joints that follow controls; they act where controls are given.
         notes: parts of a file that are read differently from what one may expect.
         warnings: parts of a file that the dynamics cannot honour.
     """
@@ -107,6 +110,7 @@ class Model:
     tool: str
     base: BodyParts
     springs: tuple[JointSpring, ...] = ()
+    actuators: tuple[JointActuator, ...] = ()
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -174,6 +178,16 @@ class Model:
         """Names of the entries of dq, ddq and tau."""
         own = [joint for joint in self.joints if joint.follows is None]
         return tuple(name for joint in own for name in rate_names(joint))
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """The actuators, in the order of controls."""
+        return tuple(x.name for x in self.actuators)
+
+    @property
+    def activation_names(self) -> tuple[str, ...]:
+        """The actuators that have a state of their own, in the order of activations."""
+        return tuple(x.name for x in self.actuators if x.has_activation)
 
     @cached_property
     def children(self) -> dict[int, tuple[int, ...]]:
@@ -294,10 +308,12 @@ class Model:
                 f"{self.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
                 f"{', '.join(names)}."
             )
+
+        def own(joint: Joint) -> JointFriction:
+            return joint_friction(friction[joint.name], joint.name, joint.follows)
+
         joints = [
-            dataclasses.replace(joint, friction=joint_friction(friction[joint.name], joint.name))
-            if joint.name in friction
-            else joint
+            dataclasses.replace(joint, friction=own(joint)) if joint.name in friction else joint
             for joint in self.joints
         ]
         return self.replace(joints=tuple(joints))
@@ -310,6 +326,15 @@ class Model:
                 {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
         """
         return self.replace(springs=changed_springs(self.springs, springs, self.joints))
+
+    def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> "Model":
+        """Return the same robot with some actuators added, replaced by name, or removed (None).
+
+        Args:
+            actuators: by name, {"servo": Actuator.position("knee", kp=100, kd=5)}.
+        """
+        changed = changed_actuators(self.actuators, actuators, self.joints)
+        return self.replace(actuators=changed)
 
     def with_drives(self, drives: Mapping[str, Drive | None]) -> "Model":
         """Return the same robot with drives at some joints added, replaced, or removed (None).
@@ -336,18 +361,13 @@ class Model:
             return out.reshape(x.shape)
 
         def joint(x: Joint) -> Joint:
-            viscous, coulomb = x.friction.viscous, x.friction.coulomb
             return dataclasses.replace(
                 x,
                 screw=None if x.screw is None else convert(x.screw),
                 scale=x.scale if x.scale == 1 else scalar(x.scale),
                 offset=x.offset if x.offset == 0 else scalar(x.offset),
                 armature=scalar(x.armature),
-                friction=JointFriction(
-                    (scalar(viscous[0]), scalar(viscous[1])),
-                    (scalar(coulomb[0]), scalar(coulomb[1])),
-                    x.friction.function,
-                ),
+                friction=converted_friction(x.friction, scalar),
             )
 
         m, com, I_com = self.base
@@ -429,7 +449,7 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
     for x in model.joints:
         yield f"axis of joint {x.name!r}", () if x.screw is None else x.screw
         yield f"drive of joint {x.name!r}", (x.scale, x.offset, x.armature)
-        yield f"friction of joint {x.name!r}", (*x.friction.viscous, *x.friction.coulomb)
+        yield f"friction of joint {x.name!r}", friction_numbers(x.friction)
     for rotor in model.rotors:
         name = model.joints[rotor.joint].name
         yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)

@@ -15,6 +15,7 @@ from kinetree.base.tables import listing
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note, RobotDescription, Spring
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.actuators import actuators_within, held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
@@ -29,7 +30,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
     friction, limits and springs, and its rotor stands still, as part of the link that carries it.
     Joints that follow a locked one are locked with it. A spring between a locked joint and others
-    stays on the others, its rest position shifted.
+    stays on the others, its rest position shifted; an actuator likewise.
 
     Args:
         model: the robot.
@@ -60,7 +61,14 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         text = f"with {own.follows!r}" if own.follows else f"at {', '.join(map(str, q.tolist()))}"
         notes.append(Note(f"joint {own.name!r} locked {text}"))
     springs = {name: _held_spring(x, held) for name, x in description.springs.items()}
-    changed = replace(description, joints=tuple(joints), springs=springs, notes=tuple(notes))
+    actuators = {name: held_actuator(x, held) for name, x in description.actuators.items()}
+    changed = replace(
+        description,
+        joints=tuple(joints),
+        springs=springs,
+        actuators=actuators,
+        notes=tuple(notes),
+    )
     return build_model(changed, unphysical="allow")
 
 
@@ -110,7 +118,7 @@ def subtree(model: Model, link: str) -> Model:
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
     A rotor that drives one of the joints from a link that is left out is put on the base. A spring
-    between joints of the part and joints that are left out raises ModelError.
+    or actuator between joints of the part and joints that are left out raises ModelError.
 
     Args:
         model: the robot.
@@ -123,7 +131,8 @@ def subtree(model: Model, link: str) -> Model:
     _check_followers(model, kept, link)
     inside = {names[i] for i in (root, *kept)}
     description = describe_model(model)
-    springs = _springs_within(description, {model.joints[i].name for i in kept}, link)
+    inner = {model.joints[i].name for i in kept}
+    springs = _springs_within(description, inner, link)
     joints = [_carried(model, root, description.joints[i], inside) for i in kept]
     frames = [frame for frame in description.frames if frame.link in inside]
     known = inside | {frame.name for frame in frames}
@@ -142,6 +151,7 @@ def subtree(model: Model, link: str) -> Model:
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
             springs=springs,
+            actuators=actuators_within(description.actuators, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
         ),
@@ -268,6 +278,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     taken = {joint.name for joint in own.joints}
     _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
     _check_clash("spring", set(own.springs), set(theirs.springs), model, other)
+    _check_clash("actuator", set(own.actuators), set(theirs.actuators), model, other)
     base = f"{prefix}{other.base_name}"
     weld = JointDescription(
         name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
@@ -283,6 +294,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         frames=(*own.frames, *theirs.frames),
         tool=theirs.tool,
         springs={**own.springs, **theirs.springs},
+        actuators={**own.actuators, **theirs.actuators},
         notes=(*own.notes, *theirs.notes),
         warnings=(*own.warnings, *theirs.warnings),
     )
@@ -316,6 +328,9 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         ),
         tool=f"{prefix}{description.tool}",
         springs={prefix + name: spring(x) for name, x in description.springs.items()},
+        actuators={
+            prefix + name: renamed_actuator(x, prefix) for name, x in description.actuators.items()
+        },
     )
 
 

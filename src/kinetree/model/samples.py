@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.friction import Friction
 from kinetree.description.joints import joint_screw
 from kinetree.description.records import (
     Body,
     FrameDescription,
-    Friction,
     JointDescription,
     Limits,
     LinkDescription,

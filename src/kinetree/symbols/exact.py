@@ -14,7 +14,8 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, known
 from kinetree.description.joints import REVOLUTE
 from kinetree.description.records import Note
-from kinetree.model import Frame, Joint, JointFriction, Model
+from kinetree.model import Frame, Joint, Model
+from kinetree.model.friction import converted_friction
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
 from kinetree.symbols.ring import Expression
@@ -90,7 +91,7 @@ def _pose(R: Array, p: Array) -> Array:
 
 
 def _joint(joint: Joint, snap: float) -> Joint:
-    friction, screw = joint.friction, joint.screw
+    screw = joint.screw
     return replace(
         joint,
         screw=None
@@ -99,14 +100,8 @@ def _joint(joint: Joint, snap: float) -> Joint:
         scale=exact_number(joint.scale),
         offset=exact_offset(joint.offset),
         armature=exact_number(joint.armature),
-        friction=JointFriction(_pair(friction.viscous), _pair(friction.coulomb), friction.function),
+        friction=converted_friction(joint.friction, exact_number),
     )
-
-
-def _pair(pair: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
-    first = exact_number(pair[0])
-    second = exact_number(pair[1])
-    return first, first if first == second else second
 
 
 def exact_offset(offset: Expression) -> Expression:

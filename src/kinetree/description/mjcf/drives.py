@@ -9,8 +9,9 @@ from math import inf, isfinite
 
 import numpy as np
 
+from kinetree.description.friction import Friction
 from kinetree.description.mjcf.compile import Compiled
-from kinetree.description.records import Friction, Limits
+from kinetree.description.records import Limits
 from kinetree.errors import ParseError
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow

@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
+from kinetree.description.friction import Friction
 from kinetree.description.joints import (
     FIXED,
     HELICAL,
@@ -23,7 +24,6 @@ from kinetree.description.joints import (
     joint_screw,
 )
 from kinetree.description.records import (
-    Friction,
     JointDescription,
     Limits,
     LinkDescription,

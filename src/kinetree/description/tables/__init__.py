@@ -11,10 +11,10 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
+from kinetree.description.friction import Friction
 from kinetree.description.records import (
     Body,
     FrameDescription,
-    Friction,
     JointDescription,
     Limits,
     LinkDescription,

@@ -10,6 +10,7 @@ import math
 from math import inf
 
 from kinetree.description.findings import Findings
+from kinetree.description.friction import Friction
 from kinetree.description.joints import (
     FIXED,
     FREE,
@@ -19,7 +20,7 @@ from kinetree.description.joints import (
     SCREW_TYPES,
     joint_screw,
 )
-from kinetree.description.records import Friction, JointDescription, Limits, Mimic
+from kinetree.description.records import JointDescription, Limits, Mimic
 from kinetree.description.urdf.parts import FAR, Part, named_part, origin_pose
 from kinetree.description.xml import Element, show
 

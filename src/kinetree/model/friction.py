@@ -1,0 +1,247 @@
+"""Friction of a joint in the model: checked numbers, as pairs for both directions.
+
+A change of the Coulomb coefficients (free parameters, identified ones, samples of a study) keeps
+the difference between static and Coulomb friction. So tau stays linear in the coefficients, with
+the columns of a robot without the Stribeck effect, and static friction stays the larger one.
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import known, scalar
+from kinetree.base.tables import counted
+from kinetree.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
+from kinetree.errors import InputError
+from kinetree.scalars import Scalar
+
+Pair = tuple[Scalar, Scalar]
+
+
+@dataclass(frozen=True)
+class JointStribeck:
+    """Stribeck effect with static friction as (positive direction, negative direction)."""
+
+    static: Pair
+    speed: Scalar
+    exponent: float
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction of one joint, coefficients as (positive direction, negative direction).
+
+    load: coefficients for a force that drives the motion and for one that brakes it.
+    """
+
+    viscous: Pair = (0, 0)
+    coulomb: Pair = (0, 0)
+    function: Callable[[Any], Any] | None = None
+    _: KW_ONLY
+    stribeck: JointStribeck | None = None
+    sigmoid: Sigmoid | None = None
+    load: Pair = (0, 0)
+
+
+def joint_friction(friction: Friction, joint: str, follows: str | None = None) -> JointFriction:
+    """Friction as described, checked, with one coefficient or two as pairs for both directions.
+
+    Args:
+        friction: the record of the user.
+        joint: name of the joint in messages.
+        follows: name of the joint that it follows, None if it moves by itself.
+    """
+    if not isinstance(friction, Friction):
+        raise InputError(
+            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
+        )
+    function = friction.function
+    if not (function is None or callable(function)):
+        raise InputError(
+            f"friction function of joint {joint!r} is {function!r}; expected a function b(dq)."
+        )
+    viscous = _pair(friction.viscous, f"viscous friction of joint {joint!r}")
+    coulomb = _pair(friction.coulomb, f"coulomb friction of joint {joint!r}")
+    return JointFriction(
+        viscous,
+        coulomb,
+        function,
+        stribeck=_stribeck(friction.stribeck, coulomb, joint),
+        sigmoid=_sigmoid(friction.sigmoid, joint),
+        load=_load(friction.load, joint, follows),
+    )
+
+
+def _stribeck(record: Stribeck | None, coulomb: Pair, joint: str) -> JointStribeck | None:
+    if record is None:
+        return None
+    if not isinstance(record, Stribeck):
+        raise InputError(
+            f"stribeck of the friction of joint {joint!r} is {record!r}; expected a record "
+            "Stribeck(static, speed) or None."
+        )
+    static = _pair(record.static, f"static friction of joint {joint!r}")
+    for most, least in zip(static, coulomb, strict=True):
+        difference = known(np.asarray(most - least))
+        if difference is not None and difference < 0:
+            raise InputError(
+                f"static friction of joint {joint!r} is {most}, below its coulomb friction "
+                f"{least}; expected at least that much, in both directions (friction at the start "
+                "of a motion is the larger one)."
+            )
+    speed = _above_zero(record.speed, f"Stribeck speed of joint {joint!r}", "rad/s or m/s")
+    what = f"Stribeck exponent of joint {joint!r}"
+    exponent = _above_zero(record.exponent, what, "such as 1 or 2")
+    if not isinstance(record.exponent, int | float | np.number):
+        raise InputError(
+            f"{what} is {record.exponent!r}; expected a plain number, such as 1 or 2. It cannot be "
+            "a symbol or an argument of a kernel."
+        )
+    exponent = float(exponent)
+    return JointStribeck(static, speed, int(exponent) if exponent.is_integer() else exponent)
+
+
+def _sigmoid(record: Sigmoid | None, joint: str) -> Sigmoid | None:
+    if record is None:
+        return None
+    if not isinstance(record, Sigmoid):
+        raise InputError(
+            f"sigmoid of the friction of joint {joint!r} is {record!r}; expected a record "
+            "Sigmoid(size, steepness, offset) or None."
+        )
+    size = _pair(record.size, f"sigmoid size of joint {joint!r}", single=True)[0]
+    steepness = f"sigmoid steepness of joint {joint!r}"
+    return Sigmoid(
+        size,
+        _above_zero(record.steepness, steepness, "s/rad or s/m"),
+        scalar(record.offset, f"sigmoid offset of joint {joint!r}"),
+    )
+
+
+def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
+    what = f"load friction of joint {joint!r}"
+    pair = _pair(value, what)
+    number = known(np.asarray(pair[1]))
+    if number is not None and number >= 1:
+        both = "" if isinstance(value, tuple | list) else " where the force brakes the motion"
+        raise InputError(
+            f"{what} is {pair[1]}{both}; expected below 1 there, since friction of the whole load "
+            "would stop any motion. Give a pair (driving, braking); a gear of efficiency eta has "
+            "(1/eta - 1, 1 - eta)."
+        )
+    if follows is not None and not is_zero(pair):
+        raise InputError(
+            f"joint {joint!r} follows {follows!r} and has no force of its own, so it has no load "
+            f"friction; give it to {follows!r}, whose force moves both."
+        )
+    return pair
+
+
+def _pair(value: OneOrPair, what: str, single: bool = False) -> Pair:
+    """(positive, negative) coefficients, checked to be numbers or symbols and not negative."""
+    entries = value if isinstance(value, tuple | list) else (value, value)
+    if len(entries) != 2 or (single and isinstance(value, tuple | list)):
+        also = "" if single else " or a pair (positive direction, negative direction)"
+        raise InputError(f"{what} has {counted(len(entries), 'entry')}; expected one number{also}.")
+    first, second = (scalar(entry, what) for entry in entries)
+    for entry in (first, second):
+        number = known(np.asarray(entry))
+        if number is not None and number < 0:
+            where = "" if single else " in both directions"
+            raise InputError(
+                f"{what} is {entry}; expected >= 0{where} (friction takes energy out)."
+            )
+    return first, second
+
+
+def _above_zero(value: Scalar, what: str, unit: str) -> Scalar:
+    found = scalar(value, what)
+    number = known(np.asarray(found))
+    if number is not None and not number > 0:
+        raise InputError(f"{what} is {found}; expected a number above 0, {unit}.")
+    return found
+
+
+def described_friction(friction: JointFriction) -> Friction:
+    """The record from which `joint_friction` makes the same friction again."""
+    shape = friction.stribeck
+    return Friction(
+        friction.viscous,
+        friction.coulomb,
+        friction.function,
+        stribeck=None if shape is None else Stribeck(shape.static, shape.speed, shape.exponent),
+        sigmoid=friction.sigmoid,
+        load=friction.load,
+    )
+
+
+def converted_friction(friction: JointFriction, change: Callable[[Any], Any]) -> JointFriction:
+    """The same friction with every number converted, but for exponents, which stay plain."""
+
+    def pair(x: Pair) -> Pair:
+        first = change(x[0])
+        return first, first if is_symmetric(x) else change(x[1])
+
+    bend, curve = friction.stribeck, friction.sigmoid
+    return JointFriction(
+        pair(friction.viscous),
+        pair(friction.coulomb),
+        friction.function,
+        stribeck=None
+        if bend is None
+        else JointStribeck(pair(bend.static), change(bend.speed), bend.exponent),
+        sigmoid=None
+        if curve is None
+        else Sigmoid(change(curve.size), change(curve.steepness), change(curve.offset)),
+        load=pair(friction.load),
+    )
+
+
+def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> JointFriction:
+    """The same laws with other viscous and Coulomb coefficients; static friction moves along."""
+    shape = friction.stribeck
+    if shape is not None:
+        levels = zip(shape.static, friction.coulomb, coulomb, strict=True)
+        first, second = (static + (new - old) for static, old, new in levels)
+        shape = replace(shape, static=(first, second))
+    return replace(friction, viscous=viscous, coulomb=coulomb, stribeck=shape)
+
+
+def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
+    """Every number of the friction, in a fixed order; laws that are absent give no numbers."""
+    found = [*friction.viscous, *friction.coulomb, *friction.load]
+    if friction.stribeck is not None:
+        shape = friction.stribeck
+        found += [*shape.static, shape.speed, shape.exponent]
+    if friction.sigmoid is not None:
+        curve = friction.sigmoid
+        found += [curve.size, curve.steepness, curve.offset]
+    return tuple(found)
+
+
+def beyond_coefficients(friction: JointFriction) -> JointFriction:
+    """The part that is not linear in the coefficients of `algorithms.parameters`.
+
+    A Stribeck effect on no Coulomb friction: (static - coulomb) exp(...) sign(dq); sigmoid, load
+    and function as they are.
+    """
+    return with_coefficients(friction, (0, 0), (0, 0))
+
+
+def has_more_laws(friction: JointFriction) -> bool:
+    """Return True if the friction has parts besides viscous and Coulomb friction."""
+    parts = (friction.function, friction.stribeck, friction.sigmoid)
+    return any(part is not None for part in parts) or not is_zero(friction.load)
+
+
+def is_symmetric(pair: Pair) -> bool:
+    """Return True if both are one object or equal numbers."""
+    plain = all(isinstance(x, int | float) for x in pair)
+    return pair[0] is pair[1] or (plain and pair[0] == pair[1])
+
+
+def is_zero(pair: Pair) -> bool:
+    """Return True if both are the number 0; symbols and traced scalars count as not zero."""
+    return all(isinstance(x, int | float) and x == 0 for x in pair)
