@@ -25,8 +25,8 @@ FREE = FLAG.mjDSBL_CONSTRAINT | FLAG.mjDSBL_ACTUATION
 # ours, theirs, and whether MuJoCo's Euler damps implicitly
 WAYS = [
     ("semi_implicit_euler", mujoco.mjtIntegrator.mjINT_EULER, False),
-    ("implicit", mujoco.mjtIntegrator.mjINT_EULER, True),
-    ("implicit", mujoco.mjtIntegrator.mjINT_IMPLICITFAST, True),
+    ("implicitfast", mujoco.mjtIntegrator.mjINT_EULER, True),
+    ("implicitfast", mujoco.mjtIntegrator.mjINT_IMPLICITFAST, True),
     ("rk4", mujoco.mjtIntegrator.mjINT_RK4, False),
 ]
 IDS = ["euler", "eulerdamp", "implicitfast", "rk4"]
@@ -131,7 +131,7 @@ def test_servos_with_velocity_gains_are_those_of_implicitfast(seed):
     pair.data.ctrl[:] = goal
     for k in range(100):
         tau = kp * (goal - pair.q) - kd * pair.dq
-        pair.q, pair.dq = robot.step(pair.q, pair.dq, tau, DT, method="implicit", kd=kd)
+        pair.q, pair.dq = robot.step(pair.q, pair.dq, tau, DT, method="implicitfast", kd=kd)
         mujoco.mj_step(pair.theirs, pair.data)
         assert pair.error() < (ONE if k == 0 else HUNDRED)
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.implicit import Gains, implicit_accelerations
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.stiction import Gains, accelerations, dry_dofs, implicit_accelerations
+from kinetree.algorithms.stiction import accelerations, dry_dofs
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike, known, scalar
 from kinetree.errors import InputError
@@ -34,7 +35,7 @@ class Method:
     A stage maps h, x and the rates so far to the next state. braking: how many times 1 / h dry
     friction may brake at most. For dq' = -braking / h dq one step leaves little of dq: nothing with
     Euler's methods, a quarter with Runge and Kutta's. implicit: the accelerations depend on h,
-    because forces that grow with dq are those at the end of the step.
+    because damping is that at the end of the step; positions: and so are springs (implicit.py).
     """
 
     name: str
@@ -43,6 +44,7 @@ class Method:
     times: tuple[float, ...]
     stages: tuple[Stage, ...]
     implicit: bool = False
+    positions: bool = False
 
 
 def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
@@ -90,7 +92,10 @@ METHODS = {
     "rk4": Method(
         "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
     ),
-    "implicit": Method("implicit", 1, 1.0, (0.0,), (semi_implicit_euler,), implicit=True),
+    "implicit": Method(
+        "implicit", 1, 1.0, (0.0,), (semi_implicit_euler,), implicit=True, positions=True
+    ),
+    "implicitfast": Method("implicitfast", 1, 1.0, (0.0,), (semi_implicit_euler,), implicit=True),
 }
 
 
@@ -118,8 +123,10 @@ def step(
         F_ext: wrenches onto the links, constant in their axes, (links, 6), N m and N; None: none.
         F_tip: wrench of the tool onto the world, (6,), N m and N, as in `inverse_dynamics`.
         method: "euler" (q moves with the old dq), "semi_implicit_euler" (with the new dq), "rk4"
-            (of order 4) or "implicit" (semi-implicit, with smooth friction at the end of the step).
-        gains: slopes kp and kd of tau, (n,) each, that "implicit" takes into account; None: 0.
+            (of order 4), "implicit" (semi-implicit, with friction and springs at the end of the
+            step) or "implicitfast" (with friction at the end of the step).
+        gains: slopes of tau that implicit methods take into account, of which "implicitfast" reads
+            kd; None: 0.
 
     Returns:
         q_next: joint positions after the step, (nq,), rad or m.
@@ -170,5 +177,5 @@ def step_rate(
     """
     if not method.implicit:
         return np.concatenate([dq, accelerations(tree, dq, tau, stop)]), zeros(0)
-    a, ddq = implicit_accelerations(tree, dq, tau, h, stop, gains)
+    a, ddq = implicit_accelerations(tree, dq, tau, h, stop, gains, positions=method.positions)
     return np.concatenate([dq, a]), ddq

@@ -15,12 +15,11 @@ all lanes of a vector register.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_slopes
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
@@ -29,8 +28,8 @@ from kinetree.base.arrays import Array
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
-from kinetree.scalars import Scalar, absolute, maximum, sign, where
-from kinetree.spatial.matrices import solve
+from kinetree.scalars import Scalar, absolute, sign, where
+from kinetree.spatial.matrices import is_symmetric, solve, solve_unsymmetric
 
 # by degree of freedom: the friction against dq > 0 and against dq < 0
 CoulombPairs = dict[int, tuple[Any, Any]]
@@ -64,67 +63,12 @@ def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:
     dry = dry_friction(model)
     if not dry:
         return tree_forward_dynamics(tree, dq, tau)
-    b, M = _smooth_equations(tree, dq, tau)
+    b, M = smooth_equations(tree, dq, tau)
     way, goal = slide_or_hold(model, M, b, dry, dq, stop)
     return solve_in(model, M, b, dry, way, goal)[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Gains:
-    """Slopes of the joint forces tau, of each joint by itself, such as the gains of servos.
-
-    kp: -d tau/d q, (n,), N m/rad or N/m. kd: -d tau/d dq, (n,), N m s/rad or N s/m.
-    """
-
-    kp: Array
-    kd: Array
-
-
-def implicit_accelerations(
-    tree: Tree, dq: Array, tau: Array, h: Scalar, stop: Scalar = 0, gains: Gains | None = None
-) -> tuple[Array, Array]:
-    """a = (dq_next - dq) / h with friction and gains at the end of the step, and ddq now; (n,).
-
-    With D the slope of friction by dq and, where gains are given, tau changed by them,
-
-        (M + h (D + kd) + h^2 kp) a = tau - b(q, dq) - h kp dq,    M ddq = tau - b(q, dq)
-
-    which is stable for damping and gains of any size. Dry friction stops and holds joints as in
-    `accelerations`, decided with the matrix on the left.
-    """
-    model, n = tree.model, tree.model.n
-    dry = dry_friction(model)
-    b, M = _smooth_equations(tree, dq, tau)
-    D = implicit_damping(model, dq)
-    ahead = b
-    if gains is not None:
-        D = [D[k] + gains.kd[k] + gains.kp[k] * h for k in range(n)]
-        ahead = b - gains.kp * dq * h
-    A = [[M[i][j] + D[i] * h if i == j else M[i][j] for j in range(n)] for i in range(n)]
-    A = np.array(A, dtype=object)
-    if not dry:
-        a = solve(factor_mass_matrix(model, A), ahead)
-        return a, solve(factor_mass_matrix(model, M), b)
-    way, goal = slide_or_hold(model, A, ahead, dry, dq, stop)
-    a, ddq = (solve_in(model, X, y, dry, way, goal)[0] for X, y in ((A, ahead), (M, b)))
-    return a, ddq
-
-
-def implicit_damping(model: Model, dq: Array) -> list[Any]:
-    """Slope of smooth friction by dq for each degree of freedom, (n,), nowhere negative.
-
-    Friction that falls with the rate, as a friction function may, is not taken into account: it
-    could make the matrix of a step singular.
-    """
-    slopes = friction_slopes(without_dry_friction(model), dq).tolist()
-    for joint in model.joints:
-        if joint.friction.function is not None:
-            for d in joint.dofs:
-                slopes[d] = maximum(slopes[d], 0)
-    return slopes
-
-
-def _smooth_equations(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
+def smooth_equations(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     """tau - h, (n,), without Coulomb friction, and M, (n, n)."""
     n = tree.model.n
     smooth = replace(tree, model=without_dry_friction(tree.model))
@@ -186,4 +130,12 @@ def solve_bound(model: Model, M: Array, b: Array, bound: dict[int, Any], goal: A
     right = np.array([(b[k] - M[k] @ np.array(fixed)) * free[k] + fixed[k] for k in range(n)])
     for k, held in bound.items():
         A[k][k] = A[k][k] + held
-    return solve(factor_mass_matrix(model, np.array(A, dtype=object)), right)
+    A = np.array(A, dtype=object)
+    return solve_equations(model, A, right, symmetric=is_symmetric(M))
+
+
+def solve_equations(model: Model, M: Array, b: Array, *, symmetric: bool | None = None) -> Array:
+    """Solve M x = b, (n,); M need not be symmetric: a step with the slopes of a law is not."""
+    if is_symmetric(M) if symmetric is None else symmetric:
+        return solve(factor_mass_matrix(model, M), b)
+    return solve_unsymmetric(M, b)

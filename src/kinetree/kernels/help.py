@@ -252,13 +252,23 @@ STEPS = {
     ),
     "step_rk4": ("the classical method of Runge and Kutta.", "", "[0.10922 , 0.201435]"),
     "step_implicit": (
-        "Euler's method with the smooth friction of the end of the step.",
+        "Euler's method with the friction and the springs of the end of the step.",
         "",
         "[0.108442, 0.202853]",
     ),
     "step_implicit_with_gains": (
-        "Euler's method with the smooth friction and the tau of the end of the step.",
+        "Euler's method with the friction, the springs and the tau of the end of the step.",
         ", [0, 0], [0, 0]",
+        "[0.108442, 0.202853]",
+    ),
+    "step_implicitfast": (
+        "Euler's method with the friction of the end of the step.",
+        "",
+        "[0.108442, 0.202853]",
+    ),
+    "step_implicitfast_with_gains": (
+        "Euler's method with the friction and the damping in tau of the end of the step.",
+        ", [0, 0]",
         "[0.108442, 0.202853]",
     ),
 }

@@ -20,7 +20,7 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.formulations.springs import without_passive_forces
-from kinetree.kernels.step import GAINS, PREFIX, whole_step
+from kinetree.kernels.step import GAINS, PREFIX, gain_names, whole_step
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 
@@ -210,10 +210,14 @@ STEPS: dict[str, Quantity] = {
     )
     for name in METHODS
 }  # fmt: skip
-STEPS[f"{PREFIX}implicit{GAINS}"] = Quantity(
-    (*STEP, "kp", "kd"), (), whole_step(f"{PREFIX}implicit{GAINS}"),
-    "q and dq after dt, by implicit, with slopes of tau", wrenches=True, several=STATE, step=True,
-)  # fmt: skip
+STEPS |= {
+    f"{PREFIX}{name}{GAINS}": Quantity(
+        (*STEP, *gain_names(method)), (), whole_step(f"{PREFIX}{name}{GAINS}"),
+        f"q and dq after dt, by {name}, with slopes of tau", wrenches=True, several=STATE,
+        step=True,
+    )
+    for name, method in METHODS.items() if method.implicit
+}  # fmt: skip
 
 
 def check_inertia(model: Model) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import METHODS, Method, Stage, step_rate, take_stages
-from kinetree.algorithms.stiction import Gains, dry_dofs
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
@@ -22,31 +23,48 @@ from kinetree.scalars import Scalar
 StepFunction = Callable[..., tuple[Array, Array]]
 
 PREFIX = "step_"
-GAINS = "_with_gains"  # of the kernel with kp and kd as further arguments
+GAINS = "_with_gains"  # of the kernel with slopes of tau as further arguments
 
 
-def method_of(name: str) -> tuple[Method, bool]:
-    """The method of a quantity such as "step_rk4", and whether it takes gains."""
-    return METHODS[name.removeprefix(PREFIX).removesuffix(GAINS)], name.endswith(GAINS)
+def gain_names(method: Method) -> tuple[str, ...]:
+    """The slopes of tau that a method can take: kp and kd, kd alone, or none."""
+    if not method.implicit:
+        return ()
+    return ("kp", "kd") if method.positions else ("kd",)
 
 
-def step_name(method: str, *, gains: bool = False) -> str:
-    """The quantity of a method; raise InputError if there is none."""
+def method_of(name: str) -> tuple[Method, tuple[str, ...]]:
+    """The method of a quantity such as "step_rk4", and the gains among its arguments."""
+    method = METHODS[name.removeprefix(PREFIX).removesuffix(GAINS)]
+    return method, gain_names(method) if name.endswith(GAINS) else ()
+
+
+def step_name(method: str, *, gains: Sequence[str] = ()) -> str:
+    """The quantity of a method; raise InputError if there is none, or none with these gains."""
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-    if gains and not METHODS[method].implicit:
+    unused = [name for name in gains if name not in gain_names(METHODS[method])]
+    if unused:
+        takers = [f"{x.name!r}" for x in METHODS.values() if {*unused} <= {*gain_names(x)}]
         raise InputError(
-            f"kp and kd were given for method {method!r}, which does not use them; they are slopes "
-            "of tau for method 'implicit'."
+            f"{' and '.join(unused)} given for method {method!r}, which does not use "
+            f"{'them' if len(unused) > 1 else 'it'}; slopes of tau are for method "
+            f"{' or '.join(takers)}."
         )
     return f"{PREFIX}{method}{GAINS if gains else ''}"
+
+
+def given_gains(names: Sequence[str], values: Sequence[Array]) -> Gains | None:
+    """Gains of each joint from their vectors, (n,) each; None without names."""
+    given = dict(zip(names, values, strict=False))
+    return Gains.of_joints(given.get("kp"), given.get("kd")) if names else None
 
 
 def whole_step(
     name: str,
 ) -> Callable[[Model, bool, str | None], Callable[..., tuple[Array, Array]]]:
     """The function of a step as one piece, to be traced for its derivatives."""
-    method, with_gains = method_of(name)
+    method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
         lean = lean_model(model, regrouped=regrouped)
@@ -55,8 +73,7 @@ def whole_step(
         def function(
             q: Array, dq: Array, tau: Array, dt: Scalar, *rest: Array
         ) -> tuple[Array, Array]:
-            gains = Gains(*rest[:2]) if with_gains else None
-            F_ext = rest[2:] if with_gains else rest
+            gains, F_ext = given_gains(names, rest), rest[len(names) :]
 
             def rate(x: Array) -> Array:
                 q, dq, _ = space.split(x)
@@ -89,10 +106,10 @@ def step_graph(
     """
     from kinetree.compiler.stepping import Composition
 
-    method, with_gains = method_of(name)
+    method, names = method_of(name)
     loaded = any(port.name == "F_ext" for port in inputs)
     space = StateSpace(model, dry=dry_dofs(model, free))
-    rate = rate_graph(space, method, free, loaded=loaded, with_gains=with_gains)
+    rate = rate_graph(space, method, free, loaded=loaded, gains=names)
     whole = Composition(inputs)
     at = whole.places
     x, (h,) = at["q"] + at["dq"], at["dt"]
@@ -108,7 +125,7 @@ def step_graph(
 
 
 def rate_graph(
-    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, with_gains: bool
+    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, gains: Sequence[str]
 ) -> Graph:
     """k and y of a state, as in `simulate` (simulate/core/system.py): the same nodes in its order.
 
@@ -123,15 +140,15 @@ def rate_graph(
     ports = [Port("x", (space.size,)), Port("tau", (n,))]
     ports += [Port("F_ext", (len(model.links), 6))] if loaded else []
     ports += [*data, Port("stop", ()), Port("h", ())]
-    ports += [Port("kp", (n,)), Port("kd", (n,))] if with_gains else []
+    ports += [Port(name, (n,)) for name in gains]
 
     def rate(x: Array, tau: Array, *rest: Array) -> tuple[Array, Array]:
         given = dict(zip([port.name for port in ports[2:]], rest, strict=True))
         changed = with_free(model, free, [given[port.name] for port in data])
         q, dq, _ = space.split(x)
         tree = lean_tree(lean_model(changed, regrouped=not free), q, given.get("F_ext"))
-        gains = Gains(given["kp"], given["kd"]) if with_gains else None
-        k, ddq = step_rate(method, tree, dq, tau, given["h"], given["stop"], gains)
+        slopes = given_gains(gains, [given[name] for name in gains])
+        k, ddq = step_rate(method, tree, dq, tau, given["h"], given["stop"], slopes)
         return k, np.concatenate([tau, ddq])
 
     return optimise(trace(rate, ports, [("k", ()), ("y", ())]))

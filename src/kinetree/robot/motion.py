@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
-StepMethod = Literal["semi_implicit_euler", "implicit", "rk4", "euler"]
+StepMethod = Literal["semi_implicit_euler", "implicit", "implicitfast", "rk4", "euler"]
 
 
 class Motion(RobotCore):
@@ -107,11 +107,13 @@ class Motion(RobotCore):
             F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
                 shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
             method: "semi_implicit_euler" (q moves with the new dq), "implicit" (the same with the
-                smooth friction of the end of the step: stable for damping of any size), "rk4" (of
-                order 4) or "euler" (q moves with the old dq).
+                friction and the springs of the end of the step: stable for damping and stiffness of
+                any size), "implicitfast" (with the friction of the end of the step alone, as in
+                MuJoCo), "rk4" (of order 4) or "euler" (q moves with the old dq).
             kp: -d tau/d q of each joint, shape (..., n), N m/rad or N/m; None: 0. With it
                 "implicit" takes the tau of the end of the step, so that stiff servos are stable.
-            kd: -d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m; None: 0.
+            kd: -d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m, for "implicit" and
+                "implicitfast"; None: 0.
             out: arrays for q and dq after the step; None: new arrays.
 
         Returns:
@@ -185,7 +187,7 @@ class Motion(RobotCore):
             dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results; None:
                 0.01.
             method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit"
-                (stable for any joint damping) or "euler".
+                (stable for any damping and stiffness), "implicitfast" (for any damping) or "euler".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
                 values)`, or a function of t or of (t, q, dq); None: no forces.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.steps import METHODS
 from kinetree.backends.kernel import Door, Kernel
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
-from kinetree.kernels.step import step_name
+from kinetree.kernels.step import gain_names, step_name
 from kinetree.model import HasModel, Model
 
 DEFAULT = "semi_implicit_euler"
@@ -55,11 +56,12 @@ def step_function(model: Model) -> Callable[..., Any]:
         if type(dt) is float and 0.0 < dt < longest and F_ext is out is kp is kd is None:
             return found(q, dq, tau, dt)
         given = [q, dq, tau, checked_length(dt)]
-        if kp is not None or kd is not None:
-            found = kernel(model, step_name(method, gains=True))
-            known = kd if kp is None else kp
+        gains = {name: x for name, x in (("kp", kp), ("kd", kd)) if x is not None}
+        if gains:
+            found = kernel(model, step_name(method, gains=tuple(gains)))
+            known = next(iter(gains.values()))
             zeros = known * 0 if hasattr(known, "dtype") else np.zeros(model.n)
-            given += [zeros if kp is None else kp, zeros if kd is None else kd]
+            given += [gains.get(name, zeros) for name in gain_names(METHODS[method])]
         given += [] if F_ext is None else [F_ext]
         return found(*given) if out is None else found(*given, out=out)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "euler"]
+MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
 LimitsChoice = Literal["stop", "record", "ignore"]
 
 
@@ -111,7 +111,7 @@ def simulate(
         duration: of the motion, s.
         dt: s, by default 0.001; for "dop853" the spacing of the results, by default 0.01.
         method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit" (stable
-            for joint damping of any size) or "euler".
+            for damping and stiffness of any size), "implicitfast" (for damping) or "euler".
         tau: joint forces, N m or N: an array of shape (..., n), `kinetree.simulate.signal(t,
             values, kind)`, a function of t, or one of (t, q, dq). They add to those of the
             controller.
@@ -187,7 +187,7 @@ def _on_gpu(target: str, method: Method | None) -> Method:
     if method is None:
         raise InputError(
             f"method {ADAPTIVE!r} chooses its steps one by one, which target 'cuda' cannot do; "
-            "take method='rk4', 'semi_implicit_euler', 'implicit' or 'euler'."
+            "take method='rk4', 'semi_implicit_euler', 'implicit', 'implicitfast' or 'euler'."
         )
     return method
 

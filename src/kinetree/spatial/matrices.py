@@ -63,6 +63,54 @@ def solve(M: Factor, b: Array) -> Array:
     return np.array(x).reshape(np.shape(b))
 
 
+def is_symmetric(M: Array) -> bool:
+    """Return True if mirrored entries are the same numbers or the same traced scalars.
+
+    They are compared by their hashes, because traced scalars cannot be compared.
+    """
+    n = len(M)
+    return all(hash(M[i][j]) == hash(M[j][i]) for i in range(n) for j in range(i))
+
+
+def solve_unsymmetric(M: Array, b: Array) -> Array:
+    """Solve M x = b for x, (n,); M need not be symmetric, but its symmetric part be positive.
+
+    Rows are eliminated from the last to the first as in `factor`, and not exchanged: that is
+    accurate if x^T M x > 0 for all x, and a traced scalar has no size by which to exchange rows.
+    """
+    n = len(M)
+    rows: list[Column] = [{j: M[i][j] for j in range(n) if not is_zero(M[i][j])} for i in range(n)]
+    x = list(b)
+    for i in reversed(range(n)):
+        pivot = rows[i].get(i, 0)
+        check_elimination(pivot, M[i][i], i)
+        for j in range(i):
+            if i in rows[j]:
+                share = rows[j][i] / pivot
+                x[j] = x[j] - share * x[i]
+                for k, entry in rows[i].items():
+                    if k < i:
+                        rows[j][k] = rows[j].get(k, 0) - share * entry
+    for i in range(n):
+        for j, entry in rows[i].items():
+            if j < i:
+                x[i] = x[i] - entry * x[j]
+        x[i] = x[i] / rows[i][i]
+    return np.array(x).reshape(np.shape(b))
+
+
+def check_elimination(pivot: Scalar, diagonal: Scalar, i: int) -> None:
+    """Raise if a pivot is 0 to rounding; symbols and traced scalars are not judged."""
+    if not isinstance(pivot, int | float):
+        return
+    if not abs(pivot) > 64 * np.finfo(float).eps * abs(float(diagonal)):
+        raise SingularityError(
+            f"row {i} of the matrix has the pivot {pivot:.3g} (of {diagonal:.3g} on the diagonal); "
+            "expected a matrix whose symmetric part is positive definite. An implicit step has one "
+            "if dt is short for forces that push joints away; take a shorter dt."
+        )
+
+
 def is_zero(entry: Scalar) -> bool:
     """Return True for a plain number 0, which counts as zero by structure."""
     return isinstance(entry, int | float) and entry == 0

@@ -46,7 +46,9 @@ def test_a_reference_is_followed(program, arm):
     assert found["q"][-1] == pytest.approx(GOAL, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["dop853", "rk4", "semi_implicit_euler", "implicit", "euler"])
+@pytest.mark.parametrize(
+    "method", ["dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
+)
 def test_methods_and_steps(program, arm, method):
     line = f"simulate planar_2r --q 0.1 0.2 --dq 1 -1 --duration 0.1 --dt 0.01 --method {method}"
     found = program.json(line)

@@ -168,7 +168,7 @@ REFUSED = [
     (0.1j, {}, "dt has values of type complex128; expected seconds as numbers"),
     (0.1, {"method": "rk5"}, "'rk5'; choose one of euler, semi_implicit_euler, rk4, implicit"),
     (0.1, {"method": ["rk4"]}, "choose one of euler"),
-    (0.1, {"kd": [1.0, 1.0]}, "kp and kd were given for method 'semi_implicit_euler'"),
+    (0.1, {"kd": [1.0, 1.0]}, "kd given for method 'semi_implicit_euler', which does not use it"),
 ]
 
 

@@ -33,7 +33,7 @@ def test_times_that_make_no_sense():
 def test_an_unknown_method_names_the_known():
     refused(
         InputError,
-        "'rk5'; choose one of euler, semi_implicit_euler, rk4, implicit, dop853",
+        "'rk5'; choose one of euler, semi_implicit_euler, rk4, implicit, implicitfast, dop853",
         method="rk5",
     )
     refused(InputError, "limits is 'warn'; expected one of stop, record, ignore", limits="warn")

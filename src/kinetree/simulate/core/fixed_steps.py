@@ -165,7 +165,8 @@ def fixed_steps(
     def make() -> FixedSteps:
         space = StateSpace(model, setup.extra, dry_dofs(model, setup.acting.parameters))
         external = with_step(with_stop(setup.external, space), method)
-        system = make_system(Plant(space, setup.acting, external, implicit=method.implicit))
+        way = {"implicit": method.implicit, "positions": method.positions}
+        system = make_system(Plant(space, setup.acting, external, **way))
         fields = recorded_fields(space, setup.acting.constant, method.implicit)
         stepping = make_stepping(system, method, plan, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))

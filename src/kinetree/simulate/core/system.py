@@ -19,9 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.implicit import implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates
-from kinetree.algorithms.stiction import accelerations, implicit_accelerations
+from kinetree.algorithms.stiction import accelerations
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -65,6 +66,7 @@ class Plant:
     external: ExternalInputs
     adaptive: bool = False
     implicit: bool = False
+    positions: bool = False
 
     def loads(
         self,
@@ -98,7 +100,8 @@ class Plant:
         if not self.adaptive:
             stop = given["stop"][0][0] if "stop" in given else 0
             if self.implicit:
-                return dq, *implicit_accelerations(tree, dq, tau, given["step"][0][0], stop)
+                h = given["step"][0][0]
+                return dq, *implicit_accelerations(tree, dq, tau, h, stop, positions=self.positions)
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
         if "mode" not in given:
@@ -219,7 +222,7 @@ def _robot_kernel(plant: Plant) -> Kernel:
         return make()
     shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
     own = space.extra, space.dry, plant.adaptive, acting.parameters, acting.F_ext is None
-    own = *own, external.table_size if plant.implicit else 0
+    own = *own, external.table_size if plant.implicit else 0, plant.positions
     return recent(model, "robots", (verdict.robot, shapes, own), make, lambda kernel: True)
 
 

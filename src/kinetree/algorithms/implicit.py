@@ -1,0 +1,182 @@
+"""Accelerations of implicit steps: forces at the end of a step, by their slopes at its beginning.
+
+A stiff force changes much within a step. With D and K the slopes of joint friction by dq and of
+springs by q, and kd and kp those of tau, the forces at the end of a step are, to first order,
+
+    f_next = f - (D + kd) (dq_next - dq) - (K + kp) h dq_next
+
+and a = (dq_next - dq) / h follows from
+
+    (M + h (D + kd) + h^2 (K + kp)) a = tau - b(q, dq) - h (K + kp) dq
+
+which is stable for positive slopes of any size. "implicit" solves this; "implicitfast" leaves out
+K and kp, as the integrator of that name in MuJoCo does: a spring then limits the step as with
+explicit methods. Positions are tangent vectors, so quaternions need no care here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.drives import friction_slopes
+from kinetree.algorithms.stiction import (
+    dry_friction,
+    slide_or_hold,
+    smooth_equations,
+    solve_equations,
+    solve_in,
+    without_dry_friction,
+)
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.formulations.springs import spring_stiffness
+from kinetree.model import Model
+from kinetree.scalars import Scalar, maximum
+from kinetree.spatial.matrices import is_zero
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Slopes of the joint forces tau, such as the gains of servos.
+
+    kp: -d tau/d q, (n, n), N m/rad or N/m, q along tangent vectors. kd: -d tau/d dq, (n, n),
+    N m s/rad or N s/m. Entries that are integers 0 cost nothing. symmetric: both are; only the
+    entries on and below the diagonals are read then.
+    """
+
+    kp: Array
+    kd: Array
+    symmetric: bool = True
+
+    @staticmethod
+    def of_joints(kp: Array | None, kd: Array | None) -> "Gains":
+        """Gains of each joint by itself, (n,) each; None: no gain."""
+        n = max((len(x) for x in (kp, kd) if x is not None), default=0)
+        by_position, by_rate = (no_gains(n) if x is None else diagonal(x) for x in (kp, kd))
+        return Gains(by_position, by_rate)
+
+
+def no_gains(n: int) -> Array:
+    """A matrix of integers 0, (n, n)."""
+    return np.array([[0] * n for _ in range(n)], dtype=object).reshape(n, n)
+
+
+def diagonal(x: Array) -> Array:
+    """The matrix with x on its diagonal, (n, n), and integers 0 elsewhere."""
+    n = len(x)
+    rows = [[x[i] if i == j else 0 for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
+def implicit_accelerations(
+    tree: Tree,
+    dq: Array,
+    tau: Array,
+    h: Scalar,
+    stop: Scalar = 0,
+    gains: Gains | None = None,
+    *,
+    positions: bool = True,
+) -> tuple[Array, Array]:
+    """a = (dq_next - dq) / h with the forces at the end of the step, and ddq now; (n,) each.
+
+    Dry friction stops and holds joints as in `accelerations`, decided with the matrix of the step.
+
+    Args:
+        tree: the robot at q.
+        dq: joint rates, (n,).
+        tau: joint forces at the beginning of the step, (n,).
+        h: length of the step, s.
+        stop: 1/s, about 1 / h, at which dry friction may brake.
+        gains: the slopes of tau; None: tau is constant in the step.
+        positions: springs and kp count, not only damping and kd.
+    """
+    model = tree.model
+    dry = dry_friction(model)
+    b, M = smooth_equations(tree, dq, tau)
+    slopes = StepSlopes.of(model, dq, gains, positions=positions)
+    A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
+    if not dry:
+        return solve_equations(model, A, ahead), solve_equations(model, M, b)
+    way, goal = slide_or_hold(model, A, ahead, dry, dq, stop)
+    a, ddq = (solve_in(model, X, y, dry, way, goal)[0] for X, y in ((A, ahead), (M, b)))
+    return a, ddq
+
+
+@dataclass(frozen=True, eq=False)
+class StepSlopes:
+    """D + kd and K + kp, (n, n) each, of which entries not on the diagonal are mostly integers 0.
+
+    symmetric: only the entries on and below the diagonals are read.
+    """
+
+    by_rate: Array
+    by_position: Array
+    symmetric: bool
+
+    @staticmethod
+    def of(model: Model, dq: Array, gains: Gains | None, *, positions: bool) -> "StepSlopes":
+        """The slopes of a robot and of tau at dq, (n,)."""
+        n = model.n
+        by_rate = diagonal(np.array(implicit_damping(model, dq), dtype=object))
+        by_position = spring_stiffness(model) if positions else no_gains(n)
+        if gains is None:
+            return StepSlopes(by_rate, by_position, True)
+        by_rate = _sum(by_rate, gains.kd)
+        by_position = _sum(by_position, gains.kp) if positions else by_position
+        return StepSlopes(by_rate, by_position, gains.symmetric)
+
+    def added(self, M: Array, h: Scalar) -> Array:
+        """M + h (D + kd) + h^2 (K + kp), (n, n)."""
+        n = len(M)
+        A: list[list[Any]] = [[0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1) if self.symmetric else range(n):
+                slope = self.by_rate[i, j]
+                if not is_zero(self.by_position[i, j]):
+                    slope = slope + self.by_position[i, j] * h
+                A[i][j] = M[i][j] if is_zero(slope) else M[i][j] + slope * h
+                if self.symmetric:
+                    A[j][i] = A[i][j]
+        return np.array(A, dtype=object).reshape(n, n)
+
+    def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
+        """b - h (K + kp) dq, (n,)."""
+        n = len(b)
+        found = list(b)
+        for i in range(n):
+            row = [self._position(i, j) for j in range(n)]
+            parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
+            if parts:
+                found[i] = found[i] - sum(parts[1:], parts[0]) * h
+        return np.array(found)
+
+    def _position(self, i: int, j: int) -> Scalar:
+        """An entry of K + kp, read below the diagonal if they are symmetric."""
+        return self.by_position[(j, i) if self.symmetric and j > i else (i, j)]
+
+
+def _sum(X: Array, Y: Array) -> Array:
+    """X + Y, in which integers 0 stay as they are."""
+    n = len(X)
+    rows = [[_plus(X[i, j], Y[i, j]) for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
+def _plus(x: Scalar, y: Scalar) -> Scalar:
+    return x if is_zero(y) else y if is_zero(x) else x + y
+
+
+def implicit_damping(model: Model, dq: Array) -> list[Any]:
+    """Slope of smooth friction by dq for each degree of freedom, (n,), nowhere negative.
+
+    Friction that falls with the rate, as a friction function may, is not taken into account: it
+    could make the matrix of a step singular.
+    """
+    slopes = friction_slopes(without_dry_friction(model), dq).tolist()
+    for joint in model.joints:
+        if joint.friction.function is not None:
+            for d in joint.dofs:
+                slopes[d] = maximum(slopes[d], 0)
+    return slopes
