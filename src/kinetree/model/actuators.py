@@ -1,0 +1,181 @@
+"""Actuators of the model from their descriptions: joints by number, mimic joints resolved.
+
+A joint that follows another stands at scale * q + offset of its leader, so an actuator on it acts
+through the leader: scale becomes a part of the gear, and offset a part of the length.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kinetree.base.arrays import Array
+from kinetree.description.actuators import Actuator, Coefficients, Range, checked_actuator
+from kinetree.description.joints import SCREW_TYPES
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.joint import Joint
+
+
+@dataclass(frozen=True)
+class JointActuator:
+    """An actuator of length x = sum of gears[k] * q[coords[k]] + shift; see `Actuator`.
+
+    dofs: the entries of dq and tau that belong to `coords`.
+    """
+
+    name: str
+    coords: tuple[int, ...]
+    dofs: tuple[int, ...]
+    gears: tuple[float, ...]
+    shift: float
+    gain: Coefficients
+    bias: Coefficients
+    dynamics: str
+    time_constant: float
+    delay: float
+    early: bool
+    control_range: Range
+    force_range: Range
+    activation_range: Range
+
+    @property
+    def has_activation(self) -> bool:
+        """Whether a state of the actuator acts, and not the control itself."""
+        return self.dynamics != "none"
+
+
+def build_actuators(
+    actuators: Mapping[str, Actuator], joints: Sequence[Joint]
+) -> tuple[JointActuator, ...]:
+    """Actuators by name, over the joints of a model."""
+    return tuple(_build(name, x, joints) for name, x in actuators.items())
+
+
+def changed_actuators(
+    own: Sequence[JointActuator], changes: Mapping[str, Actuator | None], joints: Sequence[Joint]
+) -> tuple[JointActuator, ...]:
+    """The actuators with some added or replaced by name; None removes one."""
+    if not isinstance(changes, Mapping):
+        raise InputError(
+            f"actuators are {changes!r:.60}; expected them by name, such as "
+            "{'servo': Actuator.position('knee', kp=100)}."
+        )
+    kept = {x.name: x for x in own}
+    for name, actuator in changes.items():
+        if actuator is not None:
+            kept[name] = _build(name, actuator, joints)
+        elif kept.pop(name, None) is None:
+            raise NameLookupError(
+                f"there is no actuator {name!r} to remove; the actuators are "
+                f"{', '.join(kept) or 'none'}."
+            )
+    return tuple(kept.values())
+
+
+def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActuator:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
+    given = checked_actuator(actuator, name)
+    gears: dict[Joint, float] = {}  # of the joints that move by themselves
+    shift = 0.0
+    for key, gear in given.joints.items():
+        joint = _named(key, name, joints)
+        if joint.type not in SCREW_TYPES:
+            raise ModelError(
+                f"actuator {name!r} acts on joint {key!r}, which is {joint.type}; expected joints "
+                f"of one degree of freedom ({', '.join(SCREW_TYPES)})."
+            )
+        leader = joint
+        if joint.follows is not None:
+            leader, shift = _named(joint.follows, name, joints), shift + gear * float(joint.offset)
+            gear = gear * float(joint.scale)
+        gears[leader] = gears.get(leader, 0.0) + gear
+    return JointActuator(
+        name=name,
+        coords=tuple(joint.coords[0] for joint in gears),
+        dofs=tuple(joint.dofs[0] for joint in gears),
+        gears=tuple(gears.values()),
+        shift=shift,
+        gain=given.gain,
+        bias=given.bias,
+        dynamics=given.dynamics,
+        time_constant=given.time_constant,
+        delay=given.delay,
+        early=given.early,
+        control_range=given.control_range,
+        force_range=given.force_range,
+        activation_range=given.activation_range,
+    )
+
+
+def _named(key: str, actuator: str, joints: Sequence[Joint]) -> Joint:
+    for joint in joints:
+        if joint.name == key:
+            return joint
+    names = ", ".join(joint.name for joint in joints)
+    raise NameLookupError(
+        f"actuator {actuator!r} acts on {key!r}, which is not a moving joint; the moving joints "
+        f"are {names}."
+    )
+
+
+def describe_actuators(
+    actuators: Iterable[JointActuator], coordinate_names: Sequence[str]
+) -> dict[str, Actuator]:
+    """Records from which `build_actuators` makes the same actuators again.
+
+    The shift of an actuator on a mimic joint becomes a part of its gain and bias.
+    """
+    found: dict[str, Actuator] = {}
+    for x in actuators:
+        (g0, g1, g2), (b0, b1, b2) = x.gain, x.bias
+        found[x.name] = Actuator(
+            {coordinate_names[k]: gear for k, gear in zip(x.coords, x.gears, strict=True)},
+            (g0 + g1 * x.shift if x.shift else g0, g1, g2),
+            (b0 + b1 * x.shift if x.shift else b0, b1, b2),
+            dynamics=x.dynamics,
+            time_constant=x.time_constant,
+            delay=x.delay,
+            early=x.early,
+            control_range=x.control_range,
+            force_range=x.force_range,
+            activation_range=x.activation_range,
+        )
+    return found
+
+
+def held_actuator(actuator: Actuator, held: Mapping[str, Array]) -> Actuator:
+    """The actuator on the joints that still move, where some are held at given positions.
+
+    The held joints' part of its length becomes a part of gain and bias. One whose joints are all
+    held is as it was.
+    """
+    moving = {name: gear for name, gear in actuator.joints.items() if name not in held}
+    if not moving or len(moving) == len(actuator.joints):
+        return actuator
+    shift = sum(gear * float(held[x][0]) for x, gear in actuator.joints.items() if x in held)
+    (g0, g1, g2), (b0, b1, b2) = actuator.gain, actuator.bias
+    gain, bias = (g0 + g1 * shift, g1, g2), (b0 + b1 * shift, b1, b2)
+    return replace(actuator, joints=moving, gain=gain, bias=bias)
+
+
+def actuators_within(
+    actuators: Mapping[str, Actuator], joints: set[str], link: str
+) -> dict[str, Actuator]:
+    """The actuators whose joints are all among `joints`, the joints of the tree from `link`."""
+    found: dict[str, Actuator] = {}
+    for name, x in actuators.items():
+        outside = sorted(set(x.joints) - joints)
+        if outside and len(outside) < len(x.joints):
+            inside = ", ".join(sorted(set(x.joints) & joints))
+            raise ModelError(
+                f"actuator {name!r} acts on {inside} and on {', '.join(outside)}, which is not "
+                f"part of the tree from link {link!r}; expected all its joints in it. Lock "
+                f"{outside[0]!r} first, or remove the actuator."
+            )
+        if not outside:
+            found[name] = x
+    return found
+
+
+def renamed_actuator(actuator: Actuator, prefix: str) -> Actuator:
+    """The actuator with a prefix before the names of its joints."""
+    return replace(actuator, joints={prefix + x: gear for x, gear in actuator.joints.items()})
