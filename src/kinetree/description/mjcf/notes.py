@@ -12,6 +12,7 @@ from kinetree.description.mjcf.meshes import MeshedModel
 from kinetree.description.mjcf.nodes import Node
 from kinetree.description.mjcf.springs import (
     curved_springs,
+    has_curved_damping,
     is_only_spring,
     is_spring,
     tendon_name,
@@ -130,10 +131,13 @@ def _curved_springs(c: Compiled) -> Found:
 
 def _curved_damping(c: Compiled) -> Found:
     m = c.model
-    poly = getattr(m, "dof_dampingpoly", None)
-    if poly is None:
-        return [], ""
-    names = [n for j, n in enumerate(c.joint_names) if poly[int(m.jnt_dofadr[j])].any()]
+    curved = {j for j in range(m.njnt) if has_curved_damping(c, "dof", int(m.jnt_dofadr[j]))}
+    curved |= {
+        x.joint
+        for a, x in enumerate(actuators(c))
+        if x.ratio and has_curved_damping(c, "actuator", a)
+    }
+    names = [n for j, n in enumerate(c.joint_names) if j in curved]
     return names, "of joint damping only the part linear in the speed is kept"
 
 
@@ -180,8 +184,13 @@ def _actuators(c: Compiled) -> Found:
 
 
 def _actuator_inertia(c: Compiled) -> Found:
-    ids = [a for a, x in enumerate(actuators(c)) if x.armature and x.joint is None]
-    return _names(c, "actuator", ids), "armature of actuators that drive no single joint is ignored"
+    ids = [
+        a
+        for a, x in enumerate(actuators(c))
+        if x.joint is None and (x.armature or x.damping or has_curved_damping(c, "actuator", a))
+    ]
+    text = "armature and damping of actuators that drive no single joint are ignored"
+    return _names(c, "actuator", ids), text
 
 
 def _pairs(c: Compiled) -> Found:

@@ -36,7 +36,7 @@ def springs_of(compiled: Compiled) -> dict[str, Spring]:
                 float(model.tendon_stiffness[t]),
                 float(model.tendon_lengthspring[t, 0]),
             )
-            ends = _coefficients(compiled, t)
+            ends = coefficients(compiled, t)
             own = unused(f"tendon/{name}" if name in taken else name, taken)
             found[own] = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
     return found
@@ -59,10 +59,10 @@ def is_spring(compiled: Compiled, t: int) -> bool:
     low, high = (float(x) for x in model.tendon_lengthspring[t])
     fixed = int(model.wrap_type[int(model.tendon_adr[t])]) == ALONG_JOINTS
     stiff = bool(model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
-    return fixed and stiff and low == high and bool(_coefficients(compiled, t))
+    return fixed and stiff and low == high and bool(coefficients(compiled, t))
 
 
-def _coefficients(compiled: Compiled, t: int) -> dict[str, float]:
+def coefficients(compiled: Compiled, t: int) -> dict[str, float]:
     """Coefficients of the joints of a <fixed> tendon that are not zero, by name."""
     model, found = compiled.model, dict[str, float]()
     first = int(model.tendon_adr[t])
@@ -111,8 +111,15 @@ def _is_curved(compiled: Compiled, k: int, kind: str = "jnt") -> bool:
     return curved or (stiff and yields is not None and bool(yields[k]))
 
 
+def has_curved_damping(compiled: Compiled, kind: str, k: int) -> bool:
+    """Return True if the damping of a "dof", "actuator" or "tendon" is not linear in the speed."""
+    poly = getattr(compiled.model, f"{kind}_dampingpoly", None)  # only newer versions have it
+    return poly is not None and bool(poly[k].any()) and not disabled(compiled, "DAMPER")
+
+
 def is_only_spring(compiled: Compiled, t: int) -> bool:
     """Return True if tendon t is a spring that is read, and has no other effect on the motion."""
     model = compiled.model
     others = ("damping", "frictionloss", "armature", "limited")
-    return is_spring(compiled, t) and not any(getattr(model, f"tendon_{x}")[t] for x in others)
+    alone = not any(getattr(model, f"tendon_{x}")[t] for x in others)
+    return is_spring(compiled, t) and alone and not has_curved_damping(compiled, "tendon", t)

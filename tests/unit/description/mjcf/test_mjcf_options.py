@@ -177,3 +177,35 @@ def test_a_misspelt_attribute_inside_a_frame_is_not_passed_over(tmp_path, around
     assert read(tmp_path, model(around.format(inside.format("")))).joints[1].armature == 0.1
     with pytest.raises(ParseError, match=r"toy\.xml:1: <joint> 'j2' of body 'b2' .*'dampng'"):
         read(tmp_path, model(around.format(inside.format('dampng="3"'))))
+
+
+TENDON = '<tendon><fixed name="t" {}><joint joint="j1" coef="2"/></fixed></tendon>'
+
+
+@pytest.mark.parametrize(
+    "top, words",
+    [
+        ('<actuator><motor joint="j1" damping="2 1 3"/></actuator>', "linear in the speed"),
+        ('<actuator><motor joint="j1" damping="0 0 3"/></actuator>', "linear in the speed"),
+        (TENDON.format('stiffness="7" damping="0 2"'), "only the spring is kept"),
+        (TENDON.format('stiffness="7" damping="0 0 2"'), "only the spring is kept"),
+        (
+            TENDON.format("") + '<actuator><motor tendon="t" damping="2"/></actuator>',
+            "armature and damping of actuators that drive no single joint",
+        ),
+        (
+            TENDON.format("") + '<actuator><motor tendon="t" damping="0 2"/></actuator>',
+            "armature and damping of actuators that drive no single joint",
+        ),
+    ],
+)
+def test_damping_that_is_left_out_is_named(tmp_path, top, words):
+    if not hasattr(mujoco.MjModel, "actuator_dampingpoly"):
+        pytest.skip("this version of MuJoCo has no curved damping")
+    assert words in texts(read(tmp_path, model(top=top)).warnings)
+
+
+def test_linear_damping_of_a_motor_is_read_without_a_warning(tmp_path):
+    top = '<actuator><motor joint="j1" gear="3" damping="2"/></actuator>'
+    robot = read(tmp_path, model(top=top))
+    assert robot.joints[0].friction.viscous == 18 and not robot.warnings
