@@ -18,7 +18,7 @@ from math import isfinite, isnan
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 
-Curve = tuple[tuple[float, float], ...]  # (speed, force) pairs
+Curve = Sequence[tuple[float, float]]  # (speed, force) pairs
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Drive:
             simulation.
     """
 
-    curve: Sequence[tuple[float, float]] | None = None
+    curve: Curve | None = None
     peak: float | None = None
     efficiency: float = 1
     lag: float = 0
@@ -79,7 +79,7 @@ def checked_drive(drive: Drive, joint: str) -> Drive:
     return replace(drive, curve=curve, peak=peak, efficiency=efficiency, **times)
 
 
-def _checked_curve(curve: Sequence[tuple[float, float]], joint: str) -> Curve:
+def _checked_curve(curve: Curve, joint: str) -> Curve:
     what = f"torque-speed curve of joint {joint!r}"
     shape = "expected pairs (speed, force), such as ((0, 80), (3, 80), (6, 0))"
     try:

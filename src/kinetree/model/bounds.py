@@ -8,16 +8,20 @@ import numpy as np
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import vector_by_name
+from kinetree.description.drive import Curve, Drive
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.force_limits import force_limits, standing_limit
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """Limits per degree of freedom, (n,) each; infinite if there is no limit.
 
-    coords: index of the entry of q that it moves, -1 if it has none of its own (quaternions).
+    effort: at standstill, those of the drives included. drives: of the degrees of freedom, for the
+    limits of force at other rates; None without one. coords: index of the entry of q that it moves,
+    -1 if it has none of its own (quaternions).
     sliding: True for degrees of freedom measured in m, False in rad.
     """
 
@@ -28,6 +32,16 @@ class Bounds:
     upper: Array
     velocity: Array
     effort: Array
+    drives: tuple[Drive | None, ...] = ()
+
+    def forces(self, dq: Array) -> tuple[Array, Array]:
+        """Least and most joint forces at rates dq, (..., n) each, N m or N."""
+        return force_limits(self.effort, self.drives, dq)
+
+    def curve(self, k: int) -> Curve | None:
+        """Torque-speed curve of degree of freedom k; None without one."""
+        drive = self.drives[k] if self.drives else None
+        return None if drive is None else drive.curve
 
 
 @lru_cache(maxsize=32)
@@ -37,17 +51,20 @@ def bounds_of(model: Model) -> Bounds:
     coords, sliding = np.full(n, -1), np.zeros(n, bool)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     velocity, effort = np.full(n, np.inf), np.full(n, np.inf)
+    drives: list[Drive | None] = [None] * n
     for joint in model.joints:
         if joint.follows is not None:
             continue
         d = list(joint.dofs)
-        velocity[d], effort[d] = joint.limits.velocity, joint.limits.effort
+        velocity[d] = joint.limits.velocity
+        effort[d] = min(joint.limits.effort, standing_limit(joint.drive))
+        drives[d[0]] = joint.drive
         if joint.type in SCREW_TYPES:
             coords[d], sliding[d] = joint.coords[0], joint.type == PRISMATIC
             lower[d], upper[d] = joint.limits.lower, joint.limits.upper
         else:  # names of rates are joint.wx, joint.vx, ...; those with v are speeds along an axis
             sliding[d] = [model.dof_names[k].rsplit(".", 1)[-1].startswith("v") for k in d]
-    return Bounds(model.dof_names, coords, sliding, lower, upper, velocity, effort)
+    return Bounds(model.dof_names, coords, sliding, lower, upper, velocity, effort, tuple(drives))
 
 
 def positions(bounds: Bounds, q: Array) -> Array:
@@ -58,9 +75,14 @@ def positions(bounds: Bounds, q: Array) -> Array:
 def with_limits(
     bounds: Bounds, effort: StateLike | None = None, velocity: StateLike | None = None
 ) -> Bounds:
-    """The bounds with other limits of force and speed, a number or (n,); None keeps them."""
+    """The bounds with other limits of force and speed, a number or (n,); None keeps them.
+
+    The drives count besides: `effort` takes the place of the joints' own effort limits alone.
+    """
     if effort is not None:
-        bounds = replace(bounds, effort=limit_vector(effort, bounds.names, "effort"))
+        box = limit_vector(effort, bounds.names, "effort")
+        drives = np.array([standing_limit(drive) for drive in bounds.drives])
+        bounds = replace(bounds, effort=np.minimum(box, drives) if len(drives) else box)
     if velocity is not None:
         bounds = replace(bounds, velocity=limit_vector(velocity, bounds.names, "velocity"))
     return bounds

@@ -10,6 +10,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.model.force_limits import force_share
 from kinetree.samples.inputs import check_single, model_for
 from kinetree.samples.limits.loads import Loads, loads_of
 from kinetree.samples.limits.report import JointLoad, LimitReport, Violation
@@ -32,12 +33,15 @@ def check_limits(
     Joint forces are those of the trajectory, or else of inverse dynamics, then on both sides of
     every jump of acceleration. Peaks between the samples count too (see
     `kinetree.samples.limits.loads`), unless the trajectory states that its accelerations jump:
-    meta["smooth"] is False. The report has the factor by which the motion must run slower to fit.
+    meta["smooth"] is False. A joint whose drive has a torque-speed curve is checked against the
+    force that the drive gives at the rate of the moment. The report has the factor by which the
+    motion must run slower to fit.
 
     Args:
         robot: the robot; None is the one that the trajectory was made with.
         trajectory: one motion.
-        effort: limits of force to use instead of the robot's own, a number or (n,), N m or N.
+        effort: limits of force to use instead of the effort limits of the joints, a number or
+            (n,), N m or N; drives (`kt.Drive`) count besides.
         velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
         tolerance: share of a limit by which it may be exceeded without being violated,
             dimensionless.
@@ -78,11 +82,20 @@ def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
         rms_torque=float(np.sqrt(mean(t, tau * tau))),
         mean_torque=mean(t, tau),
         torque_limit=float(bounds.effort[k]),
+        torque_share=_torque_share(loads, bounds, k),
         peak_power=_peak(loads, power),
         mean_power=mean(t, power),
         work=mean(t, power) * (t[-1] - t[0]),
         drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
     )
+
+
+def _torque_share(loads: Loads, bounds: Bounds, k: int) -> float | None:
+    """Largest share of the limit at the speed of the moment; None if it is the same at any."""
+    if bounds.curve(k) is None:
+        return None
+    found = loads.with_force_peaks(k, bounds)
+    return float(np.max(force_share(found.tau, found.least, found.most)))
 
 
 def _peak(loads: Loads, x: Array) -> float:
@@ -105,10 +118,11 @@ class _Excess:
     joint: str
     quantity: str
     sliding: bool
-    limit: float
+    limit: Array
     times: Array
     values: Array
     excess: Array
+    rates: Array | None = None
 
     def violations(self) -> Iterator[Violation]:
         """A violation for every run of samples beyond the limit."""
@@ -122,11 +136,12 @@ class _Excess:
             joint=self.joint,
             quantity=self.quantity,
             sliding=self.sliding,
-            limit=self.limit,
+            limit=float(self.limit[worst]),
             value=float(self.values[worst]),
             t=float(self.times[worst]),
             start=self._crossing(first - 1, first),
             end=self._crossing(last + 1, last),
+            rate=None if self.rates is None or np.isnan(rate := self.rates[worst]) else float(rate),
         )
 
     def _crossing(self, outside: int, inside: int) -> float:
@@ -140,12 +155,12 @@ class _Excess:
 
 def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Violation]:
     for k, name in enumerate(bounds.names):
-        limits = (
+        sliding = bool(bounds.sliding[k])
+        ranges = (
             (POSITION, loads.q, bounds.lower[k], bounds.upper[k]),
             (SPEED, loads.dq, -bounds.velocity[k], bounds.velocity[k]),
-            (TORQUE, loads.tau, -bounds.effort[k], bounds.effort[k]),
         )
-        for quantity, x, low, high in limits:
+        for quantity, x, low, high in ranges:
             if quantity == POSITION and bounds.coords[k] < 0:
                 continue
             finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
@@ -154,6 +169,17 @@ def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Viol
             for sign, limit in ((1, high), (-1, low)):
                 if np.isfinite(limit):
                     excess = sign * (values - limit) - slack
+                    limits = np.full(len(times), limit)
                     yield from _Excess(
-                        name, quantity, bool(bounds.sliding[k]), float(limit), times, values, excess
+                        name, quantity, sliding, limits, times, values, excess
                     ).violations()
+        slack = tolerance * bounds.effort[k]
+        if np.isfinite(slack):
+            load = loads.with_force_peaks(k, bounds)
+            for sign, limit in ((1, load.most), (-1, load.least)):
+                excess = sign * (load.tau - limit) - slack
+                below = np.abs(limit) < bounds.effort[k]  # the rate lowers the limit
+                rates = None if load.dq is None else np.where(below, load.dq, np.nan)
+                yield from _Excess(
+                    name, TORQUE, sliding, limit, load.t, load.tau, excess, rates
+                ).violations()

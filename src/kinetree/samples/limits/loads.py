@@ -71,12 +71,50 @@ class Loads:
         """Peaks of x, (T,), between the samples; none if the motion is not smooth."""
         return vertices(self.t, x) if self.smooth else vertices(self.t[:0], x[:0])
 
+    def with_force_peaks(self, k: int, bounds: Bounds) -> "ForceLoad":
+        """Force of degree of freedom k and its limits at all times that can be the worst.
+
+        These are the samples and the peaks of force between them. With a torque-speed curve the
+        limits change with the rate, and there are also the peaks of speed and of the force beyond
+        either limit, and the times at which the rate passes a corner of the curve.
+        """
+        tau, dq, curve = self.tau[:, k], self.dq[:, k], bounds.curve(k)
+        if curve is None:
+            times, values = self.with_peaks(tau)
+            limit = np.full(len(times), bounds.effort[k])
+            return ForceLoad(times, values, -limit, limit, None)
+        least, most = (x[:, k] for x in bounds.forces(self.dq))
+        found = [self.between(x) for x in (tau, dq, tau - most, least - tau)]
+        if self.smooth:
+            found += [passing(self.t, np.abs(dq), speed) for speed, _ in curve[1:]]
+        times = np.concatenate([self.t, *(x.t for x in found)])
+        order = np.argsort(times, kind="stable")
+        tau, dq = (np.concatenate([x, *(y(x) for y in found)])[order] for x in (tau, dq))
+        rates = np.zeros((len(dq), len(bounds.names)))
+        rates[:, k] = dq
+        least, most = (x[:, k] for x in bounds.forces(rates))
+        return ForceLoad(times[order], tau, least, most, dq)
+
     def with_peaks(self, x: Array) -> tuple[Array, Array]:
         """Times and values of the samples x, (T,), and of the peaks between them."""
         between = self.between(x)
         times = np.concatenate([self.t, between.t])
         order = np.argsort(times, kind="stable")
         return times[order], np.concatenate([x, between(x)])[order]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceLoad:
+    """Force of one degree of freedom and its limits, (K,) each; rates if the limits depend on them.
+
+    t: times, s.
+    """
+
+    t: Array
+    tau: Array
+    least: Array
+    most: Array
+    dq: Array | None
 
 
 def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
@@ -149,6 +187,14 @@ def vertices(t: Array, x: Array) -> Vertices:
     tangent = slope[k - 1] + bend[k - 1] * left
     at = np.clip(t[k] - tangent / (2 * bend[k - 1]), t[k - 1], t[k + 1])
     return _at(t, k, at, trust)
+
+
+def passing(t: Array, x: Array, level: float) -> Vertices:
+    """Times at which samples x, (T,), pass a level, by straight lines between them."""
+    above = x > level
+    k = np.flatnonzero(above[1:] != above[:-1])
+    at = t[k] + (level - x[k]) / (x[k + 1] - x[k]) * (t[k + 1] - t[k])
+    return _at(t, k, at, np.ones(len(k)))
 
 
 def _trust(bend: Array, i: Array) -> Array:

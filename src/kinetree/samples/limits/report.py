@@ -54,11 +54,13 @@ class JointLoad:
         peak_torque: joint force of the largest size, with its sign, N m or N.
         rms_torque: root mean square of the joint force, N m or N.
         mean_torque: mean of the joint force, N m or N.
-        torque_limit: limit of the joint force, N m or N.
+        torque_limit: limit of the joint force at standstill, N m or N.
         peak_power: power of the largest size, with its sign, W.
         mean_power: mean of the power, W.
         work: net energy of the joint, J.
         drawn: energy without that which flows back, J.
+        torque_share: largest share of the limit at the speed of the moment, dimensionless, of a
+            drive with a torque-speed curve; None: the limit is the same at any speed.
     """
 
     name: str
@@ -77,6 +79,7 @@ class JointLoad:
     mean_power: float
     work: float
     drawn: float
+    torque_share: float | None = None
 
     @property
     def speed_use(self) -> float:
@@ -85,7 +88,9 @@ class JointLoad:
 
     @property
     def torque_use(self) -> float:
-        """Peak torque over its limit; 0 without a limit."""
+        """Largest torque over its limit at the same time; 0 without a limit."""
+        if self.torque_share is not None:
+            return self.torque_share
         return share(self.peak_torque, self.torque_limit)
 
 
@@ -102,6 +107,8 @@ class Violation:
         t: time of the worst value, s.
         start: time at which it begins, s.
         end: time at which it ends, s.
+        rate: rate of the joint at t, rad/s or m/s, if the limit is that of its drive at this rate;
+            None: the limit does not depend on it.
     """
 
     joint: str
@@ -112,16 +119,24 @@ class Violation:
     t: float
     start: float
     end: float
+    rate: float | None = None
 
     @property
     def unit(self) -> str:
         """Unit of value and limit."""
         return (SLIDES if self.sliding else UNITS)[self.quantity]
 
+    @property
+    def rate_unit(self) -> str:
+        """Unit of rate."""
+        return (SLIDES if self.sliding else UNITS)["speed"]
+
     def __str__(self) -> str:
-        much = (
-            "" if self.quantity == "position" else f" ({100 * share(self.value, self.limit):.4g} %)"
-        )
+        much = f" ({100 * share(self.value, self.limit):.4g} %)"
+        if self.quantity == "position" or self.limit == 0:
+            much = ""
+        if self.rate is not None:
+            much = f" of its drive at {self.rate:.4g} {self.rate_unit}{much}"
         lasts = f", from {self.start:.4g} to {self.end:.4g} s" if self.end > self.start else ""
         return (
             f"{self.quantity} of {self.joint!r}: {self.value:.5g} {self.unit} at "

@@ -2,21 +2,26 @@
 
 At s times the speed a joint needs tau(s) = a s^2 + b s + c at each sample (see `loads`). Speeds s
 with |tau(s)| > limit are forbidden: open intervals between the roots of two quadratics. The speeds
-that remain after the intervals of all samples and joints are removed fit exactly.
+that remain after the intervals of all samples and joints are removed fit exactly. With a
+torque-speed curve, the limit is a straight line of s between its corners, and the roots are those
+of quadratics again.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.drive import Curve
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds
+from kinetree.model.force_limits import curve_values
 from kinetree.samples.inputs import model_for, positive
-from kinetree.samples.limits.loads import Loads
+from kinetree.samples.limits.loads import Loads, passing
 from kinetree.samples.record import Record
 
 ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding
@@ -101,12 +106,12 @@ def _speeds(loads: Loads, bounds: Bounds) -> tuple[float, float]:
     At another speed forces peak elsewhere between the samples. So these peaks are added and the
     speeds computed again, until they no longer change.
     """
-    parts = _with_peaks(loads, _samples(loads), 1.0)
+    parts = _with_peaks(loads, bounds, _samples(loads), 1.0)
     slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
     for _ in range(ROUNDS):
         before = slow, fast
         for s in {slow, fast} - {0.0, np.inf}:
-            parts = _with_peaks(loads, parts, s)
+            parts = _with_peaks(loads, bounds, parts, s)
         slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
         if (slow, fast) == before:
             break
@@ -125,12 +130,18 @@ def _samples(loads: Loads) -> list[Parts]:
     return [(a[:, k], b[:, k], c[:, k], dq[:, k]) for k in n]
 
 
-def _with_peaks(loads: Loads, parts: list[Parts], s: float) -> list[Parts]:
+def _with_peaks(loads: Loads, bounds: Bounds, parts: list[Parts], s: float) -> list[Parts]:
     """The parts with those at the peaks of force at speed s, and of speed, between the samples."""
     found: list[Parts] = []
-    for own, samples in zip(parts, _samples(loads), strict=True):
+    for k, (own, samples) in enumerate(zip(parts, _samples(loads), strict=True)):
         a, b, c, dq = samples
-        peaks = [loads.between(x) for x in ((a * s + b) * s + c, dq)]
+        tau, curve = (a * s + b) * s + c, bounds.curve(k)
+        peaks = [loads.between(x) for x in (tau, dq)]
+        if curve is not None:
+            ahead, behind = (curve_values(curve, np.maximum(x, 0)) for x in (s * dq, -s * dq))
+            peaks += [loads.between(x) for x in (tau - ahead, -behind - tau)]
+            if loads.smooth:
+                peaks += [passing(loads.t, np.abs(s * dq), speed) for speed, _ in curve[1:]]
         a, b, c, dq = (
             np.concatenate([before, *(peak(x) for peak in peaks)])
             for before, x in zip(own, samples, strict=True)
@@ -156,13 +167,17 @@ def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
 def _forbidden(parts: list[Parts], bounds: Bounds) -> tuple[Array, Array]:
     """Open intervals of s in which some joint exceeds its force or speed somewhere."""
     lows, highs = [np.zeros(0)], [np.zeros(0)]
-    for (a, b, c, dq), effort, velocity in zip(parts, bounds.effort, bounds.velocity, strict=True):
+    for k, (a, b, c, dq) in enumerate(parts):
+        effort, velocity, curve = bounds.effort[k], bounds.velocity[k], bounds.curve(k)
         fastest = float(np.max(np.abs(dq)))
         if np.isfinite(velocity) and fastest > 0:
             lows.append(np.array([velocity / fastest]))
             highs.append(np.array([np.inf]))
         if np.isfinite(effort):
-            low, high = _too_much(a, b, c, effort)
+            if curve is None:
+                low, high = _too_much(a, b, c, effort)
+            else:
+                low, high = _too_much_ahead(a, b, c, dq, effort, curve)
             lows.append(low)
             highs.append(high)
     return np.concatenate(lows), np.concatenate(highs)
@@ -170,16 +185,49 @@ def _forbidden(parts: list[Parts], bounds: Bounds) -> tuple[Array, Array]:
 
 def _too_much(a: Array, b: Array, c: Array, limit: float) -> tuple[Array, Array]:
     """Lower and upper ends of the intervals of s > 0 in which |a s^2 + b s + c| > limit."""
-    roots = np.stack([*_roots(a, b, c - limit), *_roots(a, b, c + limit)], axis=1)
-    roots = np.where(roots > 0, roots, np.inf)
-    infinite = np.full(len(a), np.inf)
-    edges = np.column_stack([np.zeros(len(a)), np.sort(roots, axis=1), infinite])
+
+    def beyond(s: Array) -> Array:
+        return np.abs((a[:, None] * s + b[:, None]) * s + c[:, None]) > limit
+
+    return _intervals([*_roots(a, b, c - limit), *_roots(a, b, c + limit)], beyond)
+
+
+def _intervals(roots: list[Array], beyond: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Ends of the intervals of s > 0 between roots, (T,) each, that are `beyond` a limit."""
+    between = np.stack(roots, axis=1)
+    between = np.where(between > 0, between, np.inf)
+    count = len(between)
+    edges = np.column_stack([np.zeros(count), np.sort(between, axis=1), np.full(count, np.inf)])
     low, high = edges[:, :-1], edges[:, 1:]
     with np.errstate(invalid="ignore", over="ignore"):
         middle = np.where(np.isfinite(high), (low + high) / 2, 2 * low + 1)
-        value = (a[:, None] * middle + b[:, None]) * middle + c[:, None]
-        beyond = (np.abs(value) > limit) & (low < high)
-    return low[beyond], high[beyond]
+        found = beyond(middle) & (low < high)
+    return low[found], high[found]
+
+
+def _too_much_ahead(
+    a: Array, b: Array, c: Array, dq: Array, effort: float, curve: Curve
+) -> tuple[Array, Array]:
+    """Intervals of s > 0 in which a force in the direction of motion is above a curve.
+
+    Or above `effort`, in either direction. Every line of the curve gives two roots; those beyond
+    its own ends divide an interval into two that are judged alike.
+    """
+    speed, sign = np.abs(dq), np.where(dq < 0, -1.0, 1.0)
+    a, b, c = sign * a, sign * b, sign * c  # the motion counts as forward
+    roots = [*_roots(a, b, c - effort), *_roots(a, b, c + effort), *_roots(a, b, c)]
+    for (v0, f0), (v1, f1) in pairwise(curve):
+        rise = (f1 - f0) / (v1 - v0)
+        roots += _roots(a, b - rise * speed, c - (f0 - rise * v0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        roots += [v / speed for v, _ in curve[1:]]
+
+    def beyond(s: Array) -> Array:
+        tau = (a[:, None] * s + b[:, None]) * s + c[:, None]
+        most = np.minimum(curve_values(curve, speed[:, None] * s), effort)
+        return (tau > most) | (tau < -effort)
+
+    return _intervals(roots, beyond)
 
 
 def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
@@ -206,7 +254,8 @@ def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
 
     def fits(s: float) -> bool:
         tau = s * s * loads.inertial + rest + friction_forces(s * loads.dq)
-        within = np.abs(tau) <= bounds.effort
+        least, most = bounds.forces(s * loads.dq)
+        within = (tau <= most) & (tau >= least)
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
 
     found: list[float] = []
