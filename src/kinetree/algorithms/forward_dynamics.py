@@ -1,10 +1,18 @@
 """Forward dynamics: M by composite bodies, factored without fill, and solved for ddq."""
 
+from dataclasses import replace
+
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.formulations.drives import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_of,
+)
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
@@ -40,5 +48,15 @@ def forward_dynamics(
 
 def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
     """ddq, (n,); sines, cosines and steps of the tree are shared by M and h."""
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), tau - h)
+    accelerating = accelerating_forces(tree, dq, tau)
+    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), accelerating)
+
+
+def accelerating_forces(tree: Tree, dq: Array, tau: Array) -> Array:
+    """M ddq, (n,): tau - h, and less load friction where a joint has it."""
+    model = tree.model
+    if not load_coefficients(model):
+        return tau - tree_inverse_dynamics(tree, dq, zeros(model.n))
+    load = load_of(model, dq, tau - friction_forces(model, dq))
+    smooth = replace(tree, model=frictionless(model))
+    return load - tree_inverse_dynamics(smooth, dq, zeros(model.n))

@@ -21,8 +21,11 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.formulations.drives import (
     friction_forces,
+    load_coefficients,
+    load_friction_forces,
     rotor_forces,
     rotor_moments,
+    without_load_friction,
 )
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import without_passive_forces
@@ -81,14 +84,14 @@ def inverse_dynamics(
 def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
     """h(q, dq), (n,): forces of a motion without acceleration.
 
-    h = c + g + springs + friction.
+    h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
 
     Args:
         model: the robot.
         q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s.
     """
-    return inverse_dynamics(model, q, dq, zeros(model.n))
+    return inverse_dynamics(without_load_friction(model), q, dq, zeros(model.n))
 
 
 @labelled("n")
@@ -112,8 +115,18 @@ def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
     alpha = {i: motion.alpha for i, motion in motions.items()}
     drives = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    tau = tau + drives + friction_forces(tree.model, dq)
+    friction = friction_forces(tree.model, dq)
+    if load_coefficients(tree.model):
+        load = tau + drives if tree.springs is None else tau + drives + tree.springs
+        friction = friction + load_friction_forces(tree.model, dq, load)
+    tau = tau + drives + friction
     return tau if tree.springs is None else tau + tree.springs
+
+
+def tree_bias_forces(tree: Tree, dq: Array) -> Array:
+    """h, (n,): c + g + springs + friction, without load friction, which is not a function of dq."""
+    smooth = replace(tree, model=without_load_friction(tree.model))
+    return tree_inverse_dynamics(smooth, dq, zeros(tree.model.n))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,13 @@ import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
-from kinetree.formulations.drives import armature, armature_bias, friction_forces, rotor_moments
+from kinetree.formulations.drives import (
+    armature,
+    armature_bias,
+    friction_forces,
+    load_of,
+    rotor_moments,
+)
 from kinetree.formulations.newton_euler import inertia_names
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, JointRotor, Model
@@ -69,7 +75,7 @@ def forward_dynamics_by_articulated_bodies(
             "degree of freedom. Use forward_dynamics, which can."
         )
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    tau = rates(model, tau, "tau") - friction_forces(model, dq)
+    tau = load_of(model, dq, rates(model, tau, "tau") - friction_forces(model, dq))
     tau = tau - armature_bias(model, dq)
     if model.springs:
         tau = tau - joint_spring_forces(model, q)

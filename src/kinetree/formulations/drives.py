@@ -126,6 +126,9 @@ def function_force(function: Callable[[Any], Any], dq: Any, joint: str = "") -> 
 def friction_forces(model: Model, dq: Any) -> Array:
     """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
 
+    These are all laws that depend on dq alone. Load friction depends on the forces of the whole
+    motion: inverse and forward dynamics have it, b(dq) has not.
+
     Args:
         model: the robot.
         dq: joint rates, shape (n,), rad/s or m/s.
@@ -136,6 +139,80 @@ def friction_forces(model: Model, dq: Any) -> Array:
         force = [friction_force(joint.friction, x * scale, joint.name) * scale for x in own]
         parts.append(np.array(force))
     return per_dof(model, parts)
+
+
+def load_friction_forces(model: Model, dq: Array, load: Array) -> Array:
+    """Load friction of the joints, (n,), N m or N: c |load| sign(dq).
+
+    c is one number if the load drives the joint, load dq > 0, and another if it brakes it.
+
+    Args:
+        model: the robot.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        load: joint forces without any friction, shape (n,), N m or N.
+    """
+    forces: list[Any] = [0] * model.n
+    for d, pair in load_coefficients(model).items():
+        forces[d] = load[d] * _load_share(pair, dq[d], load[d])
+    return np.array(forces)
+
+
+def load_factors(model: Model, dq: Array, load: Array) -> Array:
+    """d tau/d load of each degree of freedom, (n,): 1 + c if the load drives it, else 1 - c.
+
+    `load` may be tau less the friction that depends on dq alone, which has the same sign.
+    """
+    factors: list[Any] = [1] * model.n
+    for d, pair in load_coefficients(model).items():
+        factors[d] = 1 + _load_share(pair, dq[d], load[d])
+    return np.array(factors)
+
+
+def load_of(model: Model, dq: Array, tau: Array) -> Array:
+    """The load, (n,), of joint forces tau without the friction that depends on dq alone, (n,).
+
+    Since load friction is below the load if that brakes the joint, tau has the sign of the load,
+    and load = tau / (1 + c sign(dq) sign(tau)) needs no iteration.
+    """
+    return tau / load_factors(model, dq, tau) if load_coefficients(model) else tau
+
+
+def load_coefficients(model: Model) -> dict[int, Pair]:
+    """Coefficients of load friction by degree of freedom, where there is any."""
+    rubbing = [joint for joint in model.joints if not is_zero(joint.friction.load)]
+    return {d: joint.friction.load for joint in rubbing for d in joint.dofs}
+
+
+def _load_share(pair: Pair, dq: Any, load: Any) -> Any:
+    """Load friction over the load: c with the sign of dq times that of the load."""
+    driven = sign(dq) * sign(load)
+    share = _mean(pair) * driven
+    return share if is_symmetric(pair) else share + _half_difference(pair) * (driven * driven)
+
+
+def without_load_friction(model: Model) -> Model:
+    """The robot without load friction in its joints."""
+    if not load_coefficients(model):
+        return model
+    bare = [dataclasses.replace(x.friction, load=(0, 0)) for x in model.joints]
+    pairs = zip(model.joints, bare, strict=True)
+    return model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
+
+
+def refuse_load_friction(model: Model, what: str) -> None:
+    """Raise InputError if a joint has load friction, whose tau is not affine in ddq.
+
+    Args:
+        model: the robot.
+        what: the computation that cannot have it, the beginning of the message.
+    """
+    rubbing = [joint.name for joint in model.joints if not is_zero(joint.friction.load)]
+    if rubbing:
+        raise InputError(
+            f"{what} needs joint forces that are affine in the accelerations, but joint "
+            f"{rubbing[0]!r} of {model.name!r} has friction that grows with its load. Take the "
+            "robot without load friction (an efficiency below 1 is load friction too)."
+        )
 
 
 def frictionless(model: Model) -> Model:

@@ -11,6 +11,12 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.formulations.closed import closed_recursion
+from kinetree.formulations.drives import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_of,
+)
 from kinetree.formulations.link import link_recursion
 from kinetree.formulations.recursion import Recursion
 from kinetree.formulations.screw import screw_recursion
@@ -97,8 +103,12 @@ def forward_dynamics_by_inverse_dynamics(
             m and N; or {frame: wrench}; None: no wrench.
     """
     tau = rates(model, tau, "tau")
+    M = factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q))
+    if load_coefficients(model):  # M ddq + h is the load, to which friction is added
+        tau = load_of(model, rates(model, dq, "dq"), tau - friction_forces(model, dq))
+        model = frictionless(model)
     h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
-    return solve(factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q)), tau - h)
+    return solve(M, tau - h)
 
 
 def factor_mass_matrix(model: Model, M: Array) -> Factor:

@@ -7,7 +7,12 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import notebook_table, number
-from kinetree.formulations.drives import friction_forces, rotor_forces
+from kinetree.formulations.drives import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+    rotor_forces,
+)
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
@@ -108,8 +113,11 @@ def record(
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
     rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
     friction = friction_forces(model, x.dq)
-    tau = tau + rotor + friction
     springs = joint_spring_forces(model, x.q)
+    if load_coefficients(model):
+        load = tau + rotor + springs
+        friction = friction + load_friction_forces(model, x.dq, load)
+    tau = tau + rotor + friction
     return Recursion(
         formulation, frame, T_si, **rows,
         tau_rotor=rotor, tau_friction=friction, tau_spring=springs,

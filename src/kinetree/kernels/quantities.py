@@ -12,7 +12,7 @@ from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_deriva
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.energy import about, tree_kinetic_energy, tree_momentum
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
-from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.inverse_dynamics import tree_bias_forces, tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.steps import METHODS
@@ -77,12 +77,8 @@ def _over_tree(
     return make
 
 
-def _bias_forces(tree: Tree, dq: Array) -> Array:
-    return tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-
-
 def _gravity_forces(tree: Tree) -> Array:
-    return _bias_forces(tree, zeros(tree.model.n))
+    return tree_bias_forces(tree, zeros(tree.model.n))
 
 
 def _mass_matrix_rate(tree: Tree, dq: Array) -> Array:
@@ -125,14 +121,14 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "mass_matrix": Quantity(Q, SQUARE, _over_tree(tree_mass_matrix, 0), "M(q)"),
     "bias_forces": Quantity(
-        V, VECTOR, _over_tree(_bias_forces, 1), "h(q, dq) = c + g + springs + friction",
+        V, VECTOR, _over_tree(tree_bias_forces, 1), "h(q, dq) = c + g + springs + friction",
         wrenches=True,
     ),
     "gravity_forces": Quantity(
         Q, VECTOR, _over_tree(_gravity_forces, 0, of=without_passive_forces), "g(q)"
     ),
     "coriolis_forces": Quantity(
-        V, VECTOR, _over_tree(_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"
+        V, VECTOR, _over_tree(tree_bias_forces, 1, of=_weightless), "c(q, dq) = C dq"
     ),
     "coriolis_matrix": Quantity(
         V, SQUARE, _over_tree(tree_coriolis_matrix, 1), "C(q, dq), dM - 2C skew"

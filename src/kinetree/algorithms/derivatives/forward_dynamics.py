@@ -20,15 +20,16 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.forward_dynamics import accelerating_forces
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
+from kinetree.formulations.drives import friction_forces, load_coefficients, load_factors
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
-from kinetree.model.inputs import Wrenches, coordinates, rates, zeros
+from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, exponential, solve
@@ -59,11 +60,16 @@ def forward_dynamics_derivatives(
 def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
     tree = tree.with_loads_in_frames()
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    accelerating = accelerating_forces(tree, dq, tau)
     M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
-    by_q, by_dq = tree_derivatives(tree, dq, solve(M, tau - h))
+    by_q, by_dq = tree_derivatives(tree, dq, solve(M, accelerating))
     inverse = InverseFactor(M)
-    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
+    if not load_coefficients(tree.model):
+        return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
+    # with load friction, d tau/d ddq = D M: D is the diagonal matrix of d tau/d load
+    D = load_factors(tree.model, dq, tau - friction_forces(tree.model, dq))
+    by_q, by_dq = by_q / D[:, None], by_dq / D[:, None]
+    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix() / D
 
 
 @dataclass(frozen=True, eq=False)

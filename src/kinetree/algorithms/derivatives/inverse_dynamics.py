@@ -21,7 +21,7 @@ that the change needs, to which the motion of the wrench through joint b is adde
 give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +34,15 @@ from kinetree.algorithms.drives import (
     friction_slopes,
     rotor_spins,
 )
-from kinetree.algorithms.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
+from kinetree.algorithms.inverse_dynamics import (
+    LinkMotion,
+    joint_wrenches,
+    link_motions,
+    tree_inverse_dynamics,
+)
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.formulations.drives import frictionless, load_coefficients, load_factors
 from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Wrenches, rates
@@ -50,6 +56,9 @@ def inverse_dynamics_derivatives(
     model: Model, q: StateLike, dq: StateLike, ddq: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array]:
     """Partial derivatives of tau = inverse_dynamics(q, dq, ddq, F_ext); that by ddq is M(q).
+
+    Rows of joints with load friction, by ddq too, have the factor d tau/d load. Dry friction counts
+    with its slope beside rest.
 
     Args:
         model: the robot.
@@ -124,7 +133,7 @@ class _Slopes:
     def __init__(self, tree: Tree, dq: Array, ddq: Array) -> None:
         n = tree.model.n
         tree = tree.with_loads_in_frames()
-        self.tree, self.dq = tree, dq
+        self.tree, self.dq, self.ddq = tree, dq, ddq
         motions = link_motions(tree, dq, ddq)
         self.omega, self.u = link_velocities(tree, dq)
         self.through = [Wrench(*x) for x in joint_wrenches(tree, motions, dq, ddq)]
@@ -150,12 +159,27 @@ class _Slopes:
                 spreads[p] = spreads[p] + spreads[i].inward(bodies[i], link.to, 2 * self.u[i])
                 bodies[p] = bodies[p] + link.to.body_inward(bodies[i])
         add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
-        for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
+        slopes = friction_slopes(tree.model, self.dq)
+        if load_coefficients(tree.model):
+            return self._with_load_friction(slopes)
+        for d, slope in enumerate(slopes):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
         by_q = np.array(self.by_q).reshape(n, n)
         if tree.springs is not None:
             by_q = by_q + spring_stiffness(tree.model)
         return by_q, np.array(self.by_dq).reshape(n, n)
+
+    def _with_load_friction(self, slopes: Array) -> tuple[Array, Array]:
+        """The slopes of the load times d tau/d load, and those of the friction of dq alone."""
+        tree, n = self.tree, self.tree.model.n
+        by_q = np.array(self.by_q).reshape(n, n)
+        if tree.springs is not None:
+            by_q = by_q + spring_stiffness(tree.model)
+        bare = replace(tree, model=frictionless(tree.model))
+        load = tree_inverse_dynamics(bare, self.dq, self.ddq)
+        rows = load_factors(tree.model, self.dq, load)[:, None]
+        own = np.eye(n, dtype=int) * slopes
+        return by_q * rows, np.array(self.by_dq).reshape(n, n) * rows + own
 
     def _spreads(self) -> list[Spread]:
         """Twice the spread of every link's own points; a rotor is a spread without momentum."""
