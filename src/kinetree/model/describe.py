@@ -18,7 +18,7 @@ from kinetree.description.records import (
 from kinetree.errors import ModelError
 from kinetree.model.actuators import describe_actuators
 from kinetree.model.build import build_model
-from kinetree.model.friction import described_friction
+from kinetree.model.friction import described_friction, without_efficiency
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
 from kinetree.model.springs import describe_springs
@@ -95,7 +95,7 @@ def _joint(
         A=joint.screw,
         offset=0 if follows else joint.offset,
         mimic=Mimic(joint.follows, joint.scale, joint.offset) if joint.follows else None,
-        friction=described_friction(joint.friction),
+        friction=described_friction(without_efficiency(joint.friction, joint.drive)),
         armature=joint.armature,
         rotor=None if rotor is None else _rotor(rotor, joint, names),
         limits=joint.limits,

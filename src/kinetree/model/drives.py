@@ -8,7 +8,7 @@ from kinetree.base.arrays import Array, known, scalar, unit
 from kinetree.description.joints import SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.friction import joint_friction
+from kinetree.model.friction import joint_friction, with_efficiency
 from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive
 from kinetree.model.model import JointRotor
 from kinetree.scalars import Scalar
@@ -37,6 +37,9 @@ def _joint(
     source, scale, offset = resolve_mimic(joint, by_name)
     coords, dofs = numbers[source]
     own = scalar(joint.offset, f"offset of joint {joint.name!r}")
+    follows = None if joint.mimic is None else source
+    drive = joint_drive(joint.drive, joint.name, joint.type, follows=follows is not None)
+    friction = joint_friction(joint.friction, joint.name, follows)
     return Joint(
         name=joint.name,
         type=joint.type,
@@ -46,13 +49,11 @@ def _joint(
         scale=scale,
         offset=own if joint.mimic is None else offset + own,
         armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
-        friction=joint_friction(
-            joint.friction, joint.name, None if joint.mimic is None else source
-        ),
+        friction=with_efficiency(friction, drive, joint.name),
         limits=joint.limits if joint.mimic is None else Limits(),
-        drive=joint_drive(joint.drive, joint.name, joint.type, follows=joint.mimic is not None),
+        drive=drive,
         actuation=joint.actuation,
-        follows=None if joint.mimic is None else source,
+        follows=follows,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.base.arrays import known, scalar
 from kinetree.base.tables import counted
+from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
@@ -137,6 +138,31 @@ def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
             f"friction; give it to {follows!r}, whose force moves both."
         )
     return pair
+
+
+def with_efficiency(friction: JointFriction, drive: Drive | None, joint: str) -> JointFriction:
+    """The friction with the loss of the joint's drive, which is load friction.
+
+    A drive of efficiency eta needs the force load / eta where it drives the motion, and eta * load
+    where the load drives it.
+    """
+    if drive is None or drive.efficiency == 1:
+        return friction
+    eta = drive.efficiency
+    own: Pair = (1 / eta - 1, 1 - eta)
+    if not (is_zero(friction.load) or friction.load == own):
+        raise InputError(
+            f"joint {joint!r} has the load friction {friction.load} and a drive of efficiency "
+            f"{eta:g}; expected one of them, since both describe the loss in its gear. Leave out "
+            "load in its friction, or set the efficiency to 1."
+        )
+    return replace(friction, load=own)
+
+
+def without_efficiency(friction: JointFriction, drive: Drive | None) -> JointFriction:
+    """The friction as it was given, without the loss of the drive."""
+    lossless = drive is None or drive.efficiency == 1
+    return friction if lossless else replace(friction, load=(0, 0))
 
 
 def _pair(value: OneOrPair, what: str, single: bool = False) -> Pair:

@@ -11,7 +11,7 @@ from kinetree.description.drive import Drive, checked_drive
 from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.friction import JointFriction
+from kinetree.model.friction import JointFriction, with_efficiency, without_efficiency
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
@@ -37,7 +37,8 @@ class Joint:
     coords, dofs: which entries of q and of dq are its own. A: the link's twist in {i} for unit
     rates, (6, k). A joint of one degree of freedom stands at scale * q + offset along `screw`;
     a mimic joint shares coords and dofs with the joint that it follows, at another scale.
-    `drive` has plain floats, checked. actuation: least and most force of all actuators together.
+    `drive` has plain floats, checked; its loss is part of `friction`. actuation: least and most
+    force of all actuators together.
     """
 
     name: str
@@ -83,14 +84,13 @@ def changed_drives(
                 f"{robot!r} has no joint {name!r} to give a drive to; its joints are "
                 f"{', '.join(names)}."
             )
-    return tuple(
-        replace(
-            x, drive=joint_drive(changes[x.name], x.name, x.type, follows=x.follows is not None)
-        )
-        if x.name in changes
-        else x
-        for x in joints
-    )
+
+    def changed(x: Joint) -> Joint:
+        drive = joint_drive(changes[x.name], x.name, x.type, follows=x.follows is not None)
+        own = without_efficiency(x.friction, x.drive)
+        return replace(x, drive=drive, friction=with_efficiency(own, drive, x.name))
+
+    return tuple(changed(x) if x.name in changes else x for x in joints)
 
 
 def joint_drive(drive: Drive | None, joint: str, kind: str, *, follows: bool) -> Drive | None:

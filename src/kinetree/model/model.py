@@ -21,6 +21,7 @@ from kinetree.model.friction import (
     converted_friction,
     friction_numbers,
     joint_friction,
+    with_efficiency,
 )
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.joint import Joint, changed_drives, coordinate_names, rate_names
@@ -310,7 +311,8 @@ class Model:
             )
 
         def own(joint: Joint) -> JointFriction:
-            return joint_friction(friction[joint.name], joint.name, joint.follows)
+            found = joint_friction(friction[joint.name], joint.name, joint.follows)
+            return with_efficiency(found, joint.drive, joint.name)
 
         joints = [
             dataclasses.replace(joint, friction=own(joint)) if joint.name in friction else joint
