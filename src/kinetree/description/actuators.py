@@ -77,9 +77,7 @@ class Actuator:
             control_range: least and most control.
             force_range: least and most force before the gear.
         """
-        return cls(
-            {joint: gear}, delay=delay, control_range=control_range, force_range=force_range
-        )
+        return cls({joint: gear}, delay=delay, control_range=control_range, force_range=force_range)
 
     @classmethod
     def position(
@@ -174,9 +172,7 @@ class Actuator:
                 f"control range of the damper of joint {joint!r} begins at {control_range[0]:g}; "
                 "expected 0 or more: with a negative control it would drive the joint."
             )
-        return cls(
-            {joint: gear}, (0, 0, -kd), control_range=control_range, force_range=force_range
-        )
+        return cls({joint: gear}, (0, 0, -kd), control_range=control_range, force_range=force_range)
 
     @classmethod
     def integrated_velocity(

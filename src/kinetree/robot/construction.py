@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.description import Drive, Friction, Spring
+from kinetree.description import Actuator, Drive, Friction, Spring
 from kinetree.model import build_model, model_of
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
@@ -228,6 +228,22 @@ class Construction(RobotCore):
             ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
         """
         return type(self)(self.model.with_drives(drives))
+
+    def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> Self:
+        """The same robot with actuators added, replaced by name, or removed (None).
+
+        Actuators act where controls are given: `simulate(controls=...)`, `step(controls=...)`.
+
+        Args:
+            actuators: {name: kt.Actuator...}, such as {"servo": kt.Actuator.position("knee", 100)}.
+
+        Example:
+            >>> servo = kt.Actuator.position("joint2", kp=50, kd=5)
+            >>> arm = kt.robots.planar_2r().with_actuators({"elbow": servo})
+            >>> arm.model.actuator_names
+            ('elbow',)
+        """
+        return type(self)(self.model.with_actuators(actuators))
 
     def with_tool(
         self,

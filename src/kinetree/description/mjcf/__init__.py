@@ -2,13 +2,14 @@
 
 `files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
 everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
-`links`, `drives`, `springs` and `notes` make the records.
+`links`, `drives`, `springs`, `actuators` and `notes` make the records.
 """
 
 from collections.abc import Sequence
 from os import PathLike
 
 from kinetree.base.arrays import Array, array
+from kinetree.description.mjcf.actuators import actuators_of
 from kinetree.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.description.mjcf.compile import import_mujoco
 from kinetree.description.mjcf.drives import disabled
@@ -35,7 +36,8 @@ def read_mjcf(
 
     MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
     Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
-    Stiffness of hinges and slides, and of <fixed> tendons, becomes springs.
+    Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; <actuator> becomes
+    actuators, where its law is affine and its transmission joints or <fixed> tendons.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where
@@ -59,6 +61,7 @@ def read_mjcf(
         frames=frames(compiled, links),
         gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
         springs=springs_of(compiled),
+        actuators=actuators_of(compiled),
         notes=notes_of(compiled, nodes),
         warnings=warnings_of(meshed, nodes),
         meshes=mesh_records(meshed),

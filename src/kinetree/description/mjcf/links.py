@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.description.actuators import UNLIMITED
 from kinetree.description.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL, joint_screw
+from kinetree.description.mjcf.actuators import joint_ranges
 from kinetree.description.mjcf.compile import WORLD, Compiled, unused
 from kinetree.description.mjcf.drives import Drive, joint_drives
 from kinetree.description.mjcf.meshes import MeshedModel
@@ -49,7 +51,7 @@ def links_and_joints(
     taken, taken_joints = set(bodies), set(names)
     body_places = _places(compiled, compiled.spec.bodies)
     joint_places = _places(compiled, compiled.spec.joints)
-    drives = joint_drives(compiled, joint_places)
+    drives, ranges = joint_drives(compiled, joint_places), joint_ranges(compiled)
     links, joints = [LinkDescription(WORLD)], []
     for b in range(1, model.nbody):
         parent, where = bodies[int(model.body_parentid[b])], body_places.get(b, "")
@@ -71,6 +73,7 @@ def links_and_joints(
                     M_pc=step.M_pc,
                     A=None if j is None else joint_axis(compiled, j, name),
                     where=where if j is None else joint_places.get(j, where),
+                    actuation=UNLIMITED if j is None else ranges.get(j, UNLIMITED),
                     **vars(drive),
                 )
             )

@@ -4,8 +4,14 @@ One warning for each kind of content, with the names of its elements.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from kinetree.base.tables import listing
+from kinetree.description.mjcf.actuators import (
+    actuation_is_off,
+    driven_tendons,
+    unread_actuators,
+)
 from kinetree.description.mjcf.compile import Compiled
 from kinetree.description.mjcf.drives import BALL, FREE, actuators, disabled, motor_efforts
 from kinetree.description.mjcf.meshes import MeshedModel
@@ -13,7 +19,7 @@ from kinetree.description.mjcf.nodes import Node
 from kinetree.description.mjcf.springs import (
     curved_springs,
     has_curved_damping,
-    is_only_spring,
+    has_other_effects,
     is_spring,
     tendon_name,
     unread_joint_springs,
@@ -102,16 +108,23 @@ def _equality(c: Compiled) -> Found:
 
 
 def _tendons(c: Compiled) -> Found:
-    ignored = [t for t in range(c.model.ntendon) if not is_spring(c, t)]
+    driven = driven_tendons(c)
+    ignored = [t for t in range(c.model.ntendon) if not is_spring(c, t) and t not in driven]
     armature = [tendon_name(c, t) for t in ignored if c.model.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MOST_NAMES)})" if armature else ""
     return [tendon_name(c, t) for t in ignored], f"tendons are ignored{extra}"
 
 
 def _sprung_tendons(c: Compiled) -> Found:
-    ids = [t for t in range(c.model.ntendon) if is_spring(c, t) and not is_only_spring(c, t)]
+    ids = set(filter(partial(is_spring, c), range(c.model.ntendon))) - driven_tendons(c)
     text = "of these tendons only the spring is kept, without damping, friction, limits or armature"
-    return [tendon_name(c, t) for t in ids], text
+    return [tendon_name(c, t) for t in sorted(ids) if has_other_effects(c, t)], text
+
+
+def _driven_tendons(c: Compiled) -> Found:
+    names = [tendon_name(c, t) for t in sorted(driven_tendons(c)) if has_other_effects(c, t)]
+    text = "of these tendons actuators and linear springs are kept, without damping, friction, "
+    return names, text + "limits or armature"
 
 
 def _gravcomp(c: Compiled) -> Found:
@@ -158,6 +171,8 @@ def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
         yield flag, "dry friction of joints (frictionloss) is 0"
     if disabled(c, "SPRING"):
         yield "spring", "springs are off"
+    if actuation_is_off(c):
+        yield "actuation", "actuators are off"
 
 
 def _free_dry_friction(c: Compiled) -> Found:
@@ -178,9 +193,7 @@ def _idle_motors(c: Compiled) -> Found:
 
 
 def _actuators(c: Compiled) -> Found:
-    ids = [a for a, x in enumerate(actuators(c)) if x.effort is None]
-    text = "actuators with gains, or on more than a joint, are ignored (tau is the joint force)"
-    return _names(c, "actuator", ids), text
+    return unread_actuators(c), "these actuators are not understood and left out"
 
 
 def _actuator_inertia(c: Compiled) -> Found:
@@ -207,6 +220,7 @@ FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_equality, "equalities"),
     (_tendons, "tendons"),
     (_sprung_tendons, "tendons"),
+    (_driven_tendons, "tendons"),
     (_gravcomp, "bodies"),
     (_springs, "joints"),
     (_curved_springs, "joints"),

@@ -117,9 +117,11 @@ def has_curved_damping(compiled: Compiled, kind: str, k: int) -> bool:
     return poly is not None and bool(poly[k].any()) and not disabled(compiled, "DAMPER")
 
 
-def is_only_spring(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t is a spring that is read, and has no other effect on the motion."""
+def has_other_effects(compiled: Compiled, t: int) -> bool:
+    """Return True if tendon t changes the motion by more than a spring that is read."""
     model = compiled.model
     others = ("damping", "frictionloss", "armature", "limited")
-    alone = not any(getattr(model, f"tendon_{x}")[t] for x in others)
-    return is_spring(compiled, t) and alone and not has_curved_damping(compiled, "tendon", t)
+    slack = not is_spring(compiled, t) and not disabled(compiled, "SPRING")
+    others = (*others, "stiffness") if slack else others
+    found = any(getattr(model, f"tendon_{x}")[t] for x in others)
+    return found or has_curved_damping(compiled, "tendon", t)

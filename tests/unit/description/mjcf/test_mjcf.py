@@ -160,7 +160,7 @@ def test_balanced_inertia_is_the_compiled_one(read):
 
 
 CORD = '<fixed name="cord" armature="1"><joint joint="j1" coef="1"/></fixed>'
-SERVO = '<position name="servo" joint="j1" kp="3"/>'
+MUSCLE = '<muscle name="biceps" joint="j1" lengthrange="0 1"/>'
 ROUND = '<geom size=".1"/>'
 
 # What stands beside the world, or in a body -> words of the warning.
@@ -168,7 +168,7 @@ NOT_HONOURED = {
     "equality": ('<equality><joint name="lock" joint1="j1"/></equality>', "equality lock"),
     "tendon": (f"<tendon>{CORD}</tendon>", "tendon armature cord"),
     "fluid": ('<option density="1.2"/>', "fluid density"),
-    "servo": (f"<actuator>{SERVO}</actuator>", "actuators gains servo"),
+    "muscle": (f"<actuator>{MUSCLE}</actuator>", "actuators muscle biceps left out"),
     "plugin": ('<extension><plugin plugin="a.b"/></extension>', "plugin a.b"),
 }
 NOT_HONOURED_INSIDE = {
