@@ -21,7 +21,7 @@ from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds
 from kinetree.model.force_limits import curve_values
 from kinetree.samples.inputs import model_for, positive
-from kinetree.samples.limits.loads import Loads, passing
+from kinetree.samples.limits.loads import Loads, load_factor, passing
 from kinetree.samples.record import Record
 
 ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding
@@ -248,12 +248,18 @@ def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
 
 
 def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
-    """The same as `_speeds` for friction that is any function of speed, by search and bisection."""
+    """The same as `_speeds` for any friction, by search and bisection."""
     friction_forces = kernel(model, "friction_forces")
+    c = loads.rubbing
+    held = loads.held if c is None else loads.held * load_factor(c, loads.held, loads.dq)
     rest = loads.static - friction_forces(loads.dq)  # static forces without friction
+    given = rest - held  # tau of the trajectory less that of the model
 
     def fits(s: float) -> bool:
         tau = s * s * loads.inertial + rest + friction_forces(s * loads.dq)
+        if c is not None:
+            load = s * s * loads.inertial + loads.held
+            tau = load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + given
         least, most = bounds.forces(s * loads.dq)
         within = (tau <= most) & (tau >= least)
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
