@@ -124,4 +124,5 @@ def has_other_effects(compiled: Compiled, t: int) -> bool:
     slack = not is_spring(compiled, t) and not disabled(compiled, "SPRING")
     others = (*others, "stiffness") if slack else others
     found = any(getattr(model, f"tendon_{x}")[t] for x in others)
-    return found or has_curved_damping(compiled, "tendon", t)
+    curved = slack and _is_curved(compiled, t, "tendon")
+    return found or curved or has_curved_damping(compiled, "tendon", t)

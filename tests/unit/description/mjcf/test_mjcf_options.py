@@ -197,9 +197,13 @@ TENDON = '<tendon><fixed name="t" {}><joint joint="j1" coef="2"/></fixed></tendo
             TENDON.format("") + '<actuator><motor tendon="t" damping="0 2"/></actuator>',
             "armature and damping of actuators that drive no single joint",
         ),
+        (
+            TENDON.format('stiffness="0 2"') + '<actuator><motor tendon="t"/></actuator>',
+            "of these tendons actuators and linear springs are kept",
+        ),
     ],
 )
-def test_damping_that_is_left_out_is_named(tmp_path, top, words):
+def test_damping_and_springs_that_are_left_out_are_named(tmp_path, top, words):
     if not hasattr(mujoco.MjModel, "actuator_dampingpoly"):
         pytest.skip("this version of MuJoCo has no curved damping")
     assert words in texts(read(tmp_path, model(top=top)).warnings)
