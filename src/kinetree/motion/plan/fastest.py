@@ -1,32 +1,40 @@
 """The fastest speed profile along one smooth path that keeps a robot within its limits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.drive import Curve
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds
+from kinetree.model.force_limits import curve_values
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
-from kinetree.samples.limits.loads import static_forces
+from kinetree.samples.limits.loads import load_factor, load_friction, static_forces
 
 ROUNDS = 40  # most repetitions of an iteration
 ROUNDING = 0.1  # share of the margin by which a limit may be exceeded
 SETTLED = 1e-7  # relative change of the profile at which the iteration of friction ends
 SLOW = 1e-2  # share of the largest speed below which friction is a straight line in x
+NEAR_END = 0.8  # share of the last speed of a curve at which its first lines are taken
 STEP = 1e-4  # relative step of the differences that give the tangent of friction
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of joint forces, speeds and accelerations, (n,) each; infinite if there are none."""
+    """Limits of joint forces, speeds and accelerations, (n,) each; infinite if there are none.
+
+    effort: forces at standstill. curves: torque-speed curves by degree of freedom.
+    """
 
     effort: Array
     velocity: Array
     acceleration: Array
+    curves: Mapping[int, Curve]
 
     def sided(self) -> Array:
         """Limits of force (up, down), speed and acceleration (up, down), (5, n)."""
@@ -40,7 +48,8 @@ class Knots:
     """Joint forces at the grid of a path are A u + B x + gravity + friction, (N + 1, n) each.
 
     gravity: with the forces of springs. slope, bend: q' and q'' at the grid. sense: direction of
-    every joint in every interval, (N, n). lengths: of the intervals, (N,).
+    every joint in every interval, (N, n). lengths: of the intervals, (N,). rubbing: coefficients of
+    load friction, (n, 2), or None; A u + B x + gravity is the load.
     """
 
     slope: Array
@@ -50,6 +59,20 @@ class Knots:
     gravity: Array
     sense: Array
     lengths: Array
+    rubbing: Array | None = None
+
+    def factors(self, sign: int) -> list[Array | int]:
+        """Factors of the load in the rows that bound joint forces upward (1) or downward (-1).
+
+        tau is (1 + c) times the load if that drives the motion, and (1 - c) times if it brakes it,
+        plus the other friction. A force in the direction of motion is bounded by both rows: the
+        first is the tighter one if the rest leaves room for a load that drives, else the second. A
+        force against the motion belongs to a load that brakes.
+        """
+        if self.rubbing is None:
+            return [1]
+        braked = 1 - self.rubbing[:, 1] * (self.sense != 0)
+        return [np.where(sign * self.sense > 0, 1 + self.rubbing[:, 0], braked), braked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +94,10 @@ def fastest(
     down as a whole.
     """
     knots = knots_of(model, path)
-    limits = Limits(*(x * (1 - margin) for x in (bounds.effort, bounds.velocity, acceleration)))
+    effort, velocity, bends = (
+        x * (1 - margin) for x in (bounds.effort, bounds.velocity, acceleration)
+    )
+    limits = Limits(effort, velocity, bends, _curves(bounds, 1 - margin))
     _check_standing(model, path, knots, bounds)
     profile = _settle(model, path, knots, limits)
     reserve = np.zeros((5, *knots.sense.shape))
@@ -81,7 +107,7 @@ def fastest(
             return profile
         reserve = reserve + np.maximum(excess, 0)
         friction = friction_near(model, knots, profile.x)
-        found = fastest_profile(rows_of(knots, friction, limits, reserve))
+        found = fastest_profile(rows_of(knots, friction, limits, reserve, profile.x))
         if found is None:
             break
         profile = Profile(path, *found)
@@ -96,7 +122,7 @@ def knots_of(model: Model, path: Path) -> Knots:
     B = np.einsum("kij,kj->ki", M, bend) + kernel(model, "coriolis_forces")(q, slope)
     sense = np.sign(path.curve((path.grid[1:] + path.grid[:-1]) / 2)[1])
     gravity = static_forces(model, q)
-    return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid))
+    return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid), load_friction(model))
 
 
 def friction_near(model: Model, knots: Knots, x: Array) -> Friction:
@@ -106,8 +132,7 @@ def friction_near(model: Model, knots: Knots, x: Array) -> Friction:
     small speed is used, because the tangent at x = 0 is vertical.
     """
     friction_forces = kernel(model, "friction_forces")
-    ds = np.maximum(np.sqrt(x), max(SLOW * np.sqrt(float(x.max())), CREEP))
-    ds = np.stack([ds[:-1], ds[1:]])[:, :, None]
+    ds = _tangent_speeds(x)[:, :, None]
     slope = np.stack([knots.slope[:-1], knots.slope[1:]])
 
     def at(speed: Array) -> Array:
@@ -118,29 +143,136 @@ def friction_near(model: Model, knots: Knots, x: Array) -> Friction:
     return Friction(tangent, at(ds) - tangent * ds * ds)
 
 
-def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array) -> Rows:
+def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array, near: Array) -> Rows:
     """Limits of forces, accelerations and speeds as rows of the phase plane.
 
     reserve: part of the limits that is not to be used, (5, N, n), in the order of `Limits.sided`.
+    near: x of a profile, (N + 1,), near which torque-speed curves are straight lines of x; at x = 0
+    everywhere they do not count.
     """
     up, down, fast, bent_up, bent_down = reserve
     both = (slice(None, -1), slice(1, None))
     A, B, g = (np.stack([x[side] for side in both]) for x in (knots.A, knots.B, knots.gravity))
     slope, bend = (np.stack([x[side] for side in both]) for x in (knots.slope, knots.bend))
-    force, turn = (A, B + friction.slope, g + friction.rest), (slope, bend, 0 * g)
+    forces = {
+        sign: [(A * k, B * k + friction.slope, g * k + friction.rest) for k in knots.factors(sign)]
+        for sign in (1, -1)
+    }
+    turn = slope, bend, 0 * g
     parts = [
-        *_both_ends(knots, force, 1, limits.effort, up),
-        *_both_ends(knots, force, -1, limits.effort, down),
+        *(x for f in forces[1] for x in _both_ends(knots, f, 1, limits.effort, up)),
+        *(x for f in forces[-1] for x in _both_ends(knots, f, -1, limits.effort, down)),
         *_both_ends(knots, turn, 1, limits.acceleration, bent_up),
         *_both_ends(knots, turn, -1, limits.acceleration, bent_down),
     ]
+    curved = list(limits.curves) if near.any() else []
+    parts += [x for j in curved for x in _curve_rows(knots, forces, limits, reserve, near, j)]
     a, b, c = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         none = np.zeros((1, fast.shape[1]))  # a knot has the larger reserve of its two intervals
         most = np.maximum(np.concatenate([fast, none]), np.concatenate([none, fast]))
         room = np.maximum(limits.velocity - most, 0) / np.abs(knots.slope)
         most_x = np.min(np.where(np.isnan(room), np.inf, room), axis=1) ** 2
+    if curved:
+        most_x = np.minimum(most_x, _curve_ends(knots, limits, closed=False))
     return Rows(a, b, c, most_x, knots.lengths)
+
+
+def _curve_rows(
+    knots: Knots,
+    forces: dict[int, list[tuple[Array, Array, Array]]],
+    limits: Limits,
+    reserve: Array,
+    near: Array,
+    j: int,
+) -> list[tuple[Array, Array, Array]]:
+    """Rows that keep a force in the direction of motion below the joint's torque-speed curve.
+
+    With v = |q'| sqrt(x), each line of `lines_below` is f + m v with m <= 0, a convex function of
+    x, which is nowhere below its tangent. So all rows are on the safe side of the curve, and exact
+    at the profile `near`: if that is within its limits, so is the next one, which is not slower.
+    """
+    curve, sense = limits.curves[j], knots.sense[:, j]
+    ds = _tangent_speeds(near)
+    slope = np.abs(np.stack([knots.slope[:-1, j], knots.slope[1:, j]]))
+    up, down = reserve[0][:, j], reserve[1][:, j]
+    ahead = np.where(sense > 0, up, down)[:, None]
+    length = 2 * knots.lengths[:, None]
+    rows: list[tuple[Array, Array, Array]] = []
+    for f, m in lines_below(curve, slope * ds):
+        tilt = m * slope / (2 * ds)  # of the tangent over x, at ds^2
+        rest = f + m * slope * ds - tilt * ds * ds
+        for plus, minus in zip(forces[1], forces[-1], strict=True):
+            A, B, C = (
+                np.where(sense > 0, x[:, :, j], -y[:, :, j]) / limits.effort[j]
+                for x, y in zip(plus, minus, strict=True)
+            )
+            b = B - tilt / limits.effort[j]
+            c = np.where(sense == 0, 1, (rest - ahead.T) / limits.effort[j] - C)
+            a, b = A * (sense != 0), b * (sense != 0)  # a joint at rest has no such bound
+            a, b, c = (np.where(np.isfinite(f), x, y) for x, y in ((a, 0), (b, 0), (c, 1)))
+            left, right = (x[:, :, None] for x in (a, b))
+            rows.append((left[0], right[0], c[0][:, None]))
+            rows.append((left[1] + length * right[1], right[1], c[1][:, None]))
+    return rows
+
+
+def lines_below(curve: Curve, v: Array) -> list[tuple[Array, Array]]:
+    """Lines f + m v, at most one for each corner and one more, whose least is below a curve F.
+
+    It equals F at the given speeds v, and near them wherever the curve allows it. f is infinite
+    where a line is not needed.
+    """
+    corners = np.array(curve)
+    v = np.minimum(v, corners[-1, 0]) if corners[-1, 1] > 0 else v
+    k = np.clip(np.searchsorted(corners[:, 0], v, "right") - 1, 0, len(corners) - 1)
+    slopes = np.append(np.diff(corners[:, 1]) / np.diff(corners[:, 0]), 0.0)
+    k = np.where((k == len(corners) - 1) & (corners[-1, 1] > 0), k - 1, k)
+    m = slopes[k]
+    start = curve_values(curve, v)
+    lines = [(start - m * v, m)]
+    for order in (corners, corners[::-1]):
+        touch, force = v, start  # the last point at which the lines and the curve agree
+        for speed, own in order:
+            beside = speed > v if order is corners else speed < v
+            bound = np.min([f + m * speed for f, m in lines], axis=0)
+            below = beside & (own < bound - 1e-12 * corners[0, 1])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                m = np.where(below, (own - force) / (speed - touch), 0.0)
+            lines.append((np.where(below, own - m * speed, np.inf), m))
+            meets = beside & (own <= bound + 1e-12 * corners[0, 1])
+            touch, force = np.where(meets, speed, touch), np.where(meets, own, force)
+    return [line for line in lines if np.isfinite(line[0]).any()]
+
+
+def _curve_ends(knots: Knots, limits: Limits, closed: bool) -> Array:
+    """x at which a joint reaches the last speed of its curve, (N + 1,); infinite without one.
+
+    Beyond it a drive can only brake. A curve that ends above zero force ends with a jump, and no
+    profile goes beyond; `closed`: for curves that end at zero force too.
+    """
+    most = np.full(len(knots.slope), np.inf)
+    for j, curve in limits.curves.items():
+        speed, force = curve[-1]
+        if force > 0 or closed:
+            with np.errstate(divide="ignore"):
+                most = np.minimum(most, (speed / np.abs(knots.slope[:, j])) ** 2)
+    return most
+
+
+def _tangent_speeds(x: Array) -> Array:
+    """ds/dt at both ends of every interval, (2, N), where curves of x get their tangents.
+
+    At low speed it is a small speed instead, because the tangent of sqrt(x) at 0 is vertical.
+    """
+    ds = np.maximum(np.sqrt(x), max(SLOW * np.sqrt(float(x.max())), CREEP))
+    return np.stack([ds[:-1], ds[1:]])
+
+
+def _curves(bounds: Bounds, share: float) -> dict[int, Curve]:
+    """A share of the torque-speed curves, by degree of freedom."""
+    found = {j: bounds.curve(j) for j in range(len(bounds.names))}
+    return {j: [(v, f * share) for v, f in x] for j, x in found.items() if x is not None}
 
 
 def _both_ends(
@@ -161,7 +293,10 @@ def _both_ends(
 def _check_standing(model: Model, path: Path, knots: Knots, bounds: Bounds) -> None:
     """Raise InputError if the robot cannot move along the path even slowly; name the place."""
     gravity = np.stack([knots.gravity[:-1], knots.gravity[1:]])
-    creeping = gravity + friction_near(model, knots, 0 * path.grid).rest
+    load = gravity
+    if knots.rubbing is not None:
+        load = gravity * load_factor(knots.rubbing, gravity, knots.sense)
+    creeping = load + friction_near(model, knots, 0 * path.grid).rest
     held = "gravity and springs" if model.springs else "gravity"
     alone = "gravity and springs need" if model.springs else "gravity alone needs"
     for force, cause in ((gravity, alone), (creeping, f"{held} and friction need")):
@@ -181,14 +316,18 @@ def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
     x = np.zeros(len(path.grid))
     profile = None
     for _ in range(ROUNDS):
-        found = fastest_profile(rows_of(knots, friction_near(model, knots, x), limits, reserve))
+        friction = friction_near(model, knots, x)
+        found = fastest_profile(rows_of(knots, friction, limits, reserve, x))
         if found is None:
             x = x / 4  # the guess was too fast: friction alone used up the torque
             continue
         profile = Profile(path, *found)
         if float(np.max(np.abs(profile.x - x))) <= SETTLED * float(profile.x.max()):
             break
-        x = profile.x
+        if limits.curves and not x.any():  # the first one, for which no curve counts
+            x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits, closed=True))
+        else:
+            x = profile.x
     if profile is None:
         raise InputError(
             "no motion along the path keeps all joints within their limits, though the robot can "
@@ -202,7 +341,15 @@ def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
     q, dq, ddq = profile.inside()
     tau = kernel(model, "inverse_dynamics")(q, dq, ddq)
     most = np.stack([_most(x) for x in (tau, -tau, np.abs(dq), ddq, -ddq)])
-    return most - limits.sided()[:, None]
+    excess = most - limits.sided()[:, None]
+    for j, curve in limits.curves.items():
+        bounds = [
+            np.minimum(curve_values(curve, np.maximum(x, 0)), limits.effort[j])
+            for x in (dq[..., j], -dq[..., j])
+        ]
+        over = tau[..., j] - bounds[0], -tau[..., j] - bounds[1]
+        excess[:2, :, j] = [_most(x[:, :, None])[:, 0] for x in over]
+    return excess
 
 
 def _most(x: Array) -> Array:
