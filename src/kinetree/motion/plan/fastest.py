@@ -1,7 +1,7 @@
 """The fastest speed profile along one smooth path that keeps a robot within its limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Limits:
     effort: Array
     velocity: Array
     acceleration: Array
-    curves: Mapping[int, Curve]
+    curves: Mapping[int, Curve] = field(default_factory=dict[int, Curve])
 
     def sided(self) -> Array:
         """Limits of force (up, down), speed and acceleration (up, down), (5, n)."""
