@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.tangents import integrate, inverse_rate
+from kinetree.algorithms.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model
@@ -25,12 +25,15 @@ REST = 1e-10  # rad/s or m/s: a slower joint with dry friction that still slows 
 class StateSpace:
     """States x = (q, dq, z) with tangent vectors (n + n + extra); z is a controller's own state.
 
-    `dry`: the degrees of freedom with dry friction, which can come to rest.
+    `dry`: the degrees of freedom with dry friction, which can come to rest. registers: how many of
+    the last entries of z are replaced after a step, by values in the place of their rates: the
+    memory of drives, and activations.
     """
 
     model: Model
     extra: int = 0
     dry: tuple[int, ...] = ()
+    registers: int = 0
 
     @property
     def size(self) -> int:
@@ -70,6 +73,21 @@ class StateSpace:
         """Rate of the coordinates u of a step x + u, from the rate k of the state reached."""
         n = self.model.n
         return np.concatenate([inverse_rate(self.model, u[:n], k[:n]), k[n:]])
+
+
+def store(space: StateSpace, x: Array, reached: Array, k: Array | None) -> Array:
+    """The state with its registers: those of x within a step; at its end, those that k gives."""
+    r = space.registers
+    return reached if not r else np.concatenate([reached[:-r], (x if k is None else k)[-r:]])
+
+
+def tangents(space: StateSpace, x: Array) -> Array:
+    """Directions of the entries of x along tangent vectors, (x, N)."""
+    nq, rest = space.model.nq, space.size - space.model.nq
+    N = tangent_map(space.model, x[:nq])
+    upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
+    lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
+    return np.concatenate([upper, lower])
 
 
 def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:

@@ -55,22 +55,36 @@ FLOATS: Meaning = ARITHMETIC | {
     "max": lambda a, b: np.where((a > b) | (a != a), a, b),
 }
 
+
+def each(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A function of `count` scalars for arrays of objects, and for single scalars as they are.
+
+    NumPy would ask a traced scalar itself for the function, which knows NumPy's own by name only.
+    """
+    loop = np.frompyfunc(function, count, 1)
+
+    def apply(*args: Any) -> Any:
+        return (loop if any(isinstance(x, np.ndarray) for x in args) else function)(*args)
+
+    return apply
+
+
 ANY_KIND: Meaning = ARITHMETIC | {
     "fma": lambda a, b, c: a * b + c,
     "fms": lambda a, b, c: a * b - c,
     "fnma": lambda a, b, c: c - a * b,
-    "sin": np.frompyfunc(scalars.sin, 1, 1),
-    "cos": np.frompyfunc(scalars.cos, 1, 1),
-    "sqrt": np.frompyfunc(scalars.sqrt, 1, 1),
-    "sign": np.frompyfunc(scalars.sign, 1, 1),
-    "select": np.frompyfunc(scalars.where, 3, 1),
-    "exp": np.frompyfunc(scalars.exp, 1, 1),
-    "log": np.frompyfunc(scalars.log, 1, 1),
-    "tanh": np.frompyfunc(scalars.tanh, 1, 1),
-    "atan2": np.frompyfunc(scalars.atan2, 2, 1),
-    "abs": np.frompyfunc(scalars.absolute, 1, 1),
-    "min": np.frompyfunc(scalars.minimum, 2, 1),
-    "max": np.frompyfunc(scalars.maximum, 2, 1),
+    "sin": each(scalars.sin, 1),
+    "cos": each(scalars.cos, 1),
+    "sqrt": each(scalars.sqrt, 1),
+    "sign": each(scalars.sign, 1),
+    "select": each(scalars.where, 3),
+    "exp": each(scalars.exp, 1),
+    "log": each(scalars.log, 1),
+    "tanh": each(scalars.tanh, 1),
+    "atan2": each(scalars.atan2, 2),
+    "abs": each(scalars.absolute, 1),
+    "min": each(scalars.minimum, 2),
+    "max": each(scalars.maximum, 2),
 }
 
 

@@ -3,9 +3,9 @@
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
 k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" that p ends with
 (algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
-"step" that s ends with, and y = (tau, ddq). The adaptive method takes the rates of the
-coordinates in the place of dq, and y = (tau, dry friction) for the "mode" that p ends with
-(friction/modes.py).
+"step" that s ends with and on the slopes of the joint forces, and y = (tau, ddq). The adaptive
+method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
+"mode" that p ends with (friction/modes.py).
 
 The function is traced. If a user's law cannot be traced, or is not a function of t, q and dq
 (purity.py), only the robot is, and the law runs in Python, rollout by rollout.
@@ -14,18 +14,20 @@ The function is traced. If a user's law cannot be traced, or is not a function o
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
-from kinetree.algorithms.implicit import implicit_accelerations
+from kinetree.algorithms.implicit import Gains, implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.state import StateSpace, coordinate_rates
+from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
+from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.quantities import check_inertia
@@ -35,6 +37,7 @@ from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.purity import first_line
 from kinetree.simulate.friction.modes import accelerations_in_mode
+from kinetree.spatial.matrices import is_zero
 
 log = logging.getLogger(__name__)
 
@@ -86,13 +89,15 @@ class Plant:
         F_ext = self.acting.wrenches(t, q, dq, given)
         return Loads(model, q, dq, tau, dz, F_ext, given)
 
-    def motion(self, loads: Loads, traced: bool = False) -> tuple[Array, Array, Array]:
+    def motion(
+        self, loads: Loads, traced: bool = False, gains: Gains | None = None
+    ) -> tuple[Array, Array, Array]:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
         Of an implicit method: dq, the acceleration of the step, and ddq.
 
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
-        cannot be regrouped into fewer numbers.
+        cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
         """
         regrouped = not (traced or self.acting.parameters)
         tree = lean_tree(lean_model(loads.model, regrouped=regrouped), loads.q, loads.F_ext)
@@ -101,7 +106,9 @@ class Plant:
             stop = given["stop"][0][0] if "stop" in given else 0
             if self.implicit:
                 h = given["step"][0][0]
-                return dq, *implicit_accelerations(tree, dq, tau, h, stop, positions=self.positions)
+                return dq, *implicit_accelerations(
+                    tree, dq, tau, h, stop, gains, positions=self.positions
+                )
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
         if "mode" not in given:
@@ -111,8 +118,37 @@ class Plant:
     def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         """The function of the system: k and y."""
         loads = self.loads(t, x, p, s)
-        moving, ddq, friction = self.motion(loads)
+        gains = self.gains(t, x, p, s) if self.implicit else None
+        moving, ddq, friction = self.motion(loads, gains=gains)
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate([loads.tau, friction])
+
+    def gains(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
+        """Slopes of all joint forces by q and dq, from the derivative of their graph.
+
+        A controller's own state z counts as constant in the step, and so do wrenches. None: joint
+        forces do not depend on the state.
+        """
+        if self.acting.constant:
+            return None
+        n = self.space.model.n
+        (slope,) = interpret(self.force_slopes, t, x, p, s)  # (n, N), d tau/d x along tangents
+        slope = -slope[:, : 2 * n]
+        if all(map(is_zero, slope.flat)):
+            return None
+        kp, kd = slope[:, :n], slope[:, n:]
+        apart = ~np.eye(n, dtype=bool)
+        diagonal = all(map(is_zero, [*kp[apart], *kd[apart]]))
+        return Gains(kp, kd, symmetric=diagonal)
+
+    @cached_property
+    def force_slopes(self) -> Graph:
+        """The graph of d tau/d x, (n, N), of t, x, p and s; x along tangent vectors."""
+
+        def forces(t: Scalar, x: Array, p: Array, s: Array) -> Array:
+            return self.loads(t, x, p, s).tau
+
+        graph = optimise(trace(forces, self.ports, [("tau", ())]))
+        return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
 
     @property
     def ports(self) -> list[Port]:
@@ -158,6 +194,8 @@ def _by_python(plant: Plant, reason: str) -> System:
     """The system whose forces come from Python, and why."""
     rate = _python_rate(plant)  # raises errors that have nothing to do with tracing
     note = f"forces come from Python, not from compiled code: {reason}"
+    if plant.implicit:
+        note = f"{note} Their slopes are not known, so each step takes them as constant."
     log.warning("kinetree simulates %s slowly: %s", plant.space.model.name, note)
     return System(plant.space, None, rate, note)
 

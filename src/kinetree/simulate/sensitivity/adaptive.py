@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from kinetree.algorithms import with_parameters
-from kinetree.algorithms.state import StateSpace, quaternions
+from kinetree.algorithms.state import StateSpace, quaternions, tangents
 from kinetree.algorithms.stiction import dry_friction
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
@@ -44,7 +44,7 @@ from kinetree.simulate.sensitivity.inputs import (
     Weights,
     sample_numbers,
 )
-from kinetree.simulate.sensitivity.rates import checked_parameters, tangents, traced_forces
+from kinetree.simulate.sensitivity.rates import checked_parameters, traced_forces
 from kinetree.simulate.sensitivity.result import ResultsInSteps
 
 SCRATCH = 2**22  # numbers that a block of steps may take

@@ -17,8 +17,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
-from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jacobian
@@ -27,6 +26,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
+from kinetree.formulations.drives import refuse_load_friction
 from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -64,6 +64,7 @@ class RateChanges:
         self.space, self.model = plant.space, plant.space.model
         self.external, self.free = plant.external, plant.acting.parameters
         self.constants = directions.constants
+        refuse_load_friction(self.model, "the derivative of fixed steps")
         self.loaded = plant.acting.F_ext is not None
         self.forces = ForceChanges(plant, directions)
         make = partial(kernel, self.model, free=self.free)
@@ -243,12 +244,3 @@ def _chosen(size: int, inputs: Sequence[Input], x: Array) -> Array:
     """Columns of the identity at the places of the inputs, (size, c)."""
     places = [k for given in inputs for k in range(size)[given.place or slice(0)]]
     return np.eye(size, dtype=int)[:, places]
-
-
-def tangents(space: StateSpace, x: Array) -> Array:
-    """Directions of the entries of x along tangent vectors, (x, N)."""
-    nq, rest = space.model.nq, space.size - space.model.nq
-    N = tangent_map(space.model, x[:nq])
-    upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
-    lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
-    return np.concatenate([upper, lower])
