@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.algorithms.drives import friction_slopes
 from kinetree.algorithms.stiction import (
-    dry_friction,
+    dry_levels,
     slide_or_hold,
     smooth_equations,
     solve_equations,
@@ -93,14 +93,14 @@ def implicit_accelerations(
         positions: springs and kp count, not only damping and kd.
     """
     model = tree.model
-    dry = dry_friction(model)
+    dry = dry_levels(model, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
     slopes = StepSlopes.of(model, dq, gains, positions=positions)
     A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
-    if not dry:
+    if not dry.slide:
         return solve_equations(model, A, ahead), solve_equations(model, M, b)
     way, goal = slide_or_hold(model, A, ahead, dry, dq, stop)
-    a, ddq = (solve_in(model, X, y, dry, way, goal)[0] for X, y in ((A, ahead), (M, b)))
+    a, ddq = (solve_in(model, X, y, dry.slide, way, goal)[0] for X, y in ((A, ahead), (M, b)))
     return a, ddq
 
 

@@ -1,7 +1,7 @@
 """Accelerations with dry friction that stops joints and holds them, for fixed steps.
 
-The Coulomb friction of a sliding joint is a number times the sign of dq. Integrated with fixed
-steps, that makes a stopping joint chatter about zero. Here friction may stop a joint but not turn
+The dry friction of a sliding joint is a level times the sign of dq. Integrated with fixed steps,
+that makes a stopping joint chatter about zero. Here friction may stop a joint but not turn
 it around: a joint that would pass zero within the time 1/stop, about a step, is bound to
 ddq = -stop dq instead (ddq = 0 at rest), and the friction that this needs follows from
 
@@ -15,7 +15,7 @@ all lanes of a vector register.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,17 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+    load_of,
+    sliding_friction,
+    static_friction,
+)
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, sign, where
 from kinetree.spatial.matrices import is_symmetric, solve, solve_unsymmetric
@@ -36,60 +45,112 @@ CoulombPairs = dict[int, tuple[Any, Any]]
 ROUNDS = 7  # enough for all of 12,000 random releases of up to 7 joints at once
 
 
-def dry_friction(model: Model) -> CoulombPairs:
-    """Degrees of freedom with Coulomb friction, and the friction against dq > 0 and dq < 0."""
+@dataclass(frozen=True, eq=False)
+class DryLevels:
+    """Dry friction in a state: the most that keeps a joint at rest, and that of sliding."""
+
+    hold: CoulombPairs
+    slide: CoulombPairs
+
+
+def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
+    """Dry friction of the joints in a state, load friction included.
+
+    Let u be tau less the friction that is zero at rest, and p the dry friction against dq > 0. A
+    joint that slides that way has load + p + c |load| = u, which gives the load and with it the
+    friction u - load. A joint at rest begins to slide that way if it needs more than this to be
+    held, since load + c |load| grows with the load. So load friction only moves the levels. dq < 0
+    is the same with signs changed.
+
+    Args:
+        model: the robot.
+        dq: joint rates, (n,).
+        tau: joint forces, (n,).
+    """
+    hold = slide = dry_friction(model)
+    if any(joint.friction.stribeck is not None for joint in model.joints):
+        slide = dry_friction(model, dq)
+    if not load_coefficients(model):
+        return DryLevels(hold, slide)
+    u = tau - friction_forces(without_dry_friction(model), dq)
+    return DryLevels(_with_load(model, hold, u), _with_load(model, slide, u))
+
+
+def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
+    """Degrees of freedom with dry friction, and the friction against dq > 0 and dq < 0 by itself.
+
+    Args:
+        model: the robot.
+        dq: joint rates, (n,); None: at rest, where it is static friction.
+    """
     found: CoulombPairs = {}
     for joint in model.joints:
-        pair = joint.friction.coulomb
-        if all(isinstance(c, int | float) and c == 0 for c in pair):
-            continue
-        if joint.scale < 0:
-            pair = pair[::-1]
         for d in joint.dofs:
+            pair = static_friction(joint.friction)
+            if dq is not None:
+                pair = sliding_friction(joint.friction, dq[d] * joint.scale)
+            if is_zero(pair) and is_zero(joint.friction.load):
+                continue
+            if joint.scale < 0:
+                pair = pair[::-1]
             plus, minus = found.get(d, (0, 0))
             size = abs(joint.scale)
             found[d] = plus + pair[0] * size, minus + pair[1] * size
     return found
 
 
+def _with_load(model: Model, dry: CoulombPairs, u: Array) -> CoulombPairs:
+    """The levels with load friction, for forces u, (n,), that load and dry friction balance."""
+    found = dict(dry)
+    one = np.ones(model.n, int)
+    most = np.array([dry[d][0] if d in dry else 0 for d in range(model.n)])
+    least = np.array([dry[d][1] if d in dry else 0 for d in range(model.n)])
+    forward = load_friction_forces(model, one, load_of(model, one, u - most))
+    backward = load_friction_forces(model, -one, load_of(model, -one, u + least))
+    for d in load_coefficients(model):
+        found[d] = most[d] + forward[d], least[d] - backward[d]
+    return found
+
+
 def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
-    """Degrees of freedom with Coulomb friction; all of them if a simulation varies friction."""
+    """Degrees of freedom with dry friction; all of them if a simulation varies friction."""
     return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
 
 
 def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:
     """ddq, (n,), of a robot whose dry friction stops and holds joints; stop: 1/s, about 1 / dt."""
     model = tree.model
-    dry = dry_friction(model)
-    if not dry:
+    dry = dry_levels(model, dq, tau)
+    if not dry.slide:
         return tree_forward_dynamics(tree, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
     way, goal = slide_or_hold(model, M, b, dry, dq, stop)
-    return solve_in(model, M, b, dry, way, goal)[0]
+    return solve_in(model, M, b, dry.slide, way, goal)[0]
 
 
 def smooth_equations(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
-    """tau - h, (n,), without Coulomb friction, and M, (n, n)."""
+    """tau - h, (n,), without dry friction, and M, (n, n)."""
     n = tree.model.n
     smooth = replace(tree, model=without_dry_friction(tree.model))
     return tau - tree_inverse_dynamics(smooth, dq, zeros(n)), tree_mass_matrix(tree)
 
 
 def slide_or_hold(
-    model: Model, M: Array, b: Array, dry: CoulombPairs, dq: Array, stop: Scalar
+    model: Model, M: Array, b: Array, dry: DryLevels, dq: Array, stop: Scalar
 ) -> tuple[dict[int, Any], Array]:
     """The way in which each joint with dry friction slides, 0 if it is bound, and to which ddq."""
     unit = np.eye(model.n, dtype=int)
-    sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.items())
+    sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.slide.items())
     ddq = solve_bound(model, M, b - sliding, {}, dq)
     goal, way = dq * -stop, dict[int, Any]()
-    for d in dry:  # 0 if the joint is bound, else the direction in which it slides
+    for d in dry.slide:  # 0 if the joint is bound, else the direction in which it slides
         passes = dq[d] * (dq[d] * stop + ddq[d])
         way[d] = where(passes, sign(dq[d]), 0)
     moves = dict(way)
-    for _ in range(min(len(dry) + 2, ROUNDS) if len(dry) > 1 else 1):
-        ddq, rest = solve_in(model, M, b, dry, way, goal)
-        for d, (plus, minus) in dry.items():
+    count = len(dry.slide)
+    for _ in range(min(count + 2, ROUNDS) if count > 1 else 1):
+        ddq, rest = solve_in(model, M, b, dry.slide, way, goal)
+        for d, (plus, minus) in dry.hold.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
             kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
             turned = where(absolute(way[d]), kept, released)
@@ -98,12 +159,12 @@ def slide_or_hold(
 
 
 def solve_in(
-    model: Model, M: Array, b: Array, dry: CoulombPairs, way: dict[int, Any], goal: Array
+    model: Model, M: Array, b: Array, slide: CoulombPairs, way: dict[int, Any], goal: Array
 ) -> tuple[Array, Array]:
     """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way."""
     unit = np.eye(model.n, dtype=int)
-    held = {d: 1 - absolute(way[d]) for d in dry}
-    b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in dry.items())
+    held = {d: 1 - absolute(way[d]) for d in slide}
+    b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in slide.items())
     ddq = solve_bound(model, M, b, held, goal)
     return ddq, b - M @ ddq
 
@@ -114,11 +175,13 @@ def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
 
 
 def without_dry_friction(model: Model) -> Model:
-    """The robot without Coulomb friction in its joints."""
-    joints = [
-        replace(joint, friction=replace(joint.friction, coulomb=(0, 0))) for joint in model.joints
+    """The robot without Coulomb, Stribeck and load friction in its joints."""
+    none = (0, 0)
+    smooth = [
+        replace(joint.friction, coulomb=none, stribeck=None, load=none) for joint in model.joints
     ]
-    return model.replace(joints=tuple(joints))
+    pairs = zip(model.joints, smooth, strict=True)
+    return model.replace(joints=tuple(replace(x, friction=y) for x, y in pairs))
 
 
 def solve_bound(model: Model, M: Array, b: Array, bound: dict[int, Any], goal: Array) -> Array:

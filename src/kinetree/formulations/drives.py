@@ -80,6 +80,11 @@ def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
     return plus, low[1] + (shape.static[1] - low[1]) * part
 
 
+def static_friction(friction: JointFriction) -> Pair:
+    """The most dry friction at rest, without load, against dq > 0 and dq < 0."""
+    return friction.coulomb if friction.stribeck is None else friction.stribeck.static
+
+
 def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
     """exp(-(|dq| / speed)^exponent): from 1 at rest to 0 at high rates.
 

@@ -157,7 +157,7 @@ class Rollouts:
         def guards(shares: Array) -> Array:
             own = np.full(len(shares), i)
             x = self.normal(polynomial.at(own, shares))
-            friction = np.zeros((len(shares), len(mode)))
+            friction = np.zeros((len(shares), len(mode)))  # sliding joints need none
             if (mode == 0).any():
                 times = polynomial.step.times(own, shares)
                 friction = self.rate(times, x, np.full(len(shares), row))[1][:, n:]

@@ -17,12 +17,18 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import (
     dry_dofs,
     dry_friction,
+    dry_levels,
     slip,
     solve_in,
     without_dry_friction,
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+)
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute
@@ -32,12 +38,15 @@ SLACK = 5e-10  # of the friction in both directions: a held joint is released th
 
 
 def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
-    """ddq, (n,), and the friction of each joint that has any, (d,).
+    """ddq, (n,), and the friction f of each joint that has any, (d,).
+
+    With load friction: f less the load friction against dq > 0 of each joint, then f less that
+    against dq < 0, (2d,), for joints that are held: what the friction without load must give.
 
     mode, (d,): 1 or -1 for the direction in which a joint slides, 0 for a joint that is held.
     """
     model = tree.model
-    dry = dry_friction(model)
+    dry = dry_levels(model, dq, tau).slide
     smooth = replace(tree, model=without_dry_friction(model))
     b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
     M = tree_mass_matrix(tree)
@@ -45,20 +54,37 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     ddq, rest = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}
     friction = [slip(pair, way[d]) + held[d] * rest[d] for d, pair in dry.items()]
-    return ddq, np.array(friction)
+    if not load_coefficients(model):
+        return ddq, np.array(friction)
+    load, one = tau - friction_forces(without_dry_friction(model), dq), np.ones(model.n, int)
+    for d, f in zip(dry, friction, strict=True):
+        load = load - np.eye(model.n, dtype=int)[d] * f
+    ways = [load_friction_forces(model, one * way, load) for way in (1, -1)]
+    return ddq, np.array([f - x[d] for x in ways for d, f in zip(dry, friction, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
 class DryFriction:
-    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d)."""
+    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d).
+
+    The most is that of a joint without load.
+    """
 
     dofs: Array
     plus: Array
     minus: Array
 
-    def slack(self, row: int) -> Array:
-        """Force beyond the most that friction can give, at which a held joint is released, (d,)."""
-        return SLACK * (self.plus[row] + self.minus[row])
+    def margins(self, row: int, friction: Array) -> tuple[Array, Array, Array]:
+        """Distances of friction (..., d or 2d) from the most in each direction, and the slack.
+
+        Slack is the force beyond the most at which a held joint is released, (..., d).
+        """
+        against, behind = friction, friction
+        if friction.shape[-1] != len(self.dofs):  # with load friction
+            against, behind = np.split(friction, 2, axis=-1)
+        plus, minus = self.plus[row], self.minus[row]
+        slack = SLACK * (plus + minus + (behind - against))
+        return plus - against, behind + minus, slack
 
     def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
         """Functions of states (K, ...) that are positive in a mode, (K, G), and end it at zero.
@@ -66,17 +92,10 @@ class DryFriction:
         A sliding joint has one: its rate, which may pass zero by `slow`. A held joint has two: the
         distances of its friction from the most that it can give in each direction.
         """
-        held, slack = np.flatnonzero(mode == 0), self.slack(row)
-        slides = np.flatnonzero(mode != 0)
-        f = friction[:, held]
-        return np.concatenate(
-            [
-                mode[slides] * dq[:, self.dofs[slides]] + slow,
-                self.plus[row, held] - f + slack[held],
-                f + self.minus[row, held] + slack[held],
-            ],
-            -1,
-        )
+        held, slides = np.flatnonzero(mode == 0), np.flatnonzero(mode != 0)
+        up, down, slack = (x[:, held] for x in self.margins(row, friction))
+        rates = mode[slides] * dq[:, self.dofs[slides]] + slow
+        return np.concatenate([rates, up + slack, down + slack], -1)
 
     def stopped(self, mode: Array, dq: Array) -> Array:
         """Sliding joints whose rate, an entry of dq (n,), has reached zero or passed it."""
@@ -124,13 +143,12 @@ def consistent_modes(
     """
     still = dq[dry.dofs] == 0
     mode = np.where(still, 0.0, np.sign(dq[dry.dofs]))
-    slack = dry.slack(row) / 2
     fewest, patience = len(mode) + 1, 3
     for _ in range(50 + 10 * len(mode)):
         ddq, friction = evaluate(mode)
         held = still & (mode == 0)
-        up = held & (friction > dry.plus[row] + slack)
-        down = held & (friction < -dry.minus[row] - slack)
+        above, below, slack = dry.margins(row, friction)
+        up, down = held & (above < -slack / 2), held & (below < -slack / 2)
         back = still & (mode * ddq[dry.dofs] < 0)
         wrong = np.flatnonzero(up | down | back)
         if not len(wrong):

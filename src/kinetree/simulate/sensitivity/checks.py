@@ -40,14 +40,16 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
 
 
 def coulomb_joints(model: Model, friction: Array | None) -> Array:
-    """Degrees of freedom that have Coulomb friction, (S or 1, n); friction: (S, links, 4)."""
+    """Degrees of freedom that have dry friction, (S or 1, n); friction: (S, links, 4)."""
     if friction is None:
         dry = dry_friction(model)
         return np.array([[d in dry for d in range(model.n)]])
+    lasting = [x for x in model.joints if x.friction.stribeck is not None]
+    static = {d for joint in lasting for d in joint.dofs}
     found = np.zeros((len(friction), model.n), bool)
     for i, joint in enumerate(model.joints):
         for d in joint.dofs:
-            found[:, d] |= (friction[:, i, 2:] != 0).any(-1)
+            found[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
     return found
 
 
