@@ -10,6 +10,10 @@ from precise_robots import H, numbers, precise
 from tensor_robots import arm, flyer
 
 DAMPED = arm().with_friction({"shoulder": kt.Friction(viscous=0.7)})
+SPRUNG = DAMPED.with_springs(
+    {"shoulder": kt.Spring(30.0, 0.4), "tie": kt.Spring(20.0, joints={"shoulder": 1, "slide": -2})}
+)
+ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1, "rk4": 4}
 
 
 def state(robot, seed=2):
@@ -23,10 +27,8 @@ def after(robot, q, dq, tau, duration, count, method):
     return q, dq
 
 
-@pytest.mark.parametrize("robot", [DAMPED, flyer()], ids=["arm", "flyer"])
-@pytest.mark.parametrize(
-    ("method", "order"), [("euler", 1), ("semi_implicit_euler", 1), ("implicit", 1), ("rk4", 4)]
-)
+@pytest.mark.parametrize("robot", [DAMPED, SPRUNG, flyer()], ids=["arm", "springs", "flyer"])
+@pytest.mark.parametrize(("method", "order"), ORDERS.items())
 def test_errors_fall_with_the_order_of_the_method(robot, method, order):
     q, dq, tau = state(robot)
     exact = after(robot, q, dq, tau, 0.25, 4096, "rk4")
@@ -64,15 +66,58 @@ def test_semi_implicit_steps_keep_the_energy_of_a_pendulum():
         return float(robot.kinetic_energy(q, dq) + robot.potential_energy(q))
 
     start, drift = energy(q, dq), {}
-    for method in ("euler", "semi_implicit_euler", "implicit", "rk4"):
+    for method in ORDERS:
         x = after(robot, q, dq, np.zeros(2), 10.0, 10_000, method)
         drift[method] = abs(energy(*x) - start)
     assert drift["rk4"] < 1e-7 * abs(start)
     assert drift["semi_implicit_euler"] < 0.3 * drift["euler"]
     assert drift["implicit"] == drift["semi_implicit_euler"]  # nothing to damp: the same step
+    assert drift["implicitfast"] == drift["semi_implicit_euler"]
 
 
-@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "implicit", "rk4"])
+def slides():
+    """Two masses on slides with springs between them, and gravity along the slides."""
+    builder = kt.Builder("slides", gravity=(-9.81, 0, 0)).link("base")
+    builder.link("near", 1.0, I_com=np.eye(3)).link("far", 0.5, I_com=np.eye(3))
+    builder.joint("x", "prismatic", "base", "near", axis=(1, 0, 0))
+    builder.joint("y", "prismatic", "near", "far", axis=(1, 0, 0))
+    return builder.build().with_springs(
+        {"x": kt.Spring(40.0, 0.3), "tie": kt.Spring(15.0, joints={"x": 1, "y": -0.5})}
+    )
+
+
+def energies(robot, method, dt, count):
+    """Energy after each step less that at the start, and the size of its changes."""
+    x = np.full(robot.n, -1.2), np.zeros(robot.n)
+    start, found, kinetic = float(robot.potential_energy(x[0])), [], []
+    for _ in range(count):
+        x = robot.step(*x, np.zeros(robot.n), dt, method=method)
+        kinetic.append(float(robot.kinetic_energy(*x)))
+        found.append(kinetic[-1] + float(robot.potential_energy(x[0])))
+    return np.array(found) - start, max(kinetic)
+
+
+def test_energy_drifts_with_springs_as_little_as_without():
+    pendulum = kt.robots.double_pendulum()
+    first, second = pendulum.joint_names
+    tie = kt.Spring(15.0, joints={first: 1, second: -0.5})
+    sprung = pendulum.with_springs({first: kt.Spring(20.0, 0.3), "tie": tie})
+    for robot in (pendulum, sprung, slides()):
+        changes, size = energies(robot, "rk4", 1e-3, 8000)
+        assert abs(changes).max() < 1e-7 * size
+    for method in ("semi_implicit_euler", "implicitfast"):  # symplectic where M is constant
+        changes, size = energies(slides(), method, 1e-3, 8000)
+        halves = changes.reshape(2, -1).mean(-1)
+        assert abs(changes).max() < 0.02 * size and abs(halves[1] - halves[0]) < 1e-4 * size
+
+
+def test_implicit_springs_only_lose_energy_and_less_with_shorter_steps():
+    lost = [energies(slides(), "implicit", dt, round(2 / dt))[0] for dt in (0.01, 0.005, 0.0025)]
+    assert all(np.diff(x).max() < 1e-12 for x in lost)
+    assert lost[0][-1] < lost[1][-1] < lost[2][-1] < 0
+
+
+@pytest.mark.parametrize("method", ORDERS)
 def test_quaternions_keep_length_one_to_rounding(method):
     robot = flyer()
     q, dq, tau = state(robot)
@@ -117,6 +162,65 @@ def test_stiff_servos_reach_their_goal_in_steps_of_ten_milliseconds(kp, kd):
         assert abs(q - goal).max() < 2 * sag / kp
 
 
+def cheetah():
+    """A planar trunk on two slides and a hinge, with two legs of three joints: nine joints."""
+    builder = kt.Builder("cheetah", gravity=(0, 0, -9.81)).link("world")
+    for name in ("x", "z"):
+        builder.link(name, 0.1, (0, 0, 0), np.eye(3) * 1e-3)
+    builder.link("trunk", 6.0, (0.1, 0, 0), np.diag([0.02, 0.4, 0.4]))
+    builder.joint("rootx", "prismatic", "world", "x", axis=(1, 0, 0))
+    builder.joint("rootz", "prismatic", "x", "z", axis=(0, 0, 1))
+    builder.joint("rooty", "revolute", "z", "trunk", axis=(0, 1, 0))
+    for leg, at in (("back", -0.5), ("front", 0.5)):
+        parent, place = "trunk", (at, 0, 0)
+        for part, mass in (("thigh", 1.5), ("shin", 1.6), ("foot", 1.1)):
+            name = f"{leg} {part}"
+            builder.link(name, mass, (0.05, 0, -0.1), np.eye(3) * 0.01)
+            builder.joint(name, "revolute", parent, name, axis=(0, 1, 0), at=place)
+            parent, place = name, (0, 0, -0.25)
+    return builder.build()
+
+
+ROBOTS = {"panda": kt.robots.panda(), "cheetah": cheetah()}
+STIFF = {
+    "stiffness": (0.0, 1e5, 0.0, 0.0),
+    "stiffness and damping": (1e5, 1e5, 0.0, 0.0),
+    "kp": (0.0, 0.0, 1e5, 0.0),
+    "kp and kd": (0.0, 0.0, 1e5, 1e5),
+    "kd": (0.0, 0.0, 0.0, 1e5),
+    "everything": (1e5, 1e5, 1e5, 1e5),
+}
+
+
+@pytest.mark.parametrize("case", STIFF)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_thousand_steps_of_ten_milliseconds_are_stable_for_a_hundred_thousand(name, case):
+    """Energy above rest falls, and the joints come to rest where forces balance."""
+    damping, stiffness, kp, kd = STIFF[case]
+    robot = ROBOTS[name]
+    own = [x for x in robot.joint_names if not x.startswith("root")]
+    robot = robot.with_friction({x: kt.Friction(viscous=damping) for x in own})
+    robot = robot.with_springs({x: kt.Spring(stiffness) for x in own}).with_gravity([0, 0, 0])
+    q = np.random.default_rng(0).uniform(-0.3, 0.3, (4, robot.n))
+    dq = np.random.default_rng(1).normal(size=(4, robot.n))
+    gains = [np.array([x * (k in own) for k in robot.joint_names]) for x in (kp, kd)]
+    start = energy(robot, q, dq, gains[0]).max()
+    for k in range(1000):
+        tau = -gains[0] * q - gains[1] * dq
+        q, dq = robot.step(q, dq, tau, 0.01, method="implicit", kp=gains[0], kd=gains[1])
+        if k % 20 == 0:
+            assert energy(robot, q, dq, gains[0]).max() < 1.2 * start
+    if case != "kd":  # which only brakes
+        moving = [k for k, x in enumerate(robot.joint_names) if x in own]
+        assert abs(dq[:, moving]).max() < 0.05
+
+
+def energy(robot, q, dq, kp):
+    """Kinetic energy and that of springs and position gains."""
+    stored = (kp * q * q).sum(-1) / 2
+    return robot.kinetic_energy(q, dq) + robot.potential_energy(q) + stored
+
+
 def slopes(robot, method, x, w):
     """d (w . results)/d arguments by central differences in fifty digits."""
     model = precise(robot.model)
@@ -145,8 +249,14 @@ def slopes(robot, method, x, w):
 
 @pytest.mark.parametrize(
     ("robot", "method"),
-    [(arm(), "semi_implicit_euler"), (DAMPED, "implicit"), (arm(), "rk4"), (flyer(), "implicit")],
-    ids=["arm-semi_implicit_euler", "arm-implicit", "arm-rk4", "flyer-implicit"],
+    [
+        (arm(), "semi_implicit_euler"),
+        (SPRUNG, "implicit"),
+        (SPRUNG, "implicitfast"),
+        (SPRUNG, "rk4"),
+        (flyer(), "implicit"),
+    ],
+    ids=["semi_implicit_euler", "implicit", "implicitfast", "rk4", "flyer-implicit"],
 )
 def test_gradients_of_torch_and_jax_agree_with_fifty_digits(robot, method):
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
