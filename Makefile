@@ -51,10 +51,11 @@ $(VENV)/.view: $(BIN)/python pyproject.toml
 view: $(VENV)/.view
 	@$(BIN)/kinetree view
 
-# as many tests at once as there are cores: linear algebra within one of them has a core to itself
+# as many tests at once as there are cores: linear algebra within one of them has a core to itself;
+# tests of one file stay together (worksteal), so that what they share is made once
 test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # few cases of the quick tests, while pyright works on the other core
 QUICK := $(addprefix tests/unit/,base spatial description model algorithms compiler kernels controllers \
@@ -66,7 +67,7 @@ check: export OPENBLAS_NUM_THREADS ?= 1
 check: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright & types=$$!; $(BIN)/python -m pytest -n 2 --few $(SLOW) $(QUICK) && wait $$types
+	$(BIN)/pyright & types=$$!; $(BIN)/python -m pytest -n 2 --dist worksteal --few $(SLOW) $(QUICK) && wait $$types
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

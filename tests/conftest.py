@@ -1,14 +1,25 @@
 """Settings of all tests: the same examples on every run, and no clock."""
 
+import gc
+import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from kinetree.backends.cache import entries
+from kinetree.backends.llvm import engine
 
 settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
 
 CASES, EXAMPLES = 1, 5  # of every test with --few
+
+# Tests of the machine code itself, which is made there with the effort of the users' code.
+# tests/backends/test_robot_bitwise.py proves that less effort gives the same bits.
+OWN_EFFORT = ("backends", "golden")
+QUICK = 15_000  # lines of IR with a stack of at most 1 MB where nothing is kept in registers
 
 
 def pytest_addoption(parser):
@@ -32,13 +43,44 @@ def pytest_collection_modifyitems(config, items):
     items[:] = kept
 
 
+def pytest_collection_finish():
+    """Collect garbage less often, and spare the modules of the tests, which live until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 10, 10)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_cache_of_the_user(tmp_path_factory):
-    """Compiled code is kept in a folder of the test run, also by the programs that tests start."""
+    """Compiled code is kept in a folder of the test run, also by the programs that tests start.
+
+    The folder is shared by the processes of the run: no kernel is made twice.
+    """
+    run = tmp_path_factory.getbasetemp()
+    folder = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "compiled"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KINETREE_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("KINETREE_CACHE_DIR", str(folder))
         patch.delenv("KINETREE_CACHE", raising=False)
         patch.delenv("KINETREE_CACHE_SIZE", raising=False)
+        yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_machine_code(request, no_cache_of_the_user):
+    """Let the code generator make no effort where its code is not the subject of the tests.
+
+    It is four times as fast then. The code is stored in a folder of its own, whose size is not
+    watched: that takes a list of all files at every entry.
+    """
+    place = request.path.parent.relative_to(Path(__file__).parent).as_posix()
+    if place.startswith(OWN_EFFORT) or os.name != "posix":
+        yield
+        return
+    usual = engine.level
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KINETREE_CACHE_DIR", str(no_cache_of_the_user.with_name("quick")))
+        patch.setattr(engine, "level", lambda text: 0 if text.count("\n") < QUICK else usual(text))
+        patch.setattr(entries, "_shrink", lambda folder, limit: None)
         yield
 
 

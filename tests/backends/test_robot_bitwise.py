@@ -6,6 +6,8 @@ import pytest
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
 from kinetree.backends.call import dispatch
+from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import engine
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model.samples import ALL_TYPES, random_model
@@ -81,6 +83,17 @@ def test_threads_change_no_bit(model, kernel, monkeypatch):
         two = eager(*arrays)
     assert counts == [2]
     assert one.tobytes() == two.tobytes() == kernel(*arrays).tobytes()
+
+
+def test_the_effort_of_the_code_generator_changes_no_bit(model, kernel, monkeypatch):
+    """Other tests let it make none, see tests/conftest.py."""
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+    monkeypatch.setattr(engine, "level", lambda text: 0)
+    arrays = batch(model, kernel, 13)
+    quick = Kernel(kernel.graph, kernel.name)
+    assert quick(*arrays).tobytes() == kernel(*arrays).tobytes()
+    one = [array[5] for array in arrays]
+    assert np.asarray(quick(*one)).tobytes() == np.asarray(kernel(*one)).tobytes()
 
 
 def test_nan_stays_in_its_own_row(model, kernel):
