@@ -12,6 +12,7 @@ from kinetree.algorithms import total_mass
 from kinetree.base.tables import counted, notebook_table
 from kinetree.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
+from kinetree.model.friction import law_texts
 from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
@@ -151,9 +152,10 @@ def tau_effects(model: Model) -> Iterator[str]:
     for title, value in kinds:
         sizes = [float(np.max(np.abs(np.asarray(value(i), float)))) for i in model.links]
         yield from _joints_with(title, [x for x in sizes if x], model)
-    functions = [x for x in friction if x.function is not None]
-    if functions:
-        yield f"friction by a function in {counted(len(functions), 'joint')}"
+    laws = [law for x in friction for law in law_texts(x, str)]
+    for law in dict.fromkeys(laws):
+        text = "friction by a function" if law == "function" else f"{law} friction"
+        yield f"{text} in {counted(laws.count(law), 'joint')}"
     inertias = [float(np.asarray(x.inertia * x.ratio**2, float)) for x in model.rotors]
     yield from _joints_with("rotors (inertia times ratio^2)", [x for x in inertias if x], model)
     stiffness = [float(x.stiffness) for x in model.springs if float(x.stiffness)]

@@ -1,5 +1,6 @@
 """`kinetree info`: joints with their limits and drives, links with their masses, warnings."""
 
+import dataclasses
 from collections.abc import Sequence
 from math import degrees as in_degrees
 from math import isfinite
@@ -19,6 +20,7 @@ from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_co
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
+from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
@@ -100,8 +102,23 @@ def _joint(model: Model, i: int, degrees: bool) -> dict[str, Any]:
         "effort": limits.effort,
         "viscous": list(joint.friction.viscous),
         "coulomb": list(joint.friction.coulomb),
+        **_laws(joint),
         "armature": joint.armature,
     }
+
+
+def _laws(joint: Joint) -> dict[str, Any]:
+    """Numbers of friction laws besides viscous and Coulomb friction, as far as there are any."""
+    friction = joint.friction
+    bend, curve, found = friction.stribeck, friction.sigmoid, dict[str, Any]()
+    if bend is not None:
+        shape = {"speed": bend.speed, "exponent": bend.exponent}
+        found["stribeck"] = {"static": list(bend.static), **shape}
+    if curve is not None:
+        found["sigmoid"] = dataclasses.asdict(curve)
+    if not is_zero(friction.load):
+        found["load"] = list(friction.load)
+    return found
 
 
 def _link(model: Model, i: int) -> dict[str, Any]:
@@ -228,8 +245,16 @@ def drive_columns(model: Model) -> list[tuple[str, list[str]]]:
         for head, (texts, turning, slides) in shown.items()
         if any(x != "-" for x in texts)
     ]
-    laws = ["-" if x.friction.function is None else "by a function" for x in model.joints]
-    return found + ([("friction\n", laws)] if any(x != "-" for x in laws) else [])
+    return found + [
+        (f"{law}\nfriction", texts) for law, texts in _law_columns(model).items() if any(texts)
+    ]
+
+
+def _law_columns(model: Model) -> dict[str, list[str]]:
+    """Numbers of friction laws besides viscous and Coulomb friction, by law, for each joint."""
+    found = [law_texts(x.friction, lambda y: number(y, 4)) for x in model.joints]
+    laws = dict.fromkeys(law for texts in found for law in texts)
+    return {law: [texts.get(law, "-") for texts in found] for law in laws}
 
 
 def _column(

@@ -29,7 +29,11 @@ from kinetree.controllers.terms import (
     position_error,
 )
 from kinetree.errors import InputError
-from kinetree.formulations.drives import friction_forces
+from kinetree.formulations.drives import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+)
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
@@ -90,10 +94,14 @@ class Adaptive(Following):
         ddq_r, s = ddq_d + lam @ (dq_d - dq), dq - dq_r
         tree = lean_tree(bare(model), q)
         tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, 10), s)
-        known = drives(tree, dq, dq_r, ddq_r) + friction_forces(model, dq)
+        friction = friction_forces(model, dq)
+        known = drives(tree, dq, dq_r, ddq_r) + friction
         known = known + joint_spring_forces(model, q) if model.springs else known
         dz = -(share * self._gamma(links)).ravel()
-        return tau + known - kd @ s, dz
+        tau = tau + known - kd @ s
+        if load_coefficients(model):
+            tau = tau + load_friction_forces(model, dq, tau - friction)
+        return tau, dz
 
     def _gamma(self, links: int) -> Array:
         refuse_labels(self.gamma, "gamma")

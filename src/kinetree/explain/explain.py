@@ -25,11 +25,12 @@ from kinetree.explain.parts import (
 from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
 from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
-from kinetree.explain.words import equation
+from kinetree.explain.words import equation, friction_equation
 from kinetree.formulations.drives import turns_armature
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, Joint, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.joint import rate_names
 
@@ -176,6 +177,7 @@ def explain(
         (link and space form), then tau; and the shares of the joint forces by cause.
     """
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
+    without_constraints(model, "explain")
     full = newton_euler(model, q, dq, ddq, formulation=formulation, **loads)
     still, rest = model.with_gravity(zeros(3)), zeros(model.n)
     moving = newton_euler(still, q, dq, ddq, formulation=formulation, **loads)
@@ -230,8 +232,11 @@ def _link_steps(model: Model, i: int, terms: Mapping[str, Term]) -> LinkSteps:
 def _term(formulation: str, symbol: str, parts: Values, value: Array, joint: Joint) -> Term:
     """The record of one quantity of one link."""
     turning = turns_armature(joint)
-    found = tuple(
-        Part(name, *equation(formulation, symbol, name, turning), np.asarray(x))
-        for name, x in parts.items()
-    )
+
+    def words(name: str) -> tuple[str, str]:
+        if symbol == "tau" and name == "friction":
+            return friction_equation(joint.friction)
+        return equation(formulation, symbol, name, turning)
+
+    found = tuple(Part(name, *words(name), np.asarray(x)) for name, x in parts.items())
     return Term(symbol, found, np.asarray(value), product=symbol == "T")

@@ -17,6 +17,8 @@ from kinetree.formulations.drives import (
     armature,
     armature_turning,
     friction_force,
+    load_coefficients,
+    load_friction_forces,
     rotor_moments,
     turns_armature,
 )
@@ -262,11 +264,18 @@ def _inward(at: Recorded, frames: _Frames) -> tuple[list[Values], list[Values]]:
 def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
     alpha = at.before(at.full.dV[:, :3], at.x.dV_base[:3])
-    return [
+    found = [
         {name: at.model.A[i].T @ F for name, F in wrenches[i].items()}
         | drive_parts(at.model, at.x, alpha, i)
         for i in at.model.links
     ]
+    if load_coefficients(at.model):  # which only joints have that follow no other
+        dq = at.x.dq
+        more = load_friction_forces(at.model, dq, at.full.tau - at.full.tau_friction)
+        for parts, joint in zip(found, at.model.joints, strict=True):
+            if joint.follows is None:
+                parts["friction"] = parts["friction"] + more[list(joint.dofs)]
+    return found
 
 
 def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> Values:

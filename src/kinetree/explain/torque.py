@@ -8,7 +8,12 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.explain.record import Torque
-from kinetree.formulations.drives import friction_forces
+from kinetree.formulations.drives import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_friction_forces,
+)
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import joint_spring_forces, without_passive_forces
 from kinetree.model import Model
@@ -47,6 +52,10 @@ def torque_shares(
     def force(of: Model, dq: Array = rest, ddq: Array = rest, **rest_of: Any) -> Array:
         return newton_euler(of, q, dq, ddq, **rest_of).tau
 
+    friction = friction_forces(model, dq)
+    if load_coefficients(model):
+        load = force(frictionless(model), dq, ddq, **loads, **base)
+        friction = friction + load_friction_forces(model, dq, load)
     squares = sum((force(links, e * rate) for e, rate in unit_rates(dq)), rest)
     velocity = force(links, dq)
     shares = {
@@ -55,7 +64,7 @@ def torque_shares(
         "centrifugal": squares,
         "gravity": force(without_drives(bare)),
         **({"spring": joint_spring_forces(model, q)} if model.springs else {}),
-        "friction": friction_forces(model, dq),
+        "friction": friction,
         "rotor": force(massless(still), dq, ddq, **base),
         "external": force(massless(links), **loads),
     }

@@ -5,6 +5,9 @@ The index "motion" means without gravity, which is a part of its own: dV = dV_mo
 
 from collections.abc import Mapping
 
+from kinetree.model import JointFriction
+from kinetree.model.friction import is_zero, law_texts
+
 Equation = tuple[str, str]
 
 POSE = {
@@ -148,6 +151,34 @@ DRIVE = {
     "spring": ("k a (a . q - rest)", r"k a (a \cdot q - q_0)"),
 }  # fmt: skip
 TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
+
+
+# the laws of friction that have a formula of their own
+STRIBECK = (
+    "(F_c + (F_s - F_c) exp(-(|dq|/v_s)^e)) sign(dq)",
+    r"(F_c + (F_s - F_c) e^{-(|\dot q|/v_s)^e}) \,\mathrm{sign}(\dot q)",
+)
+SIGMOID = (
+    "a/(1 + exp(-k (dq + o))) - a/(1 + exp(-k o))",
+    r"\frac{a}{1 + e^{-k (\dot q + o)}} - \frac{a}{1 + e^{-k o}}",
+)
+LOAD = "c |load| sign(dq)", r"c \,|\tau_\mathrm{load}| \,\mathrm{sign}(\dot q)"
+VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")
+
+
+def friction_equation(friction: JointFriction) -> Equation:
+    """The friction of a joint as the sum of its laws; b(dq) without one that has a formula."""
+    laws = law_texts(friction, str)
+    named = {"Stribeck": STRIBECK, "sigmoid": SIGMOID, "load": LOAD}
+    found = [law for name, law in named.items() if name in laws]
+    if not found:
+        return OTHER
+    plain = is_zero(friction.coulomb) or "Stribeck" in laws
+    if "function" in laws or not plain:
+        found = [OTHER, *found]
+    elif not is_zero(friction.viscous):
+        found = [VISCOUS, *found]
+    return " + ".join(law[0] for law in found), " + ".join(law[1] for law in found)
 
 
 def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:

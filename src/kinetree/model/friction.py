@@ -256,6 +256,31 @@ def beyond_coefficients(friction: JointFriction) -> JointFriction:
     return with_coefficients(friction, (0, 0), (0, 0))
 
 
+def law_texts(friction: JointFriction, number: Callable[[Any], str]) -> dict[str, str]:
+    """The laws besides viscous and Coulomb friction, by name, each with its numbers as text."""
+
+    def pair(x: Pair) -> str:
+        return number(x[0]) if is_symmetric(x) else f"{number(x[0])} and {number(x[1])}"
+
+    found: dict[str, str] = {}
+    bend, curve, load = friction.stribeck, friction.sigmoid, friction.load
+    if bend is not None:
+        found["Stribeck"] = (
+            f"static {pair(bend.static)}, speed {number(bend.speed)}, exponent "
+            f"{number(bend.exponent)}"
+        )
+    if curve is not None:
+        found["sigmoid"] = (
+            f"size {number(curve.size)}, steepness {number(curve.steepness)}, offset "
+            f"{number(curve.offset)}"
+        )
+    if not is_zero(load):
+        found["load"] = f"driving {number(load[0])}, braking {number(load[1])}"
+    if friction.function is not None:
+        found["function"] = "by a function"
+    return found
+
+
 def has_more_laws(friction: JointFriction) -> bool:
     """Return True if the friction has parts besides viscous and Coulomb friction."""
     parts = (friction.function, friction.stribeck, friction.sigmoid)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Friction
+from kinetree.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.description.joints import joint_screw
 from kinetree.description.records import (
     Body,
@@ -38,6 +38,7 @@ def random_model(
     fixed: bool = True,
     mimic: bool = False,
     springs: bool = False,
+    laws: bool = False,
 ) -> Model:
     """Make a random robot of n joints: sizes around 0.3 m, masses around 1 kg.
 
@@ -50,6 +51,7 @@ def random_model(
         fixed: with some links that are fixed to others.
         mimic: with some joints that follow others.
         springs: with springs of some joints, and one between two.
+        laws: with Stribeck, sigmoid and load friction in some joints, if there are drives.
     """
     rng = np.random.default_rng(seed)
     gravity = rng.normal(size=3) * 5
@@ -99,7 +101,29 @@ def random_model(
         gravity=gravity,
         springs=_random_springs(seed, joints) if springs else {},
     )
-    return build_model(found)
+    model = build_model(found)
+    return model.with_friction(_random_laws(seed, model)) if laws and drives else model
+
+
+def _random_laws(seed: int, model: Model) -> dict[str, Friction]:
+    """The friction of some joints with further laws."""
+    rng = np.random.default_rng((seed, 2))  # other data of the robot do not depend on these
+    found: dict[str, Friction] = {}
+    for joint in model.joints:
+        own, draw = joint.friction, rng.random(3) < 0.6
+        static = rng.uniform(0, 1, 2) + np.asarray(own.coulomb, float)
+        shape = float(rng.uniform(0.1, 1)), float(rng.choice([0.5, 1, 1.5, 2]))
+        curve = Sigmoid(*rng.uniform((0, 1, -0.1), (1, 20, 0.1)).tolist())
+        load = (float(rng.uniform(0, 0.6)), float(rng.uniform(0, 0.6)))
+        found[joint.name] = Friction(
+            own.viscous,
+            own.coulomb,
+            own.function,
+            stribeck=Stribeck((float(static[0]), float(static[1])), *shape) if draw[0] else None,
+            sigmoid=curve if draw[1] else None,
+            load=load if draw[2] and joint.follows is None else 0,
+        )
+    return found
 
 
 def _random_springs(seed: int, joints: Sequence[JointDescription]) -> dict[str, Spring]:

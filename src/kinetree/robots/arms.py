@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description import Limits
+from kinetree.description import Friction, Limits, Sigmoid
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, translation
@@ -53,7 +53,18 @@ PANDA_LIMITS = [
 ]
 
 
-def panda() -> Robot:
+PANDA_FRICTION = [  # size, steepness and offset of sigmoids; N m, s/rad and rad/s
+    (0.54615, 5.1181, 0.039533),
+    (0.87224, 9.0657, 0.025882),
+    (0.64068, 10.136, -0.04607),
+    (1.2794, 5.5903, 0.036194),
+    (0.83904, 8.3469, 0.026226),
+    (0.30301, 17.133, -0.021047),
+    (0.56489, 10.336, 0.0035526),
+]
+
+
+def panda(friction: bool = False) -> Robot:
     """The Franka Emika Panda, seven joints, tool at the flange, without a hand.
 
     Geometry and limits: Franka Control Interface documentation. Masses, centres and inertias:
@@ -62,7 +73,11 @@ def panda() -> Robot:
     optimization", RA-L 4 (2019). They reproduce the joint torques of the robot; single links
     need not look like the real ones. The height of the first centre, which no torque depends on,
     is the one that the manufacturer's own description uses.
+
+    Args:
+        friction: with the sigmoid friction that the same authors identified; False: without.
     """
+    rubbing = [Friction(sigmoid=Sigmoid(*numbers)) for numbers in PANDA_FRICTION]
     return Robot.from_dh(
         PANDA_DH,
         m=PANDA_MASS,
@@ -71,6 +86,7 @@ def panda() -> Robot:
         convention="modified",
         tool=translation((0, 0, PANDA_FLANGE)),
         limits=PANDA_LIMITS,
+        friction=rubbing if friction else None,
         joint_names=[f"panda_joint{k}" for k in range(1, 8)],
         link_names=[f"panda_link{k}" for k in range(1, 8)],
         base_name="panda_link0",

@@ -9,6 +9,7 @@ from kinetree.base.tables import notebook_table
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.samples.inputs import model_for
+from kinetree.samples.limits.loads import load_factor, load_friction
 from kinetree.samples.record import Record
 from kinetree.samples.splines import cubic_spline
 
@@ -72,7 +73,10 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
     model = model_for(trajectory, robot, "the energy")
     q, dq = trajectory.q, trajectory.dq
     tau = joint_forces(trajectory, model)
-    friction = kernel(model, "friction_forces")(dq)
+    friction, c = kernel(model, "friction_forces")(dq), load_friction(model)
+    if c is not None:
+        rest = tau - friction
+        friction = friction + rest - rest / load_factor(c, rest, dq)
     return EnergyBalance(
         trajectory.t,
         kernel(model, "kinetic_energy")(q, dq),

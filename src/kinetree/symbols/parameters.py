@@ -5,15 +5,16 @@ Zeros stay zero, and each symbol keeps the number that it replaces.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Literal
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
-from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
+from kinetree.model import WORLD, Frame, Joint, Model
 from kinetree.model.joint import COORDINATES, RATES
 from kinetree.model.model import numbers_of
 from kinetree.symbols.ring import Expression
@@ -30,7 +31,8 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
     Args:
         model: an exact model; its symbols stay as they are.
         parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g),
-            "friction" (b1, f1), "drives" (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1
+            "friction" (b1, f1; fs1 and vs1 of Stribeck, fa1, fk1 and fo1 of a sigmoid, mu1 of load
+            friction), "drives" (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1
             for the stiffness, rest1 for the rest position, numbered as springs are), or "all".
     """
     kinds = _kinds(parameters)
@@ -140,8 +142,23 @@ def _friction(model: Model, values: Values) -> Model:
 
     def joint(i: int, x: Joint) -> Joint:
         old = x.friction
-        viscous, coulomb = pair(f"b{i + 1}", old.viscous), pair(f"f{i + 1}", old.coulomb)
-        return replace(x, friction=JointFriction(viscous, coulomb, old.function))
+        k, bend, curve = i + 1, old.stribeck, old.sigmoid
+        new = replace(
+            old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb),
+            load=pair(f"mu{k}", old.load),
+        )  # fmt: skip
+        if bend is not None:
+            speed = _symbol(f"vs{k}", bend.speed, values)
+            new = replace(
+                new, stribeck=replace(bend, static=pair(f"fs{k}", bend.static), speed=speed)
+            )
+        if curve is not None:
+            size, steepness, offset = (
+                _symbol(f"{name}{k}", value, values)
+                for name, value in zip(("fa", "fk", "fo"), astuple(curve), strict=True)
+            )
+            new = replace(new, sigmoid=Sigmoid(size, steepness, offset))
+        return replace(x, friction=new)
 
     return model.replace(joints=tuple(joint(i, x) for i, x in enumerate(model.joints)))
 

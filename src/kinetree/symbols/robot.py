@@ -11,7 +11,9 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
+from kinetree.formulations.drives import load_coefficients, load_friction_forces
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
@@ -67,6 +69,7 @@ def symbolic(
     """
     need("sympy", "symbolic", "a closed form")
     model = model_of(robot)
+    without_constraints(model, "symbolic")
     if not 0 <= snap < 0.01:
         raise InputError(f"snap is {snap}; expected 0 <= snap < 0.01.")
     return SymbolicRobot(model, parameters, snap)
@@ -138,7 +141,10 @@ class SymbolicRobot:
 
     @cached_property
     def friction(self) -> "ImmutableDenseMatrix":
-        """Friction forces of the joints, (n, 1); Coulomb friction by sign(dq)."""
+        """Friction forces of the joints that depend on dq alone, (n, 1); dry friction by sign(dq).
+
+        Load friction, c |load| sign(dq), is part of tau.
+        """
         return self._column("friction", algorithms.friction_forces(self.model, self.dq))
 
     @cached_property
@@ -153,6 +159,11 @@ class SymbolicRobot:
         tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
         entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
+        if load_coefficients(self.model):
+            load = [x - b for x, b in zip(entries, self.friction.flat(), strict=True)]
+            dq = np.array(self.dq, object)
+            more = load_friction_forces(self.model, dq, np.array(load, object))
+            entries = [x + b for x, b in zip(entries, more, strict=True)]
         return self._column("tau", entries)
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.formulations.drives import frictionless, load_friction_forces
 from kinetree.model import Model
 from kinetree.model.inputs import per_link
 from kinetree.robot import Robot
@@ -62,6 +63,14 @@ class Case:
         return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq)
 
     @cached_property
+    def friction(self) -> Array:
+        """Friction of the motion under the wrenches, load friction included, (n,)."""
+        model, state = self.model, (self.q, self.dq, self.ddq)
+        load = algorithms.inverse_dynamics(frictionless(model), *state, self.F_ext)
+        more = load_friction_forces(model, self.dq, load)
+        return algorithms.friction_forces(model, self.dq) + more
+
+    @cached_property
     def scatter(self) -> float:
         """Largest change of ddq if every term at every joint were rounded with eps = 1.
 
@@ -74,7 +83,7 @@ class Case:
         algorithms.forward_dynamics(model, q, rest, rest)
         terms = np.abs(self.M) @ np.abs(self.ddq) + self.joint_weights + self.joint_pushes
         terms = terms + np.abs(algorithms.coriolis_matrix(model, q, dq)) @ np.abs(dq)
-        terms = terms + np.abs(algorithms.friction_forces(model, dq)) + self.joint_springs
+        terms = terms + np.abs(self.friction) + self.joint_springs
         return size(np.abs(np.linalg.inv(self.M)) @ terms)
 
     @cached_property
@@ -131,7 +140,7 @@ class Case:
         rate = size(self.dq)
         moving = size(self.M) * (size(self.ddq) + rate * (self.turning + rate))
         still = self.weights + size(self.joint_springs)
-        return moving + still + size(algorithms.friction_forces(self.model, self.dq))
+        return moving + still + size(self.friction)
 
     @cached_property
     def joint_pushes(self) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
+from kinetree.formulations.drives import load_friction_forces
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.spatial import unskew
 from kinetree.testing.case import EPS, Case, size
@@ -111,7 +112,7 @@ def power(case: Case) -> Measured:
         return algorithms.kinetic_energy(model, q_t, dq_t) + algorithms.potential_energy(model, q_t)
 
     rate = 2 * case.turning + size(dq) + size(ddq)
-    friction = algorithms.friction_forces(model, dq) * dq
+    friction = case.friction * dq
     brought = sum(case.F_ext[i] @ case.J[i] @ dq for i in model.links)
     error = case.tau @ dq - derivative(energy, rate) - friction.sum() + brought
     stored = (size(case.M) * size(dq) ** 2 + case.heights) * max(rate, 1)
@@ -129,9 +130,10 @@ def sum_of_terms(case: Case) -> Measured:
     """The recursion gives M ddq + C dq + g + springs + friction - J^T F_ext."""
     model, q, dq = case.model, case.q, case.dq
     tau = case.M @ case.ddq + algorithms.coriolis_matrix(model, q, dq) @ dq
-    tau = tau + algorithms.gravity_forces(model, q) + algorithms.friction_forces(model, dq)
+    tau = tau + algorithms.gravity_forces(model, q)
     tau = tau + algorithms.spring_forces(model, q)
     tau = tau - sum(case.J[i].T @ case.F_ext[i] for i in model.links)
+    tau = tau + algorithms.friction_forces(model, dq) + load_friction_forces(model, dq, tau)
     return rounding(case, case.tau - tau, case.forces + case.pushes)
 
 

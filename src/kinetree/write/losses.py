@@ -12,6 +12,7 @@ from kinetree.base.arrays import known
 from kinetree.base.tables import exact_number as number
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Joint, Model
+from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.model.model import numbers_of, strangest
 from kinetree.scalars import Scalar
 from kinetree.write.xml import Tag, comment
@@ -71,9 +72,19 @@ def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list
             found.append(
                 losses.add(f"{text}, {number(pair[0])} and {number(pair[1])} (the mean is written)")
             )
-    if joint.friction.function is not None:
-        found.append(losses.add(f"the friction function of joint {joint.name!r}"))
+    found += lost_laws(joint, losses)
     return values["viscous"], values["coulomb"], found
+
+
+def lost_laws(joint: Joint, losses: Losses) -> list[Tag]:
+    """Comments on the friction besides viscous and Coulomb friction."""
+    found: list[Tag] = []
+    for law, text in law_texts(joint.friction, number).items():
+        if law == "function":
+            found.append(losses.add(f"the friction function of joint {joint.name!r}"))
+        else:
+            found.append(losses.add(f"{law} friction of joint {joint.name!r}: {text}"))
+    return found
 
 
 def lost_springs(model: Model, losses: Losses) -> list[Tag]:
@@ -93,7 +104,7 @@ def lost_springs(model: Model, losses: Losses) -> list[Tag]:
 def has_friction(joint: Joint) -> bool:
     """Return True if the joint has friction."""
     friction = joint.friction
-    return any((*friction.viscous, *friction.coulomb)) or friction.function is not None
+    return any((*friction.viscous, *friction.coulomb)) or has_more_laws(friction)
 
 
 def shown(**values: Scalar) -> str:

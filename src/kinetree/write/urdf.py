@@ -20,6 +20,7 @@ from kinetree.description.records import Limits
 from kinetree.description.urdf.joints import NO_LIMIT
 from kinetree.errors import InputError, ModelError
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
@@ -29,6 +30,7 @@ from kinetree.write.losses import (
     check_policy,
     has_friction,
     in_floats,
+    lost_laws,
     lost_springs,
     shown,
     symmetric_friction,
@@ -64,6 +66,7 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
         infinity: number to write for an infinite limit where readers of URDF need one; 1e30 and
             more reads back as infinite here. Give less for programs that refuse such numbers.
     """
+    without_constraints(model, "to_urdf")
     check_policy(losses)
     if not isinstance(infinity, Real) or not 0 < infinity < inf:
         raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
@@ -237,6 +240,7 @@ def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
         pairs = {"viscous": friction.viscous, "coulomb": friction.coulomb}
         text = ", ".join(f"{key} {number(a)} and {number(b)}" for key, (a, b) in pairs.items())
         tags.append(losses.add(f"friction of joint {joint.name!r} ({joint.type}): {text}"))
+        tags += lost_laws(joint, losses)
     if joint.armature:
         tags.append(losses.add(f"armature {number(joint.armature)} of joint {joint.name!r}"))
     if joint.follows is not None:

@@ -13,7 +13,9 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import html_table, steady_number
 from kinetree.errors import SingularityError
 from kinetree.explain.torque import dof_units
+from kinetree.formulations.drives import frictionless, load_coefficients
 from kinetree.model import Model
+from kinetree.robot import Robot
 from kinetree.spatial.so3 import quaternion
 from kinetree.views.workbench.bench import Bench, show, user_action
 from kinetree.views.workbench.markup import COLOURS, equations_reading, percent, reading, vector
@@ -93,6 +95,11 @@ def torques(state: State) -> Torques:
         "friction": robot.friction_forces(dq),
         "external": tau - free,
     }
+    if load_coefficients(robot.model):  # friction depends on all other forces
+        bare = Robot(frictionless(robot.model))
+        loaded = bare.inverse_dynamics(q, dq, ddq, external_wrenches(state))
+        parts["friction"] = tau - loaded
+        parts["external"] = loaded - bare.inverse_dynamics(q, dq, ddq)
     model = robot.model
     return Torques(model.dof_names, dof_units(model), parts, tau, effort_limits(model))
 
