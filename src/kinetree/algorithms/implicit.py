@@ -152,9 +152,26 @@ class StepSlopes:
                 found[i] = found[i] - sum(parts[1:], parts[0]) * h
         return np.array(found)
 
+    def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
+        """h (D + kd) a + h (K + kp) (dq + h a), (n,): what friction and springs add in a step."""
+        n = len(dq)
+        moved = [dq[j] + a[j] * h for j in range(n)]
+        found: list[Any] = [0] * n
+        for i in range(n):
+            for X, v in ((self.by_rate, a), (self.by_position, moved)):
+                for j in range(n):
+                    slope = self._entry(X, i, j)
+                    if not is_zero(slope):
+                        found[i] = found[i] + slope * v[j] * h
+        return np.array(found)
+
     def _position(self, i: int, j: int) -> Scalar:
-        """An entry of K + kp, read below the diagonal if they are symmetric."""
-        return self.by_position[(j, i) if self.symmetric and j > i else (i, j)]
+        """An entry of K + kp."""
+        return self._entry(self.by_position, i, j)
+
+    def _entry(self, X: Array, i: int, j: int) -> Scalar:
+        """An entry of slopes, read below the diagonal if they are symmetric."""
+        return X[(j, i) if self.symmetric and j > i else (i, j)]
 
 
 def _sum(X: Array, Y: Array) -> Array:

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
-from kinetree.algorithms.implicit import Gains, implicit_accelerations
+from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations
@@ -121,6 +121,14 @@ class Plant:
         gains = self.gains(t, x, p, s) if self.implicit else None
         moving, ddq, friction = self.motion(loads, gains=gains)
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate([loads.tau, friction])
+
+    def added_forces(self, loads: Loads, a: Array, gains: Gains | None) -> Array:
+        """Joint forces that an implicit step needs beyond those at its beginning, (n,).
+
+        a: acceleration of the step, (n,). M a + b = tau - added_forces.
+        """
+        slopes = StepSlopes.of(loads.model, loads.dq, gains, positions=self.positions)
+        return slopes.forces(a, loads.dq, loads.given["step"][0][0])
 
     def gains(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of all joint forces by q and dq, from the derivative of their graph.

@@ -25,7 +25,7 @@ from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.samples.between import curved
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.fixed_steps import FixedSteps, with_stop
+from kinetree.simulate.core.fixed_steps import FixedSteps, with_step, with_stop
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.sensitivity.checks import (
@@ -46,7 +46,9 @@ class FixedDerivatives:
     def __init__(self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...]) -> None:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
-        plant = Plant(self.space, setup.acting, with_stop(setup.external, self.space))
+        external = with_step(with_stop(setup.external, self.space), self.method)
+        way = {"implicit": self.method.implicit, "positions": self.method.positions}
+        plant = Plant(self.space, setup.acting, external, **way)
         self.rates = RateChanges(plant, self.directions)
         self.changes = StageChanges(self.space, self.method, steps.stepping.stages)
 
@@ -58,6 +60,7 @@ class FixedDerivatives:
         E, B, N = len(x) - 1, x.shape[1], self.space.rates
         h, columns = np.diff(times), self.directions.count
         external = with_stop(setup.external, self.space, self.method.braking / float(h[0]))
+        external = with_step(external, self.method, times)
         params = np.broadcast_to(external.params(setup.batch), (B, external.params_size))
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)
@@ -92,13 +95,13 @@ class FixedDerivatives:
 
     def _rate_change(self, at: StageStates, k: Array, tau: Array, dx: Array, i: int) -> Array:
         """Changes of the rates k at stage i, (S, columns, N), for changes dx of the states."""
-        n, model, directions = self.space.model.n, self.space.model, self.directions
+        model, directions = self.space.model, self.directions
         _, dq, _ = self.space.split(at.x)
         if self.space.dry:
             data = dict(zip(self.rates.free, self.rates.data(at.p), strict=True))
             smooth = self.rates.joint_forces(at, k)
             dry = coulomb_joints(model, data.get("friction"))
-            check_sliding(model, dry, at.t, dq, tau[:, :n], smooth)
+            check_sliding(model, dry, at.t, dq, self.rates.acting_forces(at, k, tau), smooth)
         slopes = self.rates.slopes(at, k)
         constants = without_slope(model, dq, slopes.constants, directions.constants)
         dk = dx @ slopes.x.swapaxes(-1, -2)

@@ -7,6 +7,10 @@ From tau = ID(q, dq, ddq, F_ext, data), inverse dynamics, follows
 so that the robot's part comes from the recursion for derivatives of inverse dynamics and from the
 regressor; only f = (tau, dz, F_ext), the forces and controllers, is differentiated through its
 graph.
+
+An implicit method has the acceleration a of its step in the place of ddq. With E(a), the forces
+that friction, springs and controllers add until the end of the step, tau - E(a) = ID(q, dq, a), so
+that E is a part of f, and M + d E/d a is in the place of M.
 """
 
 import math
@@ -66,6 +70,7 @@ class RateChanges:
         self.constants = directions.constants
         refuse_load_friction(self.model, "the derivative of fixed steps")
         self.loaded = plant.acting.F_ext is not None
+        self.implicit = plant.implicit
         self.forces = ForceChanges(plant, directions)
         make = partial(kernel, self.model, free=self.free)
         self.derivatives = make("inverse_dynamics_derivatives", wrenches=self.loaded)
@@ -93,7 +98,7 @@ class RateChanges:
         q, dq, _ = self.space.split(at.x)
         ddq, load, data = k[:, n : 2 * n], self._loads(at), self.data(at.p)
         by_q, by_dq = self.derivatives(q, dq, ddq, *load, *data)
-        parts = self.forces.slopes(at)  # by x, constants and samples
+        *parts, by_a = self.forces.slopes(at, ddq)  # by x, constants and samples, and by a
         f = np.concatenate(parts, -1)
         slope = np.zeros((count, n, f.shape[-1]))  # d ID/d (x, constants, samples)
         slope[..., :n], slope[..., n : 2 * n] = by_q, by_dq
@@ -104,7 +109,7 @@ class RateChanges:
             slope += by_load @ f[:, n + m :]
         faster = np.zeros_like(slope)
         faster[:, np.arange(n), n + np.arange(n)] = 1  # d dq/d dq
-        solved = np.linalg.solve(self.mass_matrix(q, *data), f[:, :n] - slope)
+        solved = np.linalg.solve(self.mass_matrix(q, *data) - by_a[:, :n], f[:, :n] - slope)
         whole = np.concatenate([faster, solved, f[:, n : n + m]], 1)
         return Slopes(*np.split(whole, (states, states + constants), -1))
 
@@ -113,6 +118,11 @@ class RateChanges:
         n = self.model.n
         q, dq, _ = self.space.split(at.x)
         return self.dynamics(q, dq, k[:, n : 2 * n], *self._loads(at), *self.data(at.p))
+
+    def acting_forces(self, at: StageStates, k: Array, tau: Array) -> Array:
+        """tau, (S, n), less the forces that an implicit step adds to it."""
+        n = self.model.n
+        return self.forces.values(at, k[:, n : 2 * n])[:, :n] if self.implicit else tau[:, :n]
 
     def _loads(self, at: StageStates) -> list[Array]:
         """F_ext, (S, links, 6), as the further argument of a kernel, if there is any."""
@@ -148,17 +158,28 @@ class RateChanges:
 
 
 class ForceChanges:
-    """f = (tau, dz, F_ext) of t, x, p, s, and its slopes by x, by constants and by samples."""
+    """f = (tau, dz, F_ext) of t, x, p, s, and its slopes by x, by constants and by samples.
+
+    Of an implicit method: tau - E(a), a function of the acceleration a as well.
+    """
 
     def __init__(self, plant: Plant, directions: Directions) -> None:
-        self.constants = directions.constants
+        self.constants, self.implicit = directions.constants, plant.implicit
+        self.n = plant.space.model.n
         of_pi = any(x.name == PARAMETERS for x in self.constants)
-        by_pi = plant.acting.controller is not None and of_pi
+        if of_pi and plant.implicit and not plant.acting.constant:
+            raise InputError(
+                "wrt has 'parameters', which are not available for implicit methods with a "
+                "controller or forces that are functions; ask for 'mass', 'com', 'inertia', "
+                "'friction' or 'springs', or take method='semi_implicit_euler'."
+            )
+        by_pi = (plant.acting.controller is not None or plant.implicit) and of_pi
         self.pi = [checked_parameters(plant.space.model)] if by_pi else []
         self.graph = _forces_graph(plant, self.pi)
         chosen = [x for x in self.constants if x.place is not None]
         self.given = {"p": chosen, "s": directions.signals}
         self.wrt = ["x", *(name for name, given in self.given.items() if given)]
+        self.wrt += ["a"] if plant.implicit else []
         self.wrt += ["pi"] if by_pi else []
         slope = self._differentiated(plant.space)
         # constant forces have slopes of zeros and ones, for which no code is needed
@@ -179,13 +200,16 @@ class ForceChanges:
                 along[name] = partial(_chosen, sizes[name], self.given[name])
         return optimise(jacobian(self.graph, self.wrt, along=along))
 
-    def values(self, at: StageStates) -> Array:
-        """f, (S, f), of S states."""
-        return self.value(at.t, at.x, at.p, at.s, *self.pi)
+    def values(self, at: StageStates, a: Array | None = None) -> Array:
+        """f, (S, f), of S states; wrenches and dz do not need a."""
+        return self.value(*self._arguments(at, np.zeros(self.n) if a is None else a))
 
-    def slopes(self, at: StageStates) -> tuple[Array, Array, Array]:
-        """By x, (S, f, N), by constants, (S, f, c), and by samples, (S, f, s)."""
-        found = self.slope(at.t, at.x, at.p, at.s, *self.pi)
+    def _arguments(self, at: StageStates, a: Array) -> list[Array]:
+        return [at.t, at.x, at.p, at.s, *([a] if self.implicit else []), *self.pi]
+
+    def slopes(self, at: StageStates, a: Array) -> tuple[Array, Array, Array, Array]:
+        """By x, (S, f, N), by constants, (S, f, c), by samples, (S, f, s), and by a, (S, f, n)."""
+        found = self.slope(*self._arguments(at, a))
         found = found if isinstance(found, tuple) else (found,)
         by = dict(zip(self.wrt, found, strict=True))
         lead, place = by["x"].shape[:-1], 0
@@ -196,28 +220,39 @@ class ForceChanges:
                 place += given.size
             else:
                 columns.append(by["pi"] if self.pi else np.zeros((*lead, given.size)))
-        return by["x"], np.concatenate(columns, -1), by.get("s", np.zeros((*lead, 0)))
+        by_a = by.get("a", np.zeros((*lead, self.n)))
+        return by["x"], np.concatenate(columns, -1), by.get("s", np.zeros((*lead, 0))), by_a
 
 
 def _forces_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
-    """The graph of f(t, x, p, s), and of pi if the controller may use the robot's data."""
+    """The graph of f(t, x, p, s), of a, and of pi if the controller may use the robot's data."""
 
-    def forces(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
+    def forces(t: Scalar, x: Array, p: Array, s: Array, *rest: Array) -> Array:
+        a, pi = (rest[:1], rest[1:]) if plant.implicit else ((), rest)
+
         def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
             return with_parameters(model, pi[0]) if pi else model, given
 
         loads = plant.loads(t, x, p, s, changed)
         F_ext = [] if loads.F_ext is None else [np.ravel(loads.F_ext)]
-        return np.concatenate([loads.tau, loads.dz, *F_ext])
+        tau = loads.tau
+        if a:
+            tau = tau - plant.added_forces(loads, a[0], plant.gains(t, x, p, s))
+        return np.concatenate([tau, loads.dz, *F_ext])
 
-    return traced_forces(plant, forces, "f", pi)
+    more = [np.zeros(plant.space.model.n)] if plant.implicit else []
+    return traced_forces(plant, forces, "f", pi, more)
 
 
 def traced_forces(
-    plant: Plant, function: Callable[..., Array], name: str, pi: Sequence[Array]
+    plant: Plant,
+    function: Callable[..., Array],
+    name: str,
+    pi: Sequence[Array],
+    a: Sequence[Array] = (),
 ) -> Graph:
-    """The graph of a function of t, x, p, s and pi in which forces act."""
-    ports = [*plant.ports, *(Port("pi", x.shape) for x in pi)]
+    """The graph of a function of t, x, p, s, a and pi in which forces act."""
+    ports = [*plant.ports, *(Port("a", x.shape) for x in a), *(Port("pi", x.shape) for x in pi)]
     try:
         return optimise(trace(function, ports, [(name, ())]))
     except Exception as problem:

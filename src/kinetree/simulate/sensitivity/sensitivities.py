@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.adaptive import (
     AdaptiveOptions,
     AdaptiveSteps,
@@ -74,8 +74,8 @@ def sensitivities(
         model: the robot.
         q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
             as in `simulate`; leading axes are a batch of rollouts.
-        method: "rk4", "semi_implicit_euler", "euler", or "dop853", whose steps keep the lengths
-            that they were taken with.
+        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853",
+            whose steps keep the lengths that they were taken with.
         wrt: the inputs to differentiate by, some of
             "q0" (along tangent vectors) and "dq0", (n,);
             "tau" and "F_ext": the constant, (n,) or (links, 6), by default zeros; or the values of
@@ -94,12 +94,12 @@ def sensitivities(
         InputError: the motion has no derivative: joints that dry friction holds or stops, laws that
             cannot be traced, forces that are functions.
     """
+    without_constraints(model, "sensitivities")
     check_model(model)
     fixed, names = find_method(method), read_names(wrt)
     plan = read_plan(model, method, duration, dt, limits)
     if fixed is not None:
         check_fixed(fixed, events)
-        check_explicit(fixed)
     arguments = Arguments(
         q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters
     )
@@ -111,16 +111,6 @@ def sensitivities(
         return _of_fixed_steps(model, names, arguments, setup, plan, fixed)
     options = read_options(setup, rtol, atol, max_step, events)
     return _of_adaptive_steps(model, names, arguments, setup, plan, options)
-
-
-def check_explicit(method: Method) -> None:
-    """Raise InputError if the accelerations of a method depend on its step."""
-    if method.implicit:
-        raise InputError(
-            f"sensitivities of method {method.name!r} are not available; take 'rk4', "
-            "'semi_implicit_euler', 'euler' or 'dop853'. Single steps can be differentiated: "
-            f"robot.derivative('step_{method.name}', 'q'), or torch and JAX through robot.step."
-        )
 
 
 def _of_fixed_steps(

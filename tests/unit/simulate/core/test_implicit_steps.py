@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError
+from kinetree.kernels.free import free_values
 from kinetree.scalars import sin
 from tensor_robots import arm, flyer
 
@@ -187,7 +188,72 @@ def test_masses_that_differ_between_rollouts_are_those_of_changed_robots():
         assert np.allclose(found.q[:, k], alone.q, rtol=1e-12)
 
 
-def test_sensitivities_are_refused_with_what_to_take():
+SPRUNG = DAMPED.with_springs(
+    {"shoulder": kt.Spring(30.0, 0.4), "tie": kt.Spring(20.0, joints={"shoulder": 1, "slide": -2})}
+)
+GOAL = np.array([0.3, 0.1])
+
+
+def swing(t, q, dq):
+    """A stiff law whose slopes depend on the state."""
+    return np.array([sin(q[0] - q[1]) * -400, -300 * q[1] * q[1] * q[1]]) - 30 * dq
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "law", [None, controllers.ComputedTorque(GOAL, 400.0, 40.0), swing], ids=["free", "ct", "law"]
+)
+def test_sensitivities_are_differences_of_simulations(law, method):
+    robot = SPRUNG
+    q, dq, tau = state(robot)
+    names = ("q0", "dq0", "tau", "mass", "friction", "springs")
+    options = {
+        "duration": 0.05,
+        "dt": 0.01,
+        "method": method,
+        "limits": "ignore",
+        "controller": law,
+    }
+    found = robot.sensitivities(q, dq, tau=tau, wrt=names, **options)
+    start = {"q0": q, "dq0": dq, "tau": tau}
+    start |= {name: free_values(robot.model, name) for name in names[3:]}
+
+    def end(values):
+        given = {name: values[name] for name in names[3:]}
+        x = robot.simulate(
+            values["q0"], values["dq0"], tau=values["tau"], parameters=given, **options
+        )
+        return np.concatenate([x.q[-1], x.dq[-1]])
+
+    rng = np.random.default_rng(5)
+    for name in names:
+        v = rng.normal(size=start[name].shape) * np.where(start[name] == 0, 0, 1)
+        v = np.ones_like(v) if name in ("q0", "dq0", "tau") else v
+        eps = 1e-5
+        ends = [end({**start, name: start[name] + s * eps * v}) for s in (1, -1)]
+        wanted = (ends[0] - ends[1]) / (2 * eps)
+        by = found.by(name)[-1].reshape(2 * robot.n, -1) @ v.ravel()
+        canceled = law not in (None, swing) and name in ("friction", "springs")
+        assert canceled or abs(wanted).max() > 1e-6, name  # by computed torque
+        assert np.allclose(by, wanted, rtol=0, atol=2e-7 * (1 + abs(wanted).max())), name
+
+
+def test_sensitivities_of_a_flyer_are_along_tangents():
+    q, dq, tau = state(FLYING)
+    push = kt.simulate.signal([0.0, 0.05, 0.1], np.outer([1, 2, 0], tau), kind="linear")
+    options = {"duration": 0.1, "dt": 0.01, "method": "implicit", "limits": "ignore"}
+    found = FLYING.sensitivities(q, dq, tau=push, wrt=("q0", "tau"), **options)
+    moved = [
+        FLYING.simulate(FLYING.integrate(q, s * np.ones(FLYING.n)), dq, tau=push, **options)
+        for s in (1e-6, -1e-6)
+    ]
+    wanted = (moved[0].dq[-1] - moved[1].dq[-1]) / 2e-6
+    got = (found.by("q0")[-1] @ np.ones(FLYING.n))[FLYING.n :]
+    assert np.allclose(got, wanted, rtol=1e-6, atol=1e-7 * abs(wanted).max())
+
+
+def test_parameters_of_controlled_implicit_steps_are_refused_with_what_to_take():
     q, dq, _ = state(DAMPED)
-    with pytest.raises(InputError, match="'implicit' are not available; take 'rk4'"):
-        DAMPED.sensitivities(q, dq, duration=0.1, dt=0.01, method="implicit")
+    options = {"duration": 0.1, "dt": 0.01, "method": "implicit", "wrt": "parameters"}
+    with pytest.raises(InputError, match="ask for 'mass', 'com', 'inertia', 'friction' or 'spr"):
+        DAMPED.sensitivities(q, dq, controller=controllers.PD(GOAL, 9.0, 3.0), **options)
