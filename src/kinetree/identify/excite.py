@@ -16,6 +16,7 @@ from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.model.bounds import bounds_of, limit_vector
+from kinetree.model.constrain import without_constraints
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory
@@ -71,6 +72,7 @@ def excite(
     Raises:
         InputError: the drives cannot hold the robot where the motion starts.
     """
+    without_constraints(robot.model, "excite")
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; expected 1 at least.")
     fine = [

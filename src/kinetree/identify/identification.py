@@ -10,13 +10,14 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
-from kinetree.description import Friction, Spring
+from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError, need
 from kinetree.identify.base import Base
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
+from kinetree.model import JointFriction
 from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
@@ -74,12 +75,10 @@ class Identification:
     def friction(self) -> dict[str, Friction]:
         """The friction found, by joint: viscous in N m s/rad or N s/m, Coulomb in N m or N.
 
-        Coefficients of both directions where they differ: (positive, negative).
+        Coefficients of both directions where they differ: (positive, negative). Stribeck, sigmoid
+        and load friction are included, friction functions of the description are not.
         """
-        return {
-            joint.name: Friction(_one(joint.friction.viscous), _one(joint.friction.coulomb))
-            for joint in self.robot.model.joints
-        }
+        return {joint.name: _friction(joint.friction) for joint in self.robot.model.joints}
 
     @property
     def springs(self) -> dict[str, Spring]:
@@ -108,8 +107,7 @@ class Identification:
         if physical:
             return self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
         state = data.q, data.dq, data.ddq
-        Y = self.sought.regressor(*state)[..., list(self.base.kept)]
-        return Y @ self.fit.beta + self.sought.known(*state)
+        return self.sought.forces(*state, self.fit.beta, self.base.kept)
 
     def error(self, data: Recording | None = None, *, physical: bool = True) -> Array:
         """Root mean square error of each joint, (n,), on `data`, or on the held-out samples.
@@ -183,6 +181,18 @@ class Identification:
         return notebook_table(title, head, list(rows), notes=self.notes)
 
 
+def _friction(own: JointFriction) -> Friction:
+    """The laws of one joint as the record that a user writes."""
+    bend = own.stribeck
+    return Friction(
+        _one(own.viscous),
+        _one(own.coulomb),
+        stribeck=None if bend is None else Stribeck(_one(bend.static), bend.speed, bend.exponent),
+        sigmoid=own.sigmoid,
+        load=_one(own.load),
+    )
+
+
 def _one(pair: tuple[Scalar, Scalar]) -> Scalar | tuple[Scalar, Scalar]:
     """Return the coefficient of both directions where it is the same."""
     return pair[0] if pair[0] == pair[1] else pair
@@ -218,14 +228,21 @@ def force_rows(found: Identification) -> Table:
     return header, rows
 
 
+def described_base(found: Identification) -> tuple[Array, Array]:
+    """Base parameters of the description, (r,), and which ones it lacks: shapes of other laws."""
+    sought, model = found.sought, found.prior.model
+    return found.base.K @ sought.values(model), sought.lacks(model)[list(found.base.kept)]
+
+
 def base_rows(found: Identification) -> Table:
     """Base parameters with their errors; the combination, which may be long, comes last."""
     interval, error = found.interval(), found.fit.standard_error
-    described = found.base.K @ found.sought.values(found.prior.model)
+    described, lacks = described_base(found)
     rows = [
         [
             f"{found.fit.beta[k]:.5g}", f"{error[k]:.2g}",
-            f"{interval[k, 0]:.5g} to {interval[k, 1]:.5g}", f"{described[k]:.5g}",
+            f"{interval[k, 0]:.5g} to {interval[k, 1]:.5g}",
+            "-" if lacks[k] else f"{described[k]:.5g}",
             found.sought.units[at], found.base.formula(k),
         ]
         for k, at in enumerate(found.base.kept)
@@ -237,11 +254,12 @@ def base_rows(found: Identification) -> Table:
 def unknown_rows(found: Identification) -> Table:
     """Every unknown of the robot, and how much the data have contributed to its value."""
     described, status = found.sought.values(found.prior.model), found.base.status()
+    lacks = found.sought.lacks(found.prior.model)
     rows = [
         [
             name, f"{found.estimate.x[k]:.5g}", f"{found.estimate.deviation[k]:.2g}",
-            f"{described[k]:.5g}", f"{found.estimate.learned[k]:.0%}", status[k],
-            found.sought.units[k],
+            "-" if lacks[k] else f"{described[k]:.5g}",
+            f"{found.estimate.learned[k]:.0%}", status[k], found.sought.units[k],
         ]
         for k, name in enumerate(found.sought.names)
     ]  # fmt: skip
@@ -261,6 +279,8 @@ def unidentifiable(found: Identification) -> list[str]:
         if x == "in combination" and share < POOR
     ]
     lines: list[str] = []
+    if beyond := [name for name in found.untold if name not in names]:
+        lines.append(f"This recording does not determine {', '.join(beyond)}; see the notes.")
     if silent:
         lines.append(f"No joint force depends on {', '.join(silent)}.")
     if still:
@@ -322,7 +342,7 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
     """
     figure = need("matplotlib.figure", "plot", "a plot")
     interval, beta, r = found.interval(), found.fit.beta, found.base.r
-    described = found.base.K @ found.sought.values(found.prior.model)
+    described, lacks = described_base(found)
     scale = np.maximum(np.abs(beta), 2 * found.fit.standard_error)
     y = np.arange(r)[::-1]
     fig = figure.Figure(figsize=(8, 1.2 + 0.2 * r), layout="constrained")
@@ -330,6 +350,7 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
     ax.hlines(y, interval[:, 0] / scale, interval[:, 1] / scale, color=PREDICTED, lw=2)
     ax.plot(beta / scale, y, "o", ms=4, color=PREDICTED, label="identified, with 95% interval")
     shown = np.clip(described / scale, -2.9, 2.9)
+    shown[lacks] = np.nan
     ax.plot(shown, y, "x", ms=5, color=PRIOR, label="described")
     ax.axvline(0, color=MEASURED, lw=0.8)
     others = np.count_nonzero(found.base.K, axis=1) - 1

@@ -1,7 +1,7 @@
 """identify: from a recording to base parameters with errors, and to a physically possible robot."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from warnings import warn
 
@@ -9,14 +9,24 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.identify.base import find_base, separable, separated
-from kinetree.identify.filtering import check_cutoff, low_pass, whole_above
+from kinetree.identify.base import Base, find_base, separable
+from kinetree.identify.equations import Equations, make_equations, separated_with_shapes
+from kinetree.identify.filtering import whole_above
 from kinetree.identify.identification import Identification
+from kinetree.identify.laws import FrictionChoices, Law, chosen_laws, doubt
 from kinetree.identify.least_squares import METHODS, Fit, Method, fit
-from kinetree.identify.notes import check_motion, check_readings, odd_errors, poorly_excited
-from kinetree.identify.physical import consistent
+from kinetree.identify.notes import (
+    check_motion,
+    check_readings,
+    kept_laws,
+    odd_errors,
+    poorly_excited,
+)
+from kinetree.identify.physical import Estimate, consistent
 from kinetree.identify.recording import Recording
-from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
+from kinetree.identify.shapes import find_shapes, plain_errors
+from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
 CHECKED = 50  # samples at which a result is computed again
@@ -30,7 +40,7 @@ def identify(
     test: Recording | None = None,
     hold_out: float = 0.25,
     method: Method = "weighted",
-    friction: FrictionChoice = "symmetric",
+    friction: FrictionChoices = "symmetric",
     armature: bool = True,
     springs: bool = True,
     prior: float = 1.0,
@@ -53,37 +63,146 @@ def identify(
             before they are compared: for sensors whose noise hides the dynamics.
         watch: is called with the name of each stage.
     """
+    without_constraints(robot.model, "identify")
     _check(method, hold_out, prior, folds)
     report = watch or (lambda text: None)
-    sought = unknowns(robot, friction, armature, springs)
-    report(f"base parameters of {len(sought.names)} unknowns")
-    whole = find_base(sought)
+    choices = chosen_laws(robot.model, friction)
     train, test = _split(data, test, hold_out)
     check_motion(robot.model, train)
-    report(f"least squares of {whole.r} base parameters on {len(train)} samples")
-    Y, tau, step = _equations(sought, train, torque_cutoff)
-    lag = row_memory(train, step, torque_cutoff)
-    base, forces = separated(whole, Y[..., list(whole.kept)], sought), sought.natural.forces
-    kept = list(base.kept)
-    found = fit(Y[..., kept], tau, method, lag=lag, forces=forces)
-    errors = _cross_validate(Y[..., kept], tau, method, folds, sought, kept, report)
+    notes: list[str] = []
+    open_laws: list[Law] = []
+    while True:  # again without the laws that the recording does not determine
+        sought = unknowns(robot, choices, armature, springs)
+        report(f"base parameters of {len(sought.names)} unknowns")
+        solved = _solve(sought, train, method, torque_cutoff, report)
+        if not solved.doubts:
+            break
+        for law, text in solved.doubts:
+            choices[law.joint] = "symmetric"
+            notes.append(text)
+        open_laws += [law for law, _ in solved.doubts]
+    sought, found, W, base = solved.sought, solved.fit, solved.W, solved.base
+    errors = _cross_validate(W, solved.y, method, folds, sought, list(base.kept), report)
     weights = found.weights
     if method == "ordinary":  # the prior needs the size of the noise
+        forces = sought.natural.forces
         noise = np.mean((found.sigma / forces) ** 2)
-        weights = np.broadcast_to(1 / (noise * forces**2), tau.shape)
+        weights = np.broadcast_to(1 / (noise * forces**2), solved.y.shape)
     estimate = consistent(
-        sought, Y, tau, weights / max(1.0, _inflation(found, Y[..., kept])), prior=prior,
+        sought, solved.Y, solved.y, weights / max(1.0, _inflation(found, W)), prior=prior,
         watch=lambda k, cost: report(f"physically possible robot, round {k}"),
+        tangent=W[..., base.r - len(sought.shapes) :] if sought.laws else None,
     )  # fmt: skip
-    model = sought.model(estimate.x)
-    untold = tuple(sought.names[k] for k in whole.kept if k not in base.kept)
-    doubts = check_readings(robot, train) or odd_errors(robot.model, found, method)
-    notes = (*data.notes, *doubts, *poorly_excited(whole, base, found))
+    estimate = _with_shapes(estimate, sought, found)
+    untold = tuple(sought.names[k] for k in solved.whole.kept if k not in base.kept)
+    untold += tuple(name for law in open_laws for name, _ in law.shapes)
+    notes = [*data.notes, *notes, *kept_laws(robot.model, choices)]
+    notes += check_readings(robot, train) or odd_errors(robot.model, found, method)
+    notes += poorly_excited(solved.whole, base, found)
     result = Identification(
-        Robot(model), robot, sought, base, found, estimate, method, train, test, errors, notes,
-        untold,
+        Robot(sought.model(estimate.x)), robot, sought, base, found, estimate, method, train, test,
+        errors, tuple(notes), untold,
     )  # fmt: skip
     return check_result(result, filtered=torque_cutoff is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Least squares of a recording at the best shapes of friction laws.
+
+    sought: unknowns at these shapes. whole, base: base parameters of all motions, and those that
+    the recording separates, then the shapes. Y, W: columns of all linear unknowns, and of `base`,
+    (rows, n, ...); those of shapes are derivatives. y: other side. fit: of base parameters and
+    shapes. doubts: laws that the recording does not determine, and why.
+    """
+
+    sought: Unknowns
+    whole: Base
+    base: Base
+    Y: Array
+    W: Array
+    y: Array
+    fit: Fit
+    doubts: list[tuple[Law, str]]
+
+
+def _solve(
+    sought: Unknowns,
+    data: Recording,
+    method: Method,
+    cutoff: float | None,
+    report: Callable[[str], None],
+) -> Solved:
+    """Base parameters and shapes of friction laws of a recording, with their covariance."""
+    whole = find_base(sought)
+    report(f"least squares of {whole.r} base parameters on {len(data)} samples")
+    equations = make_equations(sought, data, cutoff)
+    if sought.laws or equations.has_load:
+        equations = find_shapes(equations, whole, method, report)
+    sought, forces = equations.sought, sought.natural.forces
+    lag = row_memory(data, equations.step, cutoff)
+    kept: list[int] = []
+    while True:
+        Y, y = equations.sides(range(sought.p))
+        base = separated_with_shapes(whole, Y[..., list(whole.kept)], sought)
+        again = kept == list(base.kept[: base.r - len(sought.shapes)])
+        kept = list(base.kept[: base.r - len(sought.shapes)])
+        W = Y[..., kept]
+        found = fit(W, y, method, lag=0 if sought.laws else lag, forces=forces)
+        turned = equations.turned(kept, found.beta)
+        if not equations.has_load or (again and np.array_equal(turned.signs, equations.signs)):
+            break
+        equations = turned
+    if not sought.laws:
+        return Solved(sought, whole, base, Y, W, y, found, [])
+    D = equations.tangent(
+        [x for x, _ in equations.sizes(kept, found.beta)], equations.load(kept, found.beta)
+    )
+    W = np.concatenate([W, D], axis=-1)
+    doubts = _doubts(equations, kept, found.beta, plain_errors(W, found), data)
+    if doubts:
+        return Solved(sought, whole, base, Y, W, y, found, doubts)
+    both = fit(W, y, method, lag=lag, forces=forces)
+    doubts = _doubts(equations, kept, found.beta, both.covariance, data)
+    beta = np.concatenate([found.beta, sought.shapes])
+    found = replace(found, beta=beta, covariance=both.covariance, sigma=both.sigma,
+                    condition=both.condition)  # fmt: skip
+    return Solved(sought, whole, base, Y, W, y, found, doubts)
+
+
+def _doubts(
+    equations: Equations, kept: list[int], beta: Array, covariance: Array, data: Recording
+) -> list[tuple[Law, str]]:
+    """Laws that the recording does not determine, each with a sentence."""
+    sought = equations.sought
+    still = set(sought.at_rest(data.q).tolist())
+    found: list[tuple[Law, str]] = []
+    for k, (law, (size, slope)) in enumerate(
+        zip(sought.laws, equations.sizes(kept, beta), strict=True)
+    ):
+        at = len(kept) + sought.places[k] - sought.p
+        shapes, errors = equations.own(k), np.sqrt(np.diag(covariance)[at])
+        error = float(np.sqrt(slope @ covariance[: len(kept), : len(kept)] @ slope))
+        if law.kind == "load":
+            size, error = float(shapes[0]), float(errors[0])
+        rests = sought.names.index(f"viscous[{law.joint}]") in still
+        text = doubt(law, equations.rates(law), shapes, errors, size, error, rests)
+        if text:
+            found.append((law, text))
+    return found
+
+
+def _with_shapes(estimate: Estimate, sought: Unknowns, found: Fit) -> Estimate:
+    """The estimate of linear unknowns, and the shapes, which have no prior."""
+    count = len(sought.shapes)
+    if not count:
+        return estimate
+    return replace(
+        estimate,
+        x=np.concatenate([estimate.x, sought.shapes]),
+        deviation=np.concatenate([estimate.deviation, found.standard_error[-count:]]),
+        learned=np.concatenate([estimate.learned, np.ones(count)]),
+    )
 
 
 def check_result(found: Identification, *, filtered: bool = False) -> Identification:
@@ -97,14 +216,14 @@ def check_result(found: Identification, *, filtered: bool = False) -> Identifica
     chosen = np.unique(np.linspace(0, len(train) - 1, CHECKED).round().astype(int))
     some = train.part(chosen)
     state = some.q, some.dq, some.ddq
-    Y, known = found.sought.regressor(*state), found.sought.known(*state)
-    terms = np.abs(Y) @ np.abs(found.estimate.x) + np.abs(known) + np.abs(some.tau)
+    sought, x = found.sought, found.estimate.x
+    known = np.abs(sought.known(*state))
+    terms = np.abs(sought.regressor(*state)) @ np.abs(x) + known + np.abs(some.tau)
     size = float((terms / forces).max(initial=0)) or 1.0
-    own = found.robot.inverse_dynamics(*state) - (Y @ found.estimate.x + known)
+    own = found.robot.inverse_dynamics(*state) - sought.forces(*state, x)
     off = {"the robot that was found and the unknowns estimated give joint forces": own}
     if not filtered:
-        Y[..., found.sought.at_rest(train.q)] = 0
-        rest = some.tau - known - Y[..., list(found.base.kept)] @ found.fit.beta
+        rest = some.tau - sought.forces(*state, found.fit.beta, found.base.kept)
         off["the base parameters and the fit's residual"] = rest - found.fit.residual[chosen]
     notes: list[str] = []
     for what, difference in off.items():
@@ -136,25 +255,6 @@ def _split(data: Recording, test: Recording | None, share: float) -> tuple[Recor
         return data, data
     at = round(len(data) * (1 - share))
     return data.part(slice(0, at)), data.part(slice(at, None))
-
-
-def _equations(sought: Unknowns, data: Recording, cutoff: float | None) -> tuple[Array, Array, int]:
-    """Y, tau less its known part, and the number of samples from one row to the next.
-
-    A low-passed signal has little information between samples 1 / (4 cutoff) apart.
-    """
-    state = data.q, data.dq, data.ddq
-    Y, tau = sought.regressor(*state), data.tau - sought.known(*state)
-    Y[..., sought.at_rest(data.q)] = 0
-    if cutoff is None:
-        return Y, tau, 1
-    check_cutoff(cutoff, data.dt)
-    step = max(1, int(0.25 / (cutoff * data.dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
-    return (
-        low_pass(Y, data.dt, cutoff)[::step],
-        low_pass(tau, data.dt, cutoff)[::step],
-        step,
-    )
 
 
 def row_memory(data: Recording, step: int, cutoff: float | None) -> int:

@@ -94,14 +94,22 @@ def _solve(X: Array, y: Array, method: Method) -> tuple[Array, Array, Array]:
         return beta, sigma, w
     for _ in range(ROUNDS):
         residual = y - X @ beta
-        sigma = _noise(residual, y, r, method)
-        w = 1 / np.broadcast_to(sigma**2, y.shape)
-        if method == "robust":
-            w = w * np.minimum(1, HUBER / np.maximum(np.abs(residual / sigma), 1e-300))
+        sigma, w = row_weights(residual, y, r, method)
         old, beta = beta, _weighted(X, y, w)
         if np.abs(beta - old).max() <= 1e-8 * np.abs(beta).max():
             break
     return beta, sigma, w
+
+
+def row_weights(residual: Array, y: Array, r: int, method: Method) -> tuple[Array, Array]:
+    """Noise of each joint, (n,), and weights of squares, (T, n), of r parameters' residual."""
+    if method == "ordinary":
+        return np.ones(y.shape[1]), np.ones(y.shape)
+    sigma = _noise(residual, y, r, method)
+    w = 1 / np.broadcast_to(sigma**2, y.shape)
+    if method == "robust":
+        w = w * np.minimum(1, HUBER / np.maximum(np.abs(residual / sigma), 1e-300))
+    return sigma, w
 
 
 def _weighted(X: Array, y: Array, w: Array) -> Array:

@@ -4,7 +4,7 @@ A description is a fifth or a third wrong, seldom more. Measured joint forces th
 those of the description were mostly recorded with another sign, unit or order of joints.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -16,10 +16,12 @@ from kinetree.description.joints import FREE
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import Base
 from kinetree.identify.checks import MOST, STILL
+from kinetree.identify.laws import PARTS, FrictionChoice
 from kinetree.identify.least_squares import Fit
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
 SAMPLES = 200  # at which a recording is compared with the description
@@ -71,6 +73,23 @@ def poorly_excited(whole: Base, base: Base, found: Fit) -> list[str]:
             f"or without effect in it: {listing(missing, MOST)}. The robot has them as described"
         )
     return notes
+
+
+def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
+    """Notes on described friction laws with shapes that are used as they are, and not sought."""
+    found: dict[str, list[str]] = {}
+    for joint in model.joints:
+        choice, friction = choices.get(joint.name, "known"), joint.friction
+        parts = {"stribeck": friction.stribeck is not None, "sigmoid": friction.sigmoid is not None,
+                 "load": not is_zero(friction.load)}  # fmt: skip
+        for kind, present in parts.items():
+            if present and choice not in (kind, "known"):
+                found.setdefault(kind, []).append(joint.name)
+    return [
+        f"the {PARTS[kind]} of {listing(names, MOST)} is kept as described; to find it, choose the "
+        f"friction {kind!r}"
+        for kind, names in found.items()
+    ]
 
 
 def odd_errors(model: Model, found: Fit, method: str) -> list[str]:

@@ -24,6 +24,7 @@ from kinetree.identify.physical import (
 )
 from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
+from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
 WEAK = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
@@ -97,6 +98,7 @@ def identify_payload(
     """
     model = robot.model
     check_joints(model, data)
+    without_constraints(model, "identify_payload")
     place = model.frame(frame)
     if place.link == WORLD:
         raise InputError(

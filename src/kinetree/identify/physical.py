@@ -16,7 +16,7 @@ stay at zero or above; preloads of springs may be negative. All numbers are in t
 (`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,42 +58,54 @@ def consistent(
     *,
     prior: float = 1.0,
     watch: Callable[[int, float], None] | None = None,
+    tangent: Array | None = None,
 ) -> Estimate:
-    """The most likely physically possible robot.
+    """The most likely physically possible robot, at the shapes of the unknowns' friction laws.
 
     Args:
         sought: the unknowns; their robot, as described, is the centre of the prior.
-        Y: regressor, (T, n, p), with tau = Y x.
+        Y: regressor, (T, n, p), with tau = Y x, without columns of shapes.
         tau: joint forces, (T, n), less their known part.
         weights: of the squares of the rows, (T, n): one over their variance.
         prior: relative error of the description: 1 is as large as the body itself.
         watch: is called with the round and the cost.
+        tangent: derivatives of tau by shapes, (T, n, s), whose uncertainty is part of deviations.
     """
-    model, units, scale = sought.robot.model, sought.natural, sought.scale
+    p, s = sought.p, 0 if tangent is None else tangent.shape[-1]
+    model, units, scale = sought.robot.model, sought.natural, sought.scale[: sought.p]
     Y, tau = Y * scale / units.forces[:, None], tau / units.forces
     weights = weights * units.forces**2
     largest = float(np.abs(tau).max(initial=0)) or 1.0
     weights = np.minimum(weights, 1 / (FINEST * largest) ** 2)
-    compressed = triangle(Y, tau, weights)[: Y.shape[-1]]
-    R, z = compressed[:, :-1], compressed[:, -1]
+    rows = Y
+    if tangent is not None:
+        rows = np.concatenate([Y, tangent * sought.scale[p:] / units.forces[:, None]], axis=-1)
+    compressed = triangle(rows, tau, weights)[: p + s]
+    R, z = compressed[:, :p], compressed[:, -1]
     bodies = [
         definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
         for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
     ]
-    own = (sought.values(model) / scale)[10 * len(bodies) :]
+    own = (sought.values(model)[:p] / scale)[10 * len(bodies) :]
     spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
-    P, p = _prior(bodies, own, spread, prior)
-    A, b = np.vstack([R, P]), np.concatenate([z, p])
+    P, centre = _prior(bodies, own, spread, prior)
+    A, b = np.vstack([R, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
-    theta, rounds = descend(A, b, start, len(bodies), prior, watch, sought.signed)
+    signed = sought.signed[:p]
+    theta, rounds = descend(A, b, start, len(bodies), prior, watch, signed, sought.sums)
     normal = A.T @ A
+    if s:  # less what shapes could explain as well
+        D = compressed[:, p:-1]
+        normal = normal - (R.T @ D) @ np.linalg.solve(D.T @ D, D.T @ R)
     covariance = np.linalg.inv(normal)
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
-    x = unknowns_at(theta, len(bodies))[0]
-    drives, signed = x[10 * len(bodies) :], sought.signed[10 * len(bodies) :]
+    x = unknowns_at(theta, len(bodies), sought.sums)[0]
+    drives, signed = x[10 * len(bodies) :], signed[10 * len(bodies) :]
     drives[np.abs(drives) < NOTHING * spread] = 0
+    for static, coulomb in sought.sums:
+        x[static] = max(x[static], x[coulomb])
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds)
@@ -119,8 +131,13 @@ def _typical(Y: Array, tau: Array) -> Array:
     return 0.1 * np.where(size > 0, force, 1) / np.where(size > 0, size, 1) + 1e-9
 
 
-def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
-    """x, (p,), and dx/dtheta, (p, p): bodies by log-Cholesky coordinates, the rest as it is."""
+def unknowns_at(
+    theta: Array, links: int, sums: Sequence[tuple[int, int]] = ()
+) -> tuple[Array, Array]:
+    """x, (p,), and dx/dtheta, (p, p): bodies by log-Cholesky coordinates, the rest as it is.
+
+    sums: pairs (a, b) with x[a] = theta[a] + theta[b], so that x[a] is never the smaller one.
+    """
     count = len(theta)
     x, D = np.zeros(count), np.zeros((count, count))
     for i in range(links):
@@ -128,6 +145,8 @@ def unknowns_at(theta: Array, links: int) -> tuple[Array, Array]:
         x[at], D[at, at] = body(theta[at])
     rest = np.arange(10 * links, count)
     x[rest], D[rest, rest] = theta[rest], 1
+    for a, b in sums:
+        x[a], D[a, b] = theta[a] + theta[b], 1
     return x, D
 
 
@@ -139,18 +158,19 @@ def descend(
     prior: float,
     watch: Callable[[int, float], None] | None = None,
     signed: Array | None = None,
+    sums: Sequence[tuple[int, int]] = (),
 ) -> tuple[Array, int]:
     """theta that minimises |A x(theta) - b|^2 from a start on, and the number of rounds.
 
     Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
     one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
-    bodies stay at zero or above, except the `signed` ones.
+    bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
     """
     pull = np.zeros(len(start))
     pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
 
     def errors(theta: Array) -> tuple[Array, Array]:
-        x, D = unknowns_at(theta, links)
+        x, D = unknowns_at(theta, links, sums)
         return np.concatenate([A @ x - b, pull * (theta - start)]), np.vstack(
             [A @ D, np.diag(pull)]
         )

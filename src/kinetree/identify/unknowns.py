@@ -1,8 +1,13 @@
-"""Unknowns x of an identification: the robot's parameters are pi = S x + fixed."""
+"""Unknowns x of an identification: the robot's parameters are pi = S x + fixed.
+
+Friction laws with shapes have unknowns besides pi: their sizes, which are linear unknowns with
+columns of their own, and at the end of x their shapes, on which those columns depend.
+"""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Literal, get_args
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,23 +15,40 @@ from kinetree.algorithms import parameter_list, parameters
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import with_parameters
 from kinetree.base.arrays import Array
+from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.errors import InputError
 from kinetree.identify.checks import least_motion
-from kinetree.model import Joint, JointFriction, Model
+from kinetree.identify.laws import (
+    SIZES,
+    FrictionChoice,
+    FrictionChoices,
+    Law,
+    chosen_laws,
+    curve,
+    described_shapes,
+    laws_of,
+    reference,
+    shape_units,
+)
+from kinetree.model import Joint, JointFriction, JointStribeck, Model
 from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.friction import (
+    beyond_coefficients,
+    converted_friction,
+    has_more_laws,
+    is_zero,
+)
 from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
 
-FrictionChoice = Literal["symmetric", "directional", "known"]
-FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
+OF_FRICTION = ("viscous", "coulomb", "static", "size")  # linear unknowns that are no part of loads
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Unknowns:
-    """The unknowns x of a robot, ten a link first, then those of joints and rotors.
+    """The unknowns x of a robot, ten a link first, then those of joints and rotors, then shapes.
 
     Args:
         robot: the robot.
@@ -34,6 +56,10 @@ class Unknowns:
         units: unit of each.
         S: selection, shape (P, p), from x into the robot's whole parameter vector, dimensionless.
         fixed: the known part of that vector, shape (P,), in the units of the parameters.
+        choices: what is sought of the friction of each joint.
+        laws: friction laws with shapes that are sought.
+        shapes: values of the shapes at which columns are computed, shape (s,), each in its unit;
+            they are the last s entries of x.
     """
 
     robot: Robot
@@ -41,6 +67,9 @@ class Unknowns:
     units: tuple[str, ...]
     S: Array
     fixed: Array
+    choices: Mapping[str, FrictionChoice] = dataclasses.field(default_factory=dict)
+    laws: tuple[Law, ...] = ()
+    shapes: Array = dataclasses.field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def natural(self) -> NaturalUnits:
@@ -50,7 +79,25 @@ class Unknowns:
     @cached_property
     def scale(self) -> Array:
         """The robot's own unit of each unknown, (p,)."""
-        return parameter_units(self.robot.model, self.natural)[self.S.argmax(axis=0)]
+        own = parameter_units(self.robot.model, self.natural)
+        found = own[self.S.argmax(axis=0)]
+        for law, at in zip(self.laws, self.places, strict=True):
+            if law.size is not None:
+                coulomb = 10 * self.links + 5 * law.index + 2
+                found[self.names.index(law.size)] = own[coulomb]
+            found[at] = shape_units(law, self.natural)
+        return found
+
+    @property
+    def p(self) -> int:
+        """Number of linear unknowns, which come before the shapes."""
+        return len(self.names) - len(self.shapes)
+
+    @cached_property
+    def places(self) -> tuple[Array, ...]:
+        """Indices in x of the shapes of each law."""
+        counts = np.cumsum([0, *(len(law.shapes) for law in self.laws)])
+        return tuple(self.p + np.arange(a, b) for a, b in pairwise(counts.tolist()))
 
     @property
     def signed(self) -> Array:
@@ -58,12 +105,45 @@ class Unknowns:
         return np.array([name.startswith("preload[") for name in self.names], bool)
 
     @property
+    def sums(self) -> tuple[tuple[int, int], ...]:
+        """Indices (static, Coulomb) of friction whose first part is never the smaller one."""
+        joints = [law.joint for law in self.laws if law.kind == "stribeck"]
+        return tuple(
+            (self.names.index(f"static[{x}]"), self.names.index(f"coulomb[{x}]")) for x in joints
+        )
+
+    @cached_property
+    def loading(self) -> Array:
+        """Which linear unknowns are part of the joint forces without friction, (p,)."""
+        return np.array([x.partition("[")[0].rstrip("+-") not in OF_FRICTION for x in self.names])
+
+    @property
     def links(self) -> int:
         """Number of bodies, whose unknowns come first."""
         return len(self.robot.model.links)
 
+    def at(self, shapes: Array) -> "Unknowns":
+        """The same unknowns with columns at other shapes.
+
+        Args:
+            shapes: values, shape (s,), each in its unit.
+        """
+        return dataclasses.replace(self, shapes=np.array(shapes, float))
+
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Y, (T, n, p): joint forces are Y x + `known`.
+        """Y, (T, n, p): joint forces are Y x + `known`, unless there is load friction.
+
+        The columns of shapes are zero.
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        """
+        return self.bent(self.plain(q, dq, ddq), dq)
+
+    def plain(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Y, (T, n, p), without the columns of laws with shapes.
 
         Args:
             q: joint positions, shape (T, nq), rad or m.
@@ -71,6 +151,59 @@ class Unknowns:
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
         return self.robot.regressor(q, dq, ddq) @ self.S
+
+    def bent(self, Y: Array, dq: Array) -> Array:
+        """Y, (T, n, p), from `plain` columns, with those of laws at their shapes.
+
+        Args:
+            Y: columns of `plain`, shape (T, n, p), in the units of forces per unknown.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+        """
+        if not self.laws:
+            return Y
+        Y = Y.copy()
+        for law, at in zip(self.laws, self.places, strict=True):
+            if law.size is None:
+                continue
+            rate = law.ratio * dq[..., law.dof]
+            f = law.ratio * curve(law, rate, self.shapes[at - self.p])
+            Y[..., law.dof, self.names.index(law.size)] += f
+            if law.kind == "stribeck":  # coulomb + (static - coulomb) f
+                Y[..., law.dof, self.names.index(f"coulomb[{law.joint}]")] -= f
+        return Y
+
+    @property
+    def load(self) -> Array:
+        """Load friction, (n, 2): coefficients for forces that drive and that brake a motion."""
+        found = np.zeros((self.robot.n, 2))
+        for joint in self.robot.model.joints:
+            if not is_zero(joint.friction.load):
+                found[joint.dofs[0]] = [float(x) for x in joint.friction.load]
+        for law, at in zip(self.laws, self.places, strict=True):
+            if law.kind == "load":
+                found[law.dof] = self.shapes[at - self.p]
+        return found
+
+    def forces(
+        self, q: Array, dq: Array, ddq: Array, x: Array, columns: Sequence[int] | None = None
+    ) -> Array:
+        """Joint forces of values of the unknowns, (T, n), load friction included.
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            x: values of the unknowns, shape (p,), in `units`.
+            columns: the unknowns that have these values, if not all; the others are zero.
+        """
+        chosen = list(range(len(self.names)) if columns is None else columns)
+        Y = self.regressor(q, dq, ddq)[..., chosen]
+        if not self.load.any():
+            return Y @ x + self.known(q, dq, ddq)
+        own = self.loading[chosen]
+        load = Y[..., own] @ x[own] + self.known_load(q, dq, ddq)
+        factor = load_factor(self.load, np.sign(load * dq))
+        return factor * load + Y[..., ~own] @ x[~own] + self.known_friction(q, dq, ddq)
 
     def at_rest(self, q: Array) -> Array:
         """Indices of the friction and armature of joints that stand still in q, (T, nq).
@@ -93,44 +226,139 @@ class Unknowns:
         return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Joint forces that do not depend on the unknowns, (T, n).
+        """Joint forces that do not depend on the unknowns, (T, n), without load friction.
 
         Args:
             q: joint positions, shape (T, nq), rad or m.
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        tau = self.robot.regressor(q, dq, ddq) @ self.fixed
-        joints = self.robot.model.joints
-        if any(joint.friction.function is not None for joint in joints):
-            only = [
-                dataclasses.replace(x, friction=JointFriction(function=x.friction.function))
-                for x in joints
-            ]
-            tau = tau + Robot(self.robot.model.replace(joints=tuple(only))).friction_forces(dq)
-        return tau
+        return self.robot.regressor(q, dq, ddq) @ self.fixed + self._beyond(dq)
+
+    def known_load(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """The part of `known` that is not friction, (T, n).
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        """
+        return self.robot.regressor(q, dq, ddq) @ np.where(self._rubs, 0, self.fixed)
+
+    def known_friction(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """The part of `known` that is friction, (T, n).
+
+        Args:
+            q: joint positions, shape (T, nq), rad or m.
+            dq: joint rates, shape (T, n), rad/s or m/s.
+            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+        """
+        own = np.where(self._rubs, self.fixed, 0)
+        return self.robot.regressor(q, dq, ddq) @ own + self._beyond(dq)
+
+    @property
+    def _rubs(self) -> Array:
+        """Which entries of pi are coefficients of friction, (P,)."""
+        found = np.zeros(len(self.fixed), bool)
+        count = len(self.robot.model.joints)
+        found[10 * self.links :][: 5 * count].reshape(count, 5)[:, :4] = True
+        return found
+
+    def _beyond(self, dq: Array) -> Array | float:
+        """Friction of the description that is kept as it is, (T, n), without load friction."""
+        joints, sought = self.robot.model.joints, {law.index: law.kind for law in self.laws}
+        kept = [
+            _without(x.friction, sought.get(i)) if has_more_laws(x.friction) else JointFriction()
+            for i, x in enumerate(joints)
+        ]
+        if not any(has_more_laws(x) for x in kept):
+            return 0.0
+        only = [
+            dataclasses.replace(x, friction=own, drive=None)
+            for x, own in zip(joints, kept, strict=True)
+        ]
+        return Robot(self.robot.model.replace(joints=tuple(only))).friction_forces(dq)
 
     def values(self, model: Model) -> Array:
-        """Values of the unknowns in a robot of this structure, (p,).
+        """Values of the unknowns in a robot of this structure, (p,); shapes that it lacks are 0.
 
         Args:
             model: a robot of the same structure.
         """
-        count = self.S.sum(axis=0)
-        return self.S.T @ np.asarray(parameters(model), float) / count
+        count = np.maximum(self.S.sum(axis=0), 1)
+        found = self.S.T @ np.asarray(parameters(model), float) / count
+        for law, at in zip(self.laws, self.places, strict=True):
+            friction = model.joints[law.index].friction
+            if law.kind == "stribeck":
+                bend = friction.stribeck
+                static = friction.coulomb if bend is None else bend.static
+                found[self.names.index(f"static[{law.joint}]")] = np.mean(np.array(static, float))
+            elif law.kind == "sigmoid" and friction.sigmoid is not None:
+                found[self.names.index(f"size[{law.joint}]")] = float(friction.sigmoid.size)
+            own = described_shapes(law, friction)
+            found[at] = 0 if own is None else own
+        return found
+
+    def lacks(self, model: Model) -> Array:
+        """Which unknowns are shapes of laws that a robot does not have, (p,).
+
+        Args:
+            model: a robot of the same structure.
+        """
+        found = np.zeros(len(self.names), bool)
+        for law, at in zip(self.laws, self.places, strict=True):
+            found[at] = described_shapes(law, model.joints[law.index].friction) is None
+        return found
 
     def model(self, x: Array) -> Model:
         """The robot with these values of the unknowns.
 
         Args:
-            x: values of the unknowns, shape (p,), in `units`.
+            x: values of the unknowns, shape (p,), in `units`; shapes are those of `shapes`.
         """
-        return with_parameters(self.robot.model, self.fixed + self.S @ x)
+        x = np.concatenate([x[: self.p], self.shapes])
+        found = with_parameters(self.robot.model, self.fixed + self.S @ x)
+        joints = [
+            dataclasses.replace(joint, friction=converted_friction(joint.friction, float))
+            for joint in found.joints
+        ]
+        for law, at in zip(self.laws, self.places, strict=True):
+            own, shapes = joints[law.index].friction, x[at].tolist()
+            if law.kind == "load":
+                own = dataclasses.replace(own, load=(shapes[0], shapes[0]))
+            else:
+                size = float(x[self.names.index(str(law.size))])
+                if law.kind == "stribeck":
+                    bend = JointStribeck((size, size), shapes[0], law.exponent)
+                    own = dataclasses.replace(own, stribeck=bend)
+                else:
+                    own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
+            joints[law.index] = dataclasses.replace(joints[law.index], friction=own)
+        return found.replace(joints=tuple(joints))
+
+
+def load_factor(load: Array, signs: Array) -> Array:
+    """Joint force over the load, (T, n), with load friction of coefficients (n, 2).
+
+    `signs`, (T, n): 1 where the load drives the motion, -1 where it brakes it, 0 at rest.
+    """
+    return 1 + load[:, 0] * (signs > 0) - load[:, 1] * (signs < 0)
+
+
+def _without(friction: JointFriction, sought: str | None) -> JointFriction:
+    """The part of described friction that is no coefficient and not sought, without load friction.
+
+    Static friction less Coulomb friction stays as described where only the second is sought.
+    """
+    rest = dataclasses.replace(beyond_coefficients(friction), load=(0, 0))
+    if sought == "stribeck":
+        return dataclasses.replace(rest, stribeck=None)
+    return dataclasses.replace(rest, sigmoid=None) if sought == "sigmoid" else rest
 
 
 def unknowns(
     robot: Robot,
-    friction: FrictionChoice = "symmetric",
+    friction: FrictionChoices = "symmetric",
     armature: bool = True,
     springs: bool = True,
 ) -> Unknowns:
@@ -140,14 +368,16 @@ def unknowns(
         robot: gives geometry, gear ratios, gravity, and the values of known parameters.
         friction: "symmetric" (one viscous and one Coulomb coefficient for each joint),
             "directional" (one of each for dq > 0 and for dq < 0, which also absorbs offsets of the
-            sensors), or "known".
+            sensors), "known", or a law with shapes: "stribeck" (viscous, Coulomb and static
+            friction, and the Stribeck speed), "sigmoid" (viscous friction, and size, steepness and
+            offset of a sigmoid) or "load" (viscous and Coulomb friction, and a coefficient of the
+            joint force); or {joint: choice}, "symmetric" for joints left out.
         armature: True if inertias of armatures and rotors are unknown.
         springs: True if stiffness and preload (stiffness times rest position) of the robot's
             springs are unknown.
     """
-    if friction not in FRICTION:
-        raise InputError(f"friction is {friction!r}; expected one of {', '.join(FRICTION)}.")
     model = robot.model
+    choices = chosen_laws(model, friction)
     listed = parameter_list(model)
     columns: list[Column] = []
     for k, x in enumerate(listed):
@@ -157,7 +387,7 @@ def unknowns(
     for i, joint in enumerate(model.joints):
         if joint.type in SCREW_TYPES:
             first = 10 * len(model.links) + 5 * i
-            columns += _of_joint(joint, first, friction, armature and i not in driven)
+            columns += _of_joint(joint, first, choices[joint.name], armature and i not in driven)
     if armature:
         columns += [(str(x), "kg m^2", [k]) for k, x in enumerate(listed) if x.group == "rotor"]
     if springs:
@@ -167,11 +397,26 @@ def unknowns(
             for k, x in enumerate(listed)
             if x.group == "spring"
         ]
+    laws = laws_of(model, choices)
+    columns += [(*shape, []) for law in laws for shape in law.shapes]
     S = np.zeros((len(listed), len(columns)))
     for j, (_, _, rows) in enumerate(columns):
         S[rows, j] = 1
     fixed = np.where(S.any(axis=1), 0.0, np.asarray(parameters(model), float))
-    return Unknowns(robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed)
+    for law in laws:
+        if law.kind == "sigmoid":  # a smooth law in the place of Coulomb friction
+            first = 10 * len(model.links) + 5 * law.index
+            fixed[first + 2 : first + 4] = 0
+    units_of = natural_units(model)
+    shapes = [described_shapes(x, model.joints[x.index].friction) for x in laws]
+    start = [
+        reference(law, units_of) if law.kind != "load" or own is None else own
+        for law, own in zip(laws, shapes, strict=True)
+    ]
+    return Unknowns(
+        robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed, choices, laws,
+        np.concatenate(start) if start else np.zeros(0),
+    )  # fmt: skip
 
 
 def _of_joint(joint: Joint, first: int, friction: FrictionChoice, armature: bool) -> list[Column]:
@@ -179,10 +424,13 @@ def _of_joint(joint: Joint, first: int, friction: FrictionChoice, armature: bool
     name, sliding = joint.name, joint.type == PRISMATIC
     force, speed = ("N", "N s/m") if sliding else ("N m", "N m s/rad")
     found: list[Column] = []
-    if friction == "symmetric":
+    if friction in ("symmetric", "stribeck", "sigmoid", "load"):
         found.append((f"viscous[{name}]", speed, [first, first + 1]))
+    if friction in ("symmetric", "stribeck", "load"):
         found.append((f"coulomb[{name}]", force, [first + 2, first + 3]))
-    elif friction == "directional":
+    if friction in SIZES:
+        found.append((f"{SIZES[friction]}[{name}]", force, []))
+    if friction == "directional":
         found += [(f"viscous{s}[{name}]", speed, [first + k]) for k, s in enumerate("+-")]
         found += [(f"coulomb{s}[{name}]", force, [first + 2 + k]) for k, s in enumerate("+-")]
     if armature:  # a rotor of the joint would have the same effect

@@ -3,7 +3,8 @@
 A recording is cut into blocks of consecutive samples; each has its part of the normal equations,
 A_k = W_k^T D W_k and b_k = W_k^T D y_k. A replicate draws as many blocks as there are, with
 replacement, and solves (sum c_k A_k) beta = sum c_k b_k. Blocks keep errors together that are
-correlated in time, and the weights D are those of the whole recording.
+correlated in time, and the weights D are those of the whole recording. Shapes of friction laws are
+among the unknowns beta, with the derivatives of joint forces by them as columns of W.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify import Identification
+from kinetree.identify.equations import linear_equations
 from kinetree.identify.identify import row_memory
 from kinetree.model import Model
 from kinetree.parallel.philox import words
@@ -50,8 +52,7 @@ def bootstrap(
     blocks = T // length if isinstance(length, int) and length > 0 else 0
     if blocks < 8:
         raise InputError(f"block is {block!r} of {T} samples; expected 8 blocks or more.")
-    W = found.sought.regressor(data.q, data.dq, data.ddq)[..., list(found.base.kept)]
-    y = data.tau - found.sought.known(data.q, data.dq, data.ddq)
+    W, y = linear_equations(found.sought, data, found.base.kept, fit.beta)
     scale = 1 / np.linalg.norm(W.reshape(-1, W.shape[-1]), axis=0)
     root = np.sqrt(fit.weights / fit.weights.max())
     X, z = W * scale * root[..., None], y * root

@@ -13,6 +13,7 @@ from kinetree.identify.identification import (
     BASE,
     ROBOT,
     base_rows,
+    described_base,
     force_rows,
     overview,
     unidentifiable,
@@ -82,9 +83,12 @@ def _curves(found: Identification) -> str:
 def intervals(found: Identification) -> str:
     """Base parameters: 95% intervals as bars, the described value as a tick, zero as a line.
 
+    Shapes of friction laws that the description does not have get no tick.
+
     Every row has a scale of its own: the larger of its interval and the described value.
     """
-    described = found.base.K @ found.sought.values(found.prior.model)
+    described, lacks = described_base(found)
+    described = np.where(lacks, np.nan, described)
     names = [found.sought.names[at] for at in found.base.kept]
     rows = [*zip(names, found.interval(), described, strict=True)]
     pictures = [
@@ -103,12 +107,14 @@ def _rows(rows: list[tuple[str, Array, float]]) -> Iterator[str]:
 
 def _interval(y: float, name: str, ends: Array, described: float) -> Iterator[str]:
     low, high = map(float, ends)
-    largest = max(abs(low), abs(high), abs(float(described)), 1e-300)
+    known = not np.isnan(described)
+    largest = max(abs(low), abs(high), abs(float(described)) if known else 0.0, 1e-300)
     middle, scale = (LEFT + RIGHT) / 2, (RIGHT - LEFT) / 2 / (1.04 * largest)
     yield text(LEFT - 10, y + 14, clip(name, 26), "end", "name")
     yield path("axis", f"M{LEFT} {y + 10}H{RIGHT}")
     width = max(scale * (high - low), 3)
     yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
     yield path("zero axis", f"M{middle} {y}V{y + 20}")
-    yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
+    if known:
+        yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
     yield text(RIGHT + 8, y + 14, f"±{largest:.3g}")

@@ -1,0 +1,241 @@
+"""Friction laws to identify: linear unknowns, and the shapes on which their columns depend.
+
+With dq the rate of the joint itself, a law adds to the joint force
+
+    stribeck   (static - coulomb) f(dq),  f = exp(-(|dq| / speed)^exponent) sign(dq)
+    sigmoid    size f(dq),                f = s(k (dq + d)) - s(k d),  s(x) = 1 / (1 + exp(-x))
+    load       c |load| sign(dq),         load: the joint force without friction
+
+static and size are linear unknowns, as are viscous and Coulomb friction. The speed, the steepness k
+with the offset d, and c are shapes: `shapes` finds them around the linear problem.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from kinetree.algorithms.natural_units import NaturalUnits
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
+from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.errors import InputError, NameLookupError
+from kinetree.model import JointFriction, Model
+
+FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
+FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
+FrictionChoices = FrictionChoice | Mapping[str, FrictionChoice]
+SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset"), "load": ("load",)}
+SIZES = {"stribeck": "static", "sigmoid": "size"}
+WORDS = {"speed": "Stribeck speed", "steepness": "steepness of the sigmoid",
+         "offset": "offset of the sigmoid", "load": "load coefficient"}  # fmt: skip
+PARTS = {"stribeck": "Stribeck effect", "sigmoid": "sigmoid friction", "load": "load friction"}
+SPEEDS, STEEPNESSES, SHIFTS = 60, 24, 9  # grid of starts
+BEND = 2  # exponent of Stribeck friction that the description does not have
+WIDEST = 0.5  # relative standard error from which a shape counts as not determined
+FEW = 5  # samples that cannot show the shape of a curve
+SURE = 1.96  # standard errors by which a law differs from none at all
+
+
+@dataclass(frozen=True)
+class Law:
+    """A friction law with shapes, sought at one joint.
+
+    Args:
+        kind: "stribeck", "sigmoid" or "load".
+        joint: name of the joint.
+        index: index of the joint.
+        dof: degree of freedom that moves it.
+        ratio: rate of the joint over that of its degree of freedom; not 1 for mimic joints.
+        sliding: True for a prismatic joint.
+        exponent: of Stribeck friction, as described.
+    """
+
+    kind: Literal["stribeck", "sigmoid", "load"]
+    joint: str
+    index: int
+    dof: int
+    ratio: float = 1.0
+    sliding: bool = False
+    exponent: float = BEND
+
+    @property
+    def shapes(self) -> tuple[tuple[str, str], ...]:
+        """Name and unit of each shape."""
+        angle = "m" if self.sliding else "rad"
+        unit = {"speed": f"{angle}/s", "offset": f"{angle}/s", "steepness": f"s/{angle}"}
+        return tuple((f"{x}[{self.joint}]", unit.get(x, "1")) for x in SHAPES[self.kind])
+
+    @property
+    def size(self) -> str | None:
+        """Name of the linear unknown; None for load friction, which has only a shape."""
+        return f"{SIZES[self.kind]}[{self.joint}]" if self.kind in SIZES else None
+
+
+def chosen_laws(model: Model, friction: FrictionChoices) -> dict[str, FrictionChoice]:
+    """The choice of every joint of one degree of freedom, by name, checked.
+
+    Args:
+        model: the robot.
+        friction: one choice for all joints, or {joint: choice}; joints left out are "symmetric".
+    """
+    own = {joint.name: joint for joint in model.joints if joint.type in SCREW_TYPES}
+    given: dict[str, FrictionChoice] = {}
+    given |= friction if isinstance(friction, Mapping) else dict.fromkeys(own, friction)
+    choices = ", ".join(FRICTION)
+    for name, choice in given.items():
+        if name not in own:
+            raise NameLookupError(
+                f"friction names the joint {name!r}; {model.name!r} has friction to find at "
+                f"{', '.join(own)}."
+            )
+        if choice not in FRICTION:
+            where = f" of {name!r}" if isinstance(friction, Mapping) else ""
+            raise InputError(f"friction{where} is {choice!r}; expected one of {choices}.")
+        if choice == "load" and own[name].follows is not None:
+            if isinstance(friction, Mapping):
+                raise InputError(
+                    f"friction of {name!r} is 'load', but it follows {own[name].follows!r} and has "
+                    "no force of its own; choose load friction for that joint."
+                )
+            given[name] = "symmetric"
+    return {name: given.get(name, "symmetric") for name in own}
+
+
+def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, ...]:
+    """The laws with shapes among the choices, in the order of the joints."""
+    found: list[Law] = []
+    for i, joint in enumerate(model.joints):
+        kind = choices.get(joint.name, "known")
+        if kind == "stribeck" or kind == "sigmoid" or kind == "load":
+            bend = joint.friction.stribeck
+            found.append(
+                Law(kind, joint.name, i, joint.dofs[0], float(joint.scale),
+                    joint.type == PRISMATIC, BEND if bend is None else float(bend.exponent))
+            )  # fmt: skip
+    return tuple(found)
+
+
+def curve(law: Law, rate: Array, shapes: Array) -> Array:
+    """f, (T,), of a law with these shapes at rates of the joint, (T,)."""
+    if law.kind == "stribeck":
+        return np.exp(-((np.abs(rate) / shapes[0]) ** law.exponent)) * np.sign(rate)
+    k, d = shapes
+    return 0.5 * (np.tanh(0.5 * k * (rate + d)) - np.tanh(0.5 * k * d))
+
+
+def slopes(law: Law, rate: Array, shapes: Array) -> Array:
+    """Derivatives of f by the shapes, (T, s)."""
+    if law.kind == "stribeck":
+        u = (np.abs(rate) / shapes[0]) ** law.exponent
+        return (np.exp(-u) * np.sign(rate) * u * law.exponent / shapes[0])[:, None]
+    k, d = shapes
+    here, there = (0.25 / np.cosh(np.clip(0.5 * k * x, -350, 350)) ** 2 for x in (rate + d, d))
+    return np.stack([here * (rate + d) - there * d, k * (here - there)], axis=1)
+
+
+def reference(law: Law, units: NaturalUnits) -> Array:
+    """Shapes at which random states of the robot show the law, (s,)."""
+    rate = float(units.rates[law.dof]) * abs(law.ratio)
+    table = {"stribeck": [rate], "sigmoid": [2 / rate, 0.1 * rate], "load": [0.0]}
+    return np.array(table[law.kind])
+
+
+def shape_units(law: Law, units: NaturalUnits) -> Array:
+    """The robot's own unit of each shape, (s,)."""
+    rate = float(units.rates[law.dof]) * abs(law.ratio)
+    return np.array({"stribeck": [rate], "sigmoid": [1 / rate, rate], "load": [1.0]}[law.kind])
+
+
+def described_shapes(law: Law, friction: JointFriction) -> Array | None:
+    """Shapes of the law in a description, (s,); None if it has no such law."""
+    if law.kind == "stribeck":
+        bend = friction.stribeck
+        return None if bend is None else np.array([bend.speed], float)
+    if law.kind == "sigmoid":
+        bow = friction.sigmoid
+        return None if bow is None else np.array([bow.steepness, bow.offset], float)
+    driving, braking = (float(x) for x in friction.load)
+    return np.array([(driving + braking) / 2]) if driving or braking else None
+
+
+def grid(law: Law, rate: Array, described: Array | None) -> Array:
+    """Shapes to start from, (k, s): all that the rates, (T,), could show, and those described."""
+    speed = np.abs(rate[rate != 0])
+    fastest = float(speed.max(initial=0)) or 1.0
+    slowest = float(np.quantile(speed, 0.002)) if len(speed) else fastest
+    slowest = max(slowest, 1e-4 * fastest)
+    if law.kind == "stribeck":
+        found = np.geomspace(slowest, 2 * fastest, SPEEDS)[:, None]
+    else:
+        k = np.geomspace(0.3 / fastest, 3 / slowest, STEEPNESSES)
+        shift = np.linspace(-3, 3, SHIFTS)
+        found = np.array([(a, b / a) for a in k for b in shift])
+    return found if described is None else np.vstack([described, found])
+
+
+def moved(law: Law, shapes: Array, step: Array) -> Array:
+    """Shapes after a step; positive ones change by a factor of 2 at most and stay positive."""
+    if law.kind == "load":
+        return np.clip(shapes + np.clip(step, -0.3, 0.3), -0.9, 0.9)
+    factor = np.exp(np.clip(step[0] / shapes[0], -np.log(2), np.log(2)))
+    if law.kind == "stribeck":
+        return shapes * factor
+    shift = np.clip(step[1], -1 / shapes[0], 1 / shapes[0])
+    return np.array([shapes[0] * factor, shapes[1] + shift])
+
+
+def doubt(
+    law: Law,
+    rate: Array,
+    shapes: Array,
+    errors: Array,
+    size: float,
+    error: float,
+    still: bool,
+) -> str:
+    """A sentence if the recording does not determine the law, else "".
+
+    Args:
+        law: the law.
+        rate: rates of the joint, (T,).
+        shapes: values found, (s,).
+        errors: their standard errors, (s,).
+        size: the factor of the law's curve; of load friction, c.
+        error: standard error of `size`.
+        still: True if the joint does not move.
+    """
+    words = [WORDS[x] for x in SHAPES[law.kind]]
+    if still:
+        return f"the recording does not show the friction of {law.joint!r}: the joint stands still"
+    if law.kind == "load":
+        if 0 <= size < 1:
+            return ""
+        return (
+            f"load friction of {law.joint!r} would have the coefficient {size:.3g} (standard error "
+            f"{error:.2g}); expected 0 to 1"
+        )
+    relative = errors / np.array([shapes[0], *[1 / shapes[0]] * (len(shapes) - 1)])
+    open_ones = [word for word, x in zip(words, relative, strict=True) if not x < WIDEST]
+    if size > SURE * error and not open_ones:
+        return ""
+    why = _reason(law, rate, shapes)
+    if open_ones and size > 0:
+        return f"the recording does not determine the {' and the '.join(open_ones)} of " \
+               f"{law.joint!r}: {why}"  # fmt: skip
+    return f"the recording shows no {PARTS[law.kind]} at {law.joint!r}: {why}"
+
+
+def _reason(law: Law, rate: Array, shapes: Array) -> str:
+    """Why a recording does not determine the shapes of a law."""
+    unit = "m/s" if law.sliding else "rad/s"
+    speed = np.abs(rate)
+    if not (np.any(rate > 0) and np.any(rate < 0)):
+        return "the joint never reverses"
+    scale = float(shapes[0]) if law.kind == "stribeck" else 1 / float(shapes[0])
+    if (slow := int((speed < scale).sum())) <= FEW:
+        return f"{counted(slow, 'sample')} slower than {scale:.3g} {unit}; record slow motions"
+    if (fast := int((speed > scale).sum())) <= FEW:
+        return f"{counted(fast, 'sample')} faster than {scale:.3g} {unit}; record fast motions"
+    return "its effect is within the noise; record slow and fast motions with many reversals"

@@ -1,0 +1,253 @@
+"""Shapes of friction laws by variable projection (Golub and Pereyra 1973).
+
+For given shapes the best linear unknowns are those of weighted least squares. So the sum of squares
+that is left is a function of the shapes alone. It can have several minima:
+
+1. A dense grid, law by law. With Q the directions of all columns but the law's own one f, the
+   squares decrease by (f . r)^2 / (f . f - |Q^T f|^2), r the residual without f. That is a sum over
+   the samples of one joint for each point of the grid, so thousands of points cost little.
+2. Steps of Gauss and Newton for all shapes together: least squares on the linear columns and the
+   derivatives by the shapes. A step that does not decrease the squares is halved.
+3. The grid again, from the shapes found. A better point is the start of another search.
+4. Steps on all samples; those before are on some of them.
+
+Weights of joints and of outliers are those of the linear problem, computed again after every step.
+Directions of loads, on which load friction depends, are those of the step before.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.identify.base import Base, separable
+from kinetree.identify.equations import Equations
+from kinetree.identify.laws import Law, curve, described_shapes, grid, moved
+from kinetree.identify.least_squares import Fit, Method, row_weights
+
+THIN = 800  # samples of the grid and of the first steps
+SWEEPS, SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
+STEPS, HALVINGS = 40, 12
+REWEIGHTED = 10  # rounds of weights before the first grid
+CLOSE = 1e-9  # relative change of the shapes that ends the steps
+RIDGE = 1e-14  # of columns of length 1: shapes without effect do not move
+SEEN = 1e-6  # share of a curve that other columns do not have, squared; less is rounding
+BETTER = 1e-9  # relative decrease of the squares that counts
+LOADS = np.linspace(0, 0.8, 9)  # starts of load friction
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Equations at some shapes, with the least squares of their linear unknowns.
+
+    W: columns of the kept unknowns, then the curve of each law with a size, (rows, n, r). y: other
+    side, (rows, n). w: weights of squares, (rows, n). beta: (r,). cost: weighted squares left.
+    """
+
+    equations: Equations
+    W: Array
+    y: Array
+    w: Array
+    beta: Array
+    cost: float
+
+
+def find_shapes(
+    equations: Equations, whole: Base, method: Method, report: Callable[[str], None]
+) -> Equations:
+    """The equations at the best shapes, with the directions of the loads there.
+
+    Args:
+        equations: of a recording, at any shapes.
+        whole: base parameters of the unknowns.
+        method: as in `fit`.
+        report: is called with the name of each stage.
+    """
+    sought = equations.sought
+    W, _ = equations.sides(whole.kept, bent=False)
+    own, _ = separable(W, sought.natural.forces, sought.scale[list(whole.kept)])
+    kept = [whole.kept[k] for k in own]
+    report("friction laws: grid of shapes")
+    point = _first(_thinned(equations), kept, method)
+    for _ in range(SEARCHES):
+        point, changed = _swept(point, kept)
+        if not changed and _ > 0:
+            break
+        report("friction laws: steps from the best shapes")
+        point = _descended(point, kept, method)
+    report(f"friction laws: shapes on {len(equations.y)} samples")
+    whole_point = _first(equations.at(point.equations.sought.shapes), kept, method)
+    return _descended(whole_point, kept, method).equations
+
+
+def _thinned(equations: Equations) -> Equations:
+    """Equations of some of the samples; all of them if both sides are to be filtered."""
+    if equations.cutoff is not None:
+        return equations
+    some = slice(None, None, max(1, len(equations.y) // THIN))
+    parts = {key: getattr(equations, key)[some] for key in ("plain", "y", "loaded", "dq", "signs")}
+    return replace(equations, **parts)
+
+
+def _first(equations: Equations, kept: list[int], method: Method) -> Point:
+    """The point of the given shapes, with weights and directions of loads that belong to it."""
+    forces = equations.sought.natural.forces
+    y = equations.soft(equations.y)
+    point = _solved(equations, kept, np.broadcast_to(1 / forces**2, y.shape))
+    for _ in range(REWEIGHTED):
+        point = _reweighted(point, kept, method)
+    return point
+
+
+def _solved(equations: Equations, kept: list[int], w: Array) -> Point:
+    """The point of some equations with given weights."""
+    C, y = equations.sides(kept, bent=False)
+    sized = [law for law in equations.sought.laws if law.size is not None]
+    F = np.zeros((*y.shape, len(sized)))
+    for k, (law, f) in enumerate(zip(sized, equations.curves(), strict=True)):
+        F[:, law.dof, k] = f
+    W = np.concatenate([C, F], axis=-1)
+    beta = _least(W, y, w)
+    rest = y - W @ beta
+    return Point(equations, W, y, w, beta, float((w * rest * rest).sum()))
+
+
+def _reweighted(point: Point, kept: list[int], method: Method) -> Point:
+    """The same shapes with weights and directions of loads from the residual."""
+    equations = point.equations.turned(kept, point.beta[: len(kept)])
+    forces = equations.sought.natural.forces
+    rest, y = (point.y - point.W @ point.beta) / forces, point.y / forces
+    _, w = row_weights(rest, y, point.W.shape[-1] + len(equations.sought.shapes), method)
+    return _solved(equations, kept, w / forces**2)
+
+
+def _least(W: Array, y: Array, w: Array) -> Array:
+    """Weighted least squares; columns of zeros get 0, and dependent ones the smallest values."""
+    root = np.sqrt(w)
+    X, z = (W * root[..., None]).reshape(-1, W.shape[-1]), (y * root).ravel()
+    length = np.linalg.norm(X, axis=0)
+    X = X / np.where(length > 0, length, 1)
+    G = X.T @ X + RIDGE * np.eye(X.shape[1])
+    G[length == 0, length == 0] = 1
+    beta = np.linalg.solve(G, X.T @ z)
+    beta = beta + np.linalg.solve(G, X.T @ (z - X @ beta))
+    return beta / np.where(length > 0, length, 1)
+
+
+def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
+    """The best point on the grids of the laws, one law after the other; whether it is another."""
+    changed = False
+    for _ in range(SWEEPS):
+        before = point.equations.sought.shapes
+        for k, law in enumerate(point.equations.sought.laws):
+            if law.kind == "load":
+                point = _best_load(point, k, kept)
+            else:
+                point = _best_curve(point, k, kept)
+        if np.array_equal(before, point.equations.sought.shapes):
+            break
+        changed = True
+    return point, changed
+
+
+def _best_load(point: Point, k: int, kept: list[int]) -> Point:
+    """The best coefficient of load friction among some."""
+    tried = [_solved(_with(point.equations, k, np.array([c])), kept, point.w) for c in LOADS]
+    best = min(tried, key=lambda x: x.cost)
+    return best if best.cost < point.cost * (1 - BETTER) else point
+
+
+def _best_curve(point: Point, k: int, kept: list[int]) -> Point:
+    """The best shapes of one law on its grid, those of the point included; size above 0."""
+    equations, law = point.equations, point.equations.sought.laws[k]
+    sized = [x for x in equations.sought.laws if x.size is not None]
+    own = len(kept) + sized.index(law)
+    root = np.sqrt(point.w)
+    others = np.delete(point.W, own, axis=-1) * root[..., None]
+    X = others.reshape(-1, others.shape[-1])
+    length = np.linalg.norm(X, axis=0)
+    Q = np.linalg.qr(X[:, length > 0] / length[length > 0])[0]
+    z = (point.y * root).ravel()
+    rest = (z - Q @ (Q.T @ z)).reshape(root.shape)[:, law.dof]
+    Q = Q.reshape(*root.shape, -1)[:, law.dof]
+    described = described_shapes(law, equations.sought.robot.model.joints[law.index].friction)
+    starts = np.vstack([equations.own(k), grid(law, equations.rates(law), described)])
+    f = _curves(equations, law, starts) * root[:, law.dof, None]
+    across, squares = f.T @ rest, (f * f).sum(axis=0)
+    left = squares - ((Q.T @ f) ** 2).sum(axis=0)
+    gain = np.where(
+        (across > 0) & (left > SEEN * squares), across**2 / np.where(left > 0, left, 1), 0
+    )
+    best = int(gain.argmax())
+    if gain[best] <= gain[0] + BETTER * point.cost:
+        return point
+    return _solved(_with(equations, k, starts[best]), kept, point.w)
+
+
+def _curves(equations: Equations, law: Law, starts: Array) -> Array:
+    """Columns of a law at several shapes, (rows, k)."""
+    rate = equations.rates(law)
+    return equations.soft(law.ratio * np.stack([curve(law, rate, x) for x in starts], axis=1))
+
+
+def _with(equations: Equations, k: int, shapes: Array) -> Equations:
+    """The equations with other shapes of the k-th law."""
+    sought = equations.sought
+    new = sought.shapes.copy()
+    new[sought.places[k] - sought.p] = shapes
+    return equations.at(new)
+
+
+def _descended(point: Point, kept: list[int], method: Method) -> Point:
+    """The point after steps of Gauss and Newton for all shapes together."""
+    count = len(kept)
+    for _ in range(STEPS):
+        point = _reweighted(point, kept, method)
+        equations, sought = point.equations, point.equations.sought
+        sizes = iter(point.beta[count:].tolist())
+        factors = [0.0 if law.size is None else next(sizes) for law in sought.laws]
+        D = equations.tangent(factors, equations.load(kept, point.beta[:count]))
+        step = _least(np.concatenate([point.W, D], axis=-1), point.y, point.w)
+        step = step[point.W.shape[-1] :]
+        point, size = _shortened(point, kept, step)
+        if size < CLOSE:
+            break
+    return _reweighted(point, kept, method)
+
+
+def _shortened(point: Point, kept: list[int], step: Array) -> tuple[Point, float]:
+    """The point after a step, halved until the squares decrease, and its relative size."""
+    sought = point.equations.sought
+    for _ in range(HALVINGS):
+        new = sought.shapes.copy()
+        for law, at in zip(sought.laws, sought.places, strict=True):
+            own = at - sought.p
+            new[own] = moved(law, sought.shapes[own], step[own])
+        size = float(np.abs((new - sought.shapes) / _unit(sought.laws, new)).max(initial=0))
+        found = _solved(point.equations.at(new), kept, point.w)
+        if found.cost <= point.cost:
+            return found, size
+        step = step / 2
+    return point, 0.0
+
+
+def _unit(laws: tuple[Law, ...], shapes: Array) -> Array:
+    """Size of each shape to which changes are compared, (s,)."""
+    found: list[float] = []
+    rest = shapes.tolist()
+    for law in laws:
+        own, rest = rest[: len(law.shapes)], rest[len(law.shapes) :]
+        found += [1.0] if law.kind == "load" else [own[0], *[1 / own[0]] * (len(own) - 1)]
+    return np.array(found)
+
+
+def plain_errors(W: Array, found: Fit) -> Array:
+    """Covariance, (r, r), of independent errors; large where columns of W are dependent."""
+    root = np.sqrt(found.weights)
+    X = (W * root[..., None]).reshape(-1, W.shape[-1])
+    length = np.linalg.norm(X, axis=0)
+    length = np.where(length > 0, length, 1)
+    G = (X / length).T @ (X / length) + RIDGE * np.eye(X.shape[1])
+    scale = float(np.mean(found.residual**2 * found.weights))
+    return np.linalg.inv(G) * scale / np.outer(length, length)
