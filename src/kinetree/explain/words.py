@@ -156,11 +156,11 @@ TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
 # the laws of friction that have a formula of their own
 STRIBECK = (
     "(F_c + (F_s - F_c) exp(-(|dq|/v_s)^e)) sign(dq)",
-    r"(F_c + (F_s - F_c) e^{-(|\dot q|/v_s)^e}) \,\mathrm{sign}(\dot q)",
+    r"(F_c + (F_s - F_c) \exp(-(|\dot q|/v_s)^e)) \,\mathrm{sign}(\dot q)",
 )
 SIGMOID = (
     "a/(1 + exp(-k (dq + o))) - a/(1 + exp(-k o))",
-    r"\frac{a}{1 + e^{-k (\dot q + o)}} - \frac{a}{1 + e^{-k o}}",
+    r"\frac{a}{1 + \exp(-k (\dot q + o))} - \frac{a}{1 + \exp(-k o)}",
 )
 LOAD = "c |load| sign(dq)", r"c \,|\tau_\mathrm{load}| \,\mathrm{sign}(\dot q)"
 VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")

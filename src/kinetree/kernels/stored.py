@@ -70,7 +70,9 @@ def model_hash(model: Model) -> str:
     _feed(digest, repr((model.parent, model.tool)).encode())
     for joint in model.joints:
         screw = b"" if joint.screw is None else np.asarray(joint.screw, float).tobytes()
-        friction = friction_numbers(joint.friction)
+        bend = joint.friction.stribeck
+        exponent = () if bend is None else (bend.exponent,)
+        friction = friction_numbers(joint.friction) + exponent
         numbers = _plain((joint.scale, joint.offset, joint.armature, *friction))
         data = joint.name, joint.type, joint.coords, joint.dofs, numbers, joint.follows
         _feed(digest, screw + repr(data).encode())
@@ -86,6 +88,9 @@ def model_hash(model: Model) -> str:
         _feed(digest, repr(actuator).encode())
     for joint in model.joints if model.actuators else ():
         _feed(digest, repr(joint.actuation).encode())
+    if model.constraints is not None:
+        numbers = [(name, *_plain((x,))) for name, x in model.constraints.numbers()]
+        _feed(digest, repr(("constraints", model.constraints.structure(), numbers)).encode())
     for name, frame in model.frames.items():
         _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
     return digest.hexdigest()

@@ -236,11 +236,14 @@ def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> 
 
 
 def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
-    """Every number of the friction, in a fixed order; laws that are absent give no numbers."""
+    """The numbers of the friction that may be symbols, in a fixed order: all but exponents.
+
+    Laws that are absent give no numbers.
+    """
     found = [*friction.viscous, *friction.coulomb, *friction.load]
     if friction.stribeck is not None:
         shape = friction.stribeck
-        found += [*shape.static, shape.speed, shape.exponent]
+        found += [*shape.static, shape.speed]
     if friction.sigmoid is not None:
         curve = friction.sigmoid
         found += [curve.size, curve.steepness, curve.offset]

@@ -1,0 +1,134 @@
+"""Records of friction laws: checked in words, kept by every copy of a robot, part of its hash."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.algorithms import inverse_dynamics, parameters, with_parameters
+from kinetree.errors import InputError
+from kinetree.kernels.stored import model_hash
+from kinetree.model import build_model
+from kinetree.model.describe import describe_model
+from kinetree.model.friction import (
+    beyond_coefficients,
+    friction_numbers,
+    has_more_laws,
+    joint_friction,
+)
+from kinetree.model.samples import random_model
+
+ROBOT = kt.robots.planar_2r()
+NAME = ROBOT.model.joint_names[0]
+SYMBOL = pytest.importorskip("sympy").Symbol("x")
+
+REFUSED = {
+    "viscous friction of joint .* is -1.0; expected >= 0": kt.Friction(viscous=-1),
+    "static friction of joint .* is 0.5, below its coulomb friction 1.0": kt.Friction(
+        coulomb=1.0, stribeck=kt.Stribeck(0.5, 0.1)
+    ),
+    "is 2.0, below its coulomb friction 3.0": kt.Friction(
+        coulomb=(1.0, 3.0), stribeck=kt.Stribeck(2.0, 0.1)
+    ),
+    "static friction of joint .* is -1.0; expected >= 0": kt.Friction(
+        stribeck=kt.Stribeck((1.0, -1.0), 0.1)
+    ),
+    "Stribeck speed of joint .* is 0.0; expected a number above 0, rad/s or m/s": kt.Friction(
+        stribeck=kt.Stribeck(1.0, 0)
+    ),
+    "Stribeck exponent of joint .* is -2.0; expected a number above 0": kt.Friction(
+        stribeck=kt.Stribeck(1.0, 0.1, -2)
+    ),
+    "Stribeck exponent of joint .* is x; expected a plain number": kt.Friction(
+        stribeck=kt.Stribeck(1.0, 0.1, SYMBOL)
+    ),
+    "sigmoid size of joint .* is -1.0; expected >= 0": kt.Friction(sigmoid=kt.Sigmoid(-1.0, 5.0)),
+    "sigmoid size of joint .* has 2 entries; expected one number": kt.Friction(
+        sigmoid=kt.Sigmoid((1.0, 2.0), 5.0)
+    ),
+    "sigmoid steepness of joint .* is 0.0; expected a number above 0, s/rad": kt.Friction(
+        sigmoid=kt.Sigmoid(1.0, 0.0)
+    ),
+    "load friction of joint .* is -0.1; expected >= 0": kt.Friction(load=-0.1),
+    "load friction of joint .* is 1.0; expected below 1 there": kt.Friction(load=(2.0, 1.0)),
+    "is 1.5 where the force brakes the motion; expected below 1": kt.Friction(load=1.5),
+    "stribeck of the friction of joint .* is 3; expected a record": kt.Friction(stribeck=3),
+    "sigmoid of the friction of joint .* is 3; expected a record": kt.Friction(sigmoid=3),
+    "friction function of joint .* is 3; expected a function": kt.Friction(function=3),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_impossible_numbers_are_refused_by_name(message):
+    with pytest.raises(InputError, match=message):
+        ROBOT.with_friction({NAME: REFUSED[message]})
+
+
+def test_a_joint_that_follows_another_has_no_load():
+    builder = kt.Builder("pair").link("base").link("a", 1, (0.1, 0, 0)).link("b", 1, (0.1, 0, 0))
+    builder.joint("one", "revolute", "base", "a", axis=(0, 0, 1))
+    builder.joint("two", "revolute", "a", "b", axis=(0, 0, 1), mimic=kt.Mimic("one", 2.0))
+    robot = builder.build()
+    assert robot.with_friction({"one": kt.Friction(load=0.1)}).model.joints[0].friction.load
+    with pytest.raises(InputError, match="'two' follows 'one' and has no force of its own"):
+        robot.with_friction({"two": kt.Friction(load=0.1)})
+
+
+def test_the_driving_coefficient_may_be_any_size():
+    friction = joint_friction(kt.Friction(load=(3.0, 0.75)), "gear")
+    assert friction.load == (3.0, 0.75) and has_more_laws(friction)
+    assert not has_more_laws(joint_friction(kt.Friction(1.0, 2.0), "plain"))
+
+
+def test_other_coefficients_keep_the_distance_to_static_friction():
+    robot = ROBOT.with_friction({NAME: kt.Friction(0.1, 1.0, stribeck=kt.Stribeck((3.0, 2.5), 1))})
+    pi = parameters(robot.model)
+    k = 10 * len(robot.model.links)
+    pi[k + 2 : k + 4] = 2.0, 4.0
+    changed = with_parameters(robot.model, pi).joints[0].friction
+    assert changed.coulomb == (2.0, 4.0) and changed.stribeck.static == (4.0, 5.5)
+    rest = beyond_coefficients(changed)
+    assert rest.coulomb == (0, 0) and rest.stribeck.static == (2.0, 1.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_of_a_robot_keep_their_friction(seed):
+    model = random_model(seed, 5, laws=True, mimic=True)
+    plain = [dataclasses.replace(x.friction, function=None) for x in model.joints]
+    pairs = zip(model.joints, plain, strict=True)
+    model = model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
+    assert any(x.stribeck for x in plain) and any(x.sigmoid for x in plain)
+    again = build_model(describe_model(model), unphysical="allow")
+    assert [x.friction for x in again.joints] == plain
+    assert [x.friction for x in pickle.loads(pickle.dumps(model)).joints] == plain
+    floats = model.astype(float)
+    assert [friction_numbers(x.friction) for x in floats.joints] == [
+        friction_numbers(x) for x in plain
+    ]
+    rng = np.random.default_rng(seed)
+    q = kt.algorithms.random(model, rng)
+    state = q, *rng.normal(size=(2, model.n))
+    assert np.array_equal(inverse_dynamics(again, *state), inverse_dynamics(model, *state))
+
+
+CHANGES = {
+    "stribeck": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.1)),
+    "static": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(2.0, 0.1)),
+    "static backwards": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck((1.0, 2.0), 0.1)),
+    "speed": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.2)),
+    "exponent": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.1, 1)),
+    "sigmoid": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 5.0)),
+    "size": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(2.0, 5.0)),
+    "steepness": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 6.0)),
+    "offset": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 5.0, 0.1)),
+    "load": kt.Friction(0.1, 1.0, load=(0.1, 0.0)),
+    "braking": kt.Friction(0.1, 1.0, load=(0.0, 0.1)),
+    "plain": kt.Friction(0.1, 1.0),
+}
+
+
+def test_every_number_of_a_law_changes_the_hash():
+    hashes = [model_hash(ROBOT.with_friction({NAME: x}).model) for x in CHANGES.values()]
+    assert len({*hashes}) == len(CHANGES)
