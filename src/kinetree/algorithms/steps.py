@@ -13,14 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.actuation import check_step_drives, drive_forces
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.implicit import Gains, implicit_accelerations
-from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.state import StateSpace, store
 from kinetree.algorithms.stiction import accelerations, dry_dofs
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike, known, scalar
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.scalars import Scalar
@@ -45,6 +47,11 @@ class Method:
     stages: tuple[Stage, ...]
     implicit: bool = False
     positions: bool = False
+
+    @property
+    def sampled(self) -> bool:
+        """Whether forces are evaluated once in a step, at its beginning."""
+        return len(self.stages) == 1
 
 
 def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
@@ -132,8 +139,10 @@ def step(
         q_next: joint positions after the step, (nq,), rad or m.
         dq_next: joint rates after the step, (n,), rad/s or m/s.
     """
+    without_constraints(model, "algorithms.step")
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+    check_step_drives(model)
     way, space = METHODS[method], StateSpace(model, dry=dry_dofs(model))
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
@@ -145,7 +154,7 @@ def step(
     def rate(x: Array) -> Array:
         q, dq, _ = space.split(x)
         tree = book_tree(model, q, F_ext, F_tip)
-        return step_rate(way, tree, dq, tau, dt, stop, gains)[0]
+        return step_rate(way, tree, dq, drive_forces(model, dq, tau), dt, stop, gains)[0]
 
     end = take_stages(way, space, dt, np.concatenate(x), rate)
     return end[: model.nq], end[model.nq :]
@@ -156,10 +165,18 @@ def take_stages(
 ) -> Array:
     """The state after one step from x, with the rates of a function of the state."""
     reached, k = x, list[Array]()
-    for stage in method.stages:
+    for i in range(len(method.stages)):
         k.append(rate(reached))
-        reached = stage(space, h, x, k)
+        reached = take_stage(method, i, space, h, x, k)
     return reached
+
+
+def take_stage(
+    method: Method, i: int, space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]
+) -> Array:
+    """The state after stage i; registers of the state change at the end of the step alone."""
+    reached = method.stages[i](space, h, x, k)
+    return store(space, x, reached, k[0] if i == len(method.stages) - 1 else None)
 
 
 def step_rate(

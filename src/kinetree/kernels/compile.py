@@ -18,6 +18,7 @@ from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
+from kinetree.kernels.constrained import check_honoured
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
 from kinetree.kernels.quantities import check_inertia, find_quantity
@@ -98,6 +99,7 @@ def _prepared(
     """Check a request and return the function to trace and its arguments."""
     quantity = find_quantity(name)
     check_model(model)
+    check_honoured(model, name, step=quantity.step)
     check_options(
         model,
         name,
@@ -239,7 +241,7 @@ def port_axes(model: Model, graph: Graph) -> Axes:
     for port in graph.inputs:
         letter = port.dims[0] if len(port.dims) == len(port.shape) == 1 else ""
         letter = "nq" if port.name == "q" else letter
-        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l") else None
+        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l", "u", "a") else None
         inputs.append(axis if _fits((axis,), port) else None)
     outputs: list[tuple[Axis | None, ...]] = []
     for port in graph.outputs:
@@ -287,6 +289,10 @@ def _port(model: Model, name: str) -> Port:
         return Port("q", (model.nq,), ("n",) if same else ("nq",))
     if name == "dt":
         return Port("dt", ())
+    if name == "controls":
+        return Port(name, (len(model.actuators),), ("u",))
+    if name == "activation":
+        return Port(name, (len(model.activation_names),), ("a",))
     return Port(name, (model.n,), ("n",))
 
 

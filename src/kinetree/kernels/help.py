@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from kinetree.compiler.graph import Graph
-from kinetree.kernels.quantities import find_quantity
+from kinetree.kernels import constrained
+from kinetree.kernels.quantities import CONSTRAINED, find_quantity
 from kinetree.model import Model
 
 WIDTH = 92  # of a docstring that is indented by eight
@@ -27,6 +28,8 @@ ARGUMENTS = {
     "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame, "
     "shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.",
     "dt": "length of the step, shape (...), s.",
+    "controls": "controls of the actuators, shape (..., u), in their order.",
+    "activation": "activations of the actuators that have one, shape (..., a).",
     "kp": "-d tau/d q of each joint, shape (..., n), N m/rad or N/m.",
     "kd": "-d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m.",
     "mass": "masses of the links, shape (..., l), kg.",
@@ -55,6 +58,8 @@ LETTERS = {
     "l": "l the number of moving links, ",
     "p": "p the length of `robot.parameters`, ",
     "s": "s the number of springs, ",
+    "m": "m the number of equations of the constraints, ",
+    "d": "d the number of independent rates, ",
 }
 
 
@@ -66,6 +71,7 @@ class Text:
     results: tuple[str, ...]
     call: str
     printed: str
+    setup: tuple[str, ...] = (f"robot = {EXAMPLE}",)
 
 
 FORCES = "joint forces, shape (..., n), N m or N."
@@ -281,6 +287,113 @@ TEXTS |= {
     )
     for name, (how, more, printed) in STEPS.items()
 }
+MOTOR = (
+    "servo = kt.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
+    "robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})",
+)
+TEXTS |= {
+    f"{name}_with_{kind}": Text(
+        f"State after the time dt with the forces of actuators, by {STEPS[name][0]}",
+        (*STATE, *more),
+        f"robot.compile('{name}_with_{kind}')([0.1, 0.2], [1, 0], [0, 0], 0.01{given})[0].shape",
+        "(2,)",
+        tuple(line.format(lag) for line in MOTOR),
+    )
+    for name in ("step_euler", "step_semi_implicit_euler", "step_rk4", "step_implicit",
+                 "step_implicitfast")
+    for kind, more, given, lag in (
+        ("controls", (), ", [1]", 0),
+        ("activation", ("activation_next: activations after it, shape (..., a).",), ", [1], [0]",
+         0.1),
+    )
+}  # fmt: skip
+
+GEARED = (
+    "gear = kt.constraints.Couple('joint2', {'joint1': -2})",
+    "robot = kt.robots.planar_2r().constrained({'gear': gear})",
+)
+RESIDUAL = "shape (..., m), rad/s^2 or m/s^2: not zero where the constraints are not satisfied."
+LAM = (
+    "lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of frame_a; "
+    "of least norm where equations are redundant."
+)
+TEXTS |= {
+    "constraint_errors": Text(
+        "Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.",
+        ("Phi: shape (..., m), rad or m.",),
+        "robot.constraint_errors([0.1, 0.2]).round(3)",
+        "array([0.4])",
+        GEARED,
+    ),
+    "constraint_jacobian": Text(
+        "Jacobian J of the constraints: dPhi/dt = J dq.",
+        ("J: shape (..., m, n), units of Phi per unit of each rate.",),
+        "robot.constraint_jacobian([0.1, -0.2])",
+        "array([[2., 1.]])",
+        GEARED,
+    ),
+    "constraint_bias": Text(
+        "Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.",
+        ("gamma: shape (..., m), rad/s^2 or m/s^2.",),
+        "robot.constraint_bias([0.1, -0.2], [1, -2])",
+        "array([0.])",
+        GEARED,
+    ),
+    "constrained_forward_dynamics": Text(
+        "Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.",
+        (
+            "ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.",
+            LAM,
+            f"residual: J ddq + gamma, {RESIDUAL}",
+        ),
+        "robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)",
+        "array([4.419])",
+        GEARED,
+    ),
+    "constrained_inverse_dynamics": Text(
+        "Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.",
+        (
+            "tau: joint forces, shape (..., n), N m or N; zero where there is no motor, of least "
+            "weighted norm where there are more motors than needed.",
+            LAM,
+            "force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N: not zero "
+            "where the motors cannot make the motion.",
+            f"motion_residual: J ddq + gamma, {RESIDUAL}",
+        ),
+        "robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)",
+        "array([ 47.002, -94.004])",
+        GEARED,
+    ),
+    "constraint_impulse": Text(
+        "Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.",
+        (
+            "dq_after: joint rates, shape (..., n), rad/s or m/s; those nearest to dq, measured by "
+            "M, that the constraints allow.",
+            "impulse: of the equations, shape (..., m), N s or N m s.",
+            "residual: J dq_after, shape (..., m), rad/s or m/s.",
+        ),
+        "robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)",
+        "array([ 1.616, -3.232])",
+        GEARED,
+    ),
+    "reduced_dynamics": Text(
+        "Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.",
+        (
+            "M_r: shape (..., d, d), kg m^2, kg m or kg.",
+            "h_r: shape (..., d), N m or N.",
+            "N: shape (..., n, d), rates of all joints for a unit of each independent one.",
+        ),
+        "robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)",
+        "array([[ 1.],\n       [-2.]])",
+        GEARED,
+    ),
+}
+HONOURED = (
+    "The constraints of this robot are honoured: results satisfy M ddq + h = tau + J^T lambda and "
+    "J ddq + gamma = 0, with lambda in `constrained_forward_dynamics` and "
+    "`constrained_inverse_dynamics`."
+)
+OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
 
 
 def quantity_help(name: str) -> str:
@@ -307,6 +420,9 @@ def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None)
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     letters |= {"l"} if extra else set()
     text = _text(name, {key: ARGUMENTS[key] for key in given} | OPTIONS, _kinds(letters))
+    if model.constraints is not None and name not in CONSTRAINED:
+        remark = HONOURED if name in constrained.HONOURED else OF_THE_TREE
+        text = f"{text}\n\n{textwrap.fill(remark, WIDTH)}"
     return f"{text}\n\n{_sizes(model)}"
 
 
@@ -338,7 +454,7 @@ def _kinds(letters: Set[str]) -> str:
 
 def _text(name: str, arguments: Mapping[str, str], kinds: str) -> str:
     text = TEXTS[name]
-    lines = [f">>> robot = {EXAMPLE}", f">>> {text.call}", *text.printed.split("\n")]
+    lines = [*(f">>> {line}" for line in (*text.setup, text.call)), *text.printed.split("\n")]
     example = "\n    ".join(["Example:", *lines])
     return f"{_sections(text.title, arguments, text.results, kinds)}\n\n{example}"
 

@@ -20,8 +20,17 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.formulations.springs import without_passive_forces
-from kinetree.kernels.step import GAINS, PREFIX, gain_names, whole_step
+from kinetree.kernels import constrained
+from kinetree.kernels.step import (
+    ACTIVATION,
+    CONTROLS,
+    GAINS,
+    PREFIX,
+    gain_names,
+    whole_step,
+)
 from kinetree.model import Model
+from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import zeros
 
 Make = Callable[[Model, bool, str | None], Callable[..., Any]]
@@ -77,6 +86,17 @@ def _over_tree(
     return make
 
 
+def _solving(make: Make) -> Make:
+    """The same, after a check that the mass matrix of the tree is not singular."""
+
+    def checked(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        if regrouped:
+            check_inertia(model)
+        return make(model, regrouped, frame)
+
+    return checked
+
+
 def _gravity_forces(tree: Tree) -> Array:
     return tree_bias_forces(tree, zeros(tree.model.n))
 
@@ -112,11 +132,15 @@ VECTOR, SQUARE, JACOBIAN = ("n",), ("n", "n"), ("6", "n")
 # the quantities with one result for each joint, link or frame
 QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
-        ACCELERATION, VECTOR, _over_tree(tree_inverse_dynamics, 2), "tau = M ddq + h - J^T F_ext",
-        wrenches=True,
+        ACCELERATION, VECTOR,
+        constrained.honouring(_over_tree(tree_inverse_dynamics, 2), constrained.INVERSE),
+        "tau = M ddq + h - J^T F_ext", wrenches=True,
     ),
     "forward_dynamics": Quantity(
-        FORCE, VECTOR, _over_tree(tree_forward_dynamics, 2, solves=True),
+        FORCE, VECTOR,
+        constrained.honouring(
+            _over_tree(tree_forward_dynamics, 2, solves=True), _solving(constrained.FORWARD)
+        ),
         "ddq = M^-1 (tau - h + J^T F_ext)", wrenches=True,
     ),
     "mass_matrix": Quantity(Q, SQUARE, _over_tree(tree_mass_matrix, 0), "M(q)"),
@@ -181,7 +205,11 @@ DERIVED: dict[str, Quantity] = {
         slope_of=("inverse_dynamics", ("q", "dq")),
     ),
     "forward_dynamics_derivatives": Quantity(
-        FORCE, (), _over_tree(tree_forward_derivatives, 2, solves=True),
+        FORCE, (),
+        constrained.honouring(
+            _over_tree(tree_forward_derivatives, 2, solves=True),
+            _solving(constrained.DERIVATIVES),
+        ),
         "d ddq/d q, d ddq/d dq, d ddq/d tau", wrenches=True,
         several=(("da_dq", SQUARE), ("da_dv", SQUARE), ("da_dtau", SQUARE)),
     ),
@@ -194,6 +222,33 @@ DERIVED: dict[str, Quantity] = {
     ),
     "momentum_regressor": Quantity(
         V, ("6", "p"), _textbook(algorithms.momentum_regressor), "momentum = Y pi"
+    ),
+}  # fmt: skip
+
+# quantities of robots with constraints; m counts equations, d degrees of freedom
+ROWS = ("m",)
+CONSTRAINED: dict[str, Quantity] = {
+    "constraint_errors": Quantity(Q, ROWS, constrained.ERRORS, "Phi(q)"),
+    "constraint_jacobian": Quantity(Q, ("m", "n"), constrained.MATRIX, "J, dPhi/dt = J dq"),
+    "constraint_bias": Quantity(V, ROWS, constrained.BIAS, "gamma = dJ/dt dq"),
+    "constrained_forward_dynamics": Quantity(
+        FORCE, (), _solving(constrained.FORWARD_FORCES), "ddq, lambda, J ddq + gamma",
+        wrenches=True, several=(("ddq", VECTOR), ("lam", ROWS), ("residual", ROWS)),
+    ),
+    "constrained_inverse_dynamics": Quantity(
+        ACCELERATION, (), _solving(constrained.INVERSE_FORCES), "tau, lambda, two residuals",
+        wrenches=True,
+        several=(
+            ("tau", VECTOR), ("lam", ROWS), ("force_residual", VECTOR), ("motion_residual", ROWS),
+        ),
+    ),
+    "constraint_impulse": Quantity(
+        V, (), _solving(constrained.IMPULSE), "dq after constraints close, impulse, J dq",
+        several=(("dq_after", VECTOR), ("impulse", ROWS), ("residual", ROWS)),
+    ),
+    "reduced_dynamics": Quantity(
+        V, (), constrained.REDUCED, "M_r, h_r, N of the independent rates",
+        several=(("M_r", ("d", "d")), ("h_r", ("d",)), ("N", ("n", "d"))),
     ),
 }  # fmt: skip
 
@@ -215,16 +270,29 @@ STEPS |= {
     for name, method in METHODS.items() if method.implicit
 }  # fmt: skip
 
+# the same with controls of actuators, and with their activations
+ACTIVATED = (*STATE, ("activation_next", ("a",)))
+CONTROLLED: dict[str, Quantity] = {
+    f"{PREFIX}{name}{kind}": Quantity(
+        (*STEP, *more), (), whole_step(f"{PREFIX}{name}{kind}"),
+        f"state after dt, by {name}, with actuators", wrenches=True, several=several, step=True,
+    )
+    for name in METHODS
+    for kind, more, several in (
+        (CONTROLS, ("controls",), STATE), (ACTIVATION, ("controls", "activation"), ACTIVATED),
+    )
+}  # fmt: skip
+
 
 def check_inertia(model: Model) -> None:
     """Raise an error that names the joint if the mass matrix is singular in every position."""
     q, rest = algorithms.random(model, np.random.default_rng(0)), zeros(model.n)
-    algorithms.forward_dynamics(model, q, rest, rest)
+    algorithms.forward_dynamics(tree_of(model), q, rest, rest)
 
 
 def find_quantity(name: str) -> Quantity:
     """Return the quantity of that name, of any table."""
-    known = QUANTITIES | DERIVED | STEPS
+    known = QUANTITIES | DERIVED | CONSTRAINED | STEPS | CONTROLLED
     if name not in known:
         raise NameLookupError(
             f"there is no quantity {name!r} to compile; choose {', '.join(known)}."

@@ -4,14 +4,25 @@
 Composed without another change they are a kernel that gives the same bits (compiler/stepping.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.actuation import (
+    activation_rates,
+    actuate,
+    actuator_gains,
+    check_step_actuators,
+    check_step_drives,
+    drive_forces,
+    drive_gains,
+    next_activations,
+)
 from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS, Method, Stage, step_rate, take_stages
+from kinetree.algorithms.steps import METHODS, Method, step_rate, take_stage, take_stages
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -20,10 +31,12 @@ from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 
-StepFunction = Callable[..., tuple[Array, Array]]
+StepFunction = Callable[..., tuple[Array, ...]]
 
 PREFIX = "step_"
 GAINS = "_with_gains"  # of the kernel with slopes of tau as further arguments
+CONTROLS = "_with_controls"  # of the kernel with controls of actuators as a further argument
+ACTIVATION = "_with_activation"  # of the kernel with controls and activations
 
 
 def gain_names(method: Method) -> tuple[str, ...]:
@@ -34,12 +47,16 @@ def gain_names(method: Method) -> tuple[str, ...]:
 
 
 def method_of(name: str) -> tuple[Method, tuple[str, ...]]:
-    """The method of a quantity such as "step_rk4", and the gains among its arguments."""
-    method = METHODS[name.removeprefix(PREFIX).removesuffix(GAINS)]
-    return method, gain_names(method) if name.endswith(GAINS) else ()
+    """The method of a quantity such as "step_rk4", and its arguments between dt and F_ext."""
+    own, _, kind = name.removeprefix(PREFIX).partition("_with_")
+    method, kind = METHODS[own], f"_with_{kind}"
+    more = {CONTROLS: ("controls",), ACTIVATION: ("controls", "activation")}
+    return method, gain_names(method) if kind == GAINS else more.get(kind, ())
 
 
-def step_name(method: str, *, gains: Sequence[str] = ()) -> str:
+def step_name(
+    method: str, *, gains: Sequence[str] = (), controls: bool = False, activation: bool = False
+) -> str:
     """The quantity of a method; raise InputError if there is none, or none with these gains."""
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
@@ -51,37 +68,89 @@ def step_name(method: str, *, gains: Sequence[str] = ()) -> str:
             f"{'them' if len(unused) > 1 else 'it'}; slopes of tau are for method "
             f"{' or '.join(takers)}."
         )
+    if controls:
+        return f"{PREFIX}{method}{ACTIVATION if activation else CONTROLS}"
     return f"{PREFIX}{method}{GAINS if gains else ''}"
 
 
-def given_gains(names: Sequence[str], values: Sequence[Array]) -> Gains | None:
-    """Gains of each joint from their vectors, (n,) each; None without names."""
-    given = dict(zip(names, values, strict=False))
-    return Gains.of_joints(given.get("kp"), given.get("kd")) if names else None
+def given_gains(given: Mapping[str, Array]) -> Gains | None:
+    """Gains of each joint from their vectors, (n,) each; None without any."""
+    kp, kd = given.get("kp"), given.get("kd")
+    return None if kp is kd is None else Gains.of_joints(kp, kd)
+
+
+def state_space(
+    model: Model, method: Method, names: Sequence[str], dry: Sequence[int]
+) -> StateSpace:
+    """The states of a step with these arguments: q, dq and activations."""
+    own = len(model.activation_names) if "activation" in names else 0
+    return StateSpace(model, own, tuple(dry), registers=own if method.sampled else 0)
+
+
+def check_step(model: Model, names: Sequence[str]) -> None:
+    """Raise if a step with these arguments would need a memory that it does not have."""
+    check_step_drives(model)
+    if "controls" in names:
+        check_step_actuators(model)
+
+
+def joint_forces(
+    model: Model,
+    method: Method,
+    x: tuple[Array, Array, Array],
+    tau: Array,
+    given: Mapping[str, Any],
+) -> tuple[Array, Gains | None, Array]:
+    """Joint forces of a state x = (q, dq, a), their slopes, and the activations after the step.
+
+    The latter are rates where the method has several stages. Slopes are those of the actuators,
+    or the gains that were given. Drives limit the sum of all forces.
+    """
+    q, dq, a = x
+    h, gains = given["h"], given_gains(given)
+    if "controls" in given:
+        u = given["controls"]
+        at_work = actuate(model, q, dq, u, a, h if method.sampled else None)
+        tau = tau + at_work.tau
+        across = method.positions  # "implicitfast" is that of MuJoCo
+        gains = actuator_gains(model, at_work, across=across) if method.implicit else None
+        rate = activation_rates(model, u, a)
+        a = np.array(next_activations(model, u, a, h) if method.sampled else rate)
+    if gains is not None:
+        gains = drive_gains(model, dq, tau, gains)
+    return drive_forces(model, dq, tau), gains, a
 
 
 def whole_step(
     name: str,
-) -> Callable[[Model, bool, str | None], Callable[..., tuple[Array, Array]]]:
+) -> Callable[[Model, bool, str | None], StepFunction]:
     """The function of a step as one piece, to be traced for its derivatives."""
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
+        check_step(model, names)
         lean = lean_model(model, regrouped=regrouped)
-        space = StateSpace(model, dry=dry_dofs(model))
+        space = state_space(model, method, names, dry_dofs(model))
 
         def function(
             q: Array, dq: Array, tau: Array, dt: Scalar, *rest: Array
-        ) -> tuple[Array, Array]:
-            gains, F_ext = given_gains(names, rest), rest[len(names) :]
+        ) -> tuple[Array, ...]:
+            given: dict[str, Any] = dict(zip(names, rest, strict=False))
+            given["h"] = dt
+            F_ext = rest[len(names) :]
 
             def rate(x: Array) -> Array:
-                q, dq, _ = space.split(x)
+                q, dq, a = space.split(x)
                 tree = lean_tree(lean, q, *F_ext)
-                return step_rate(method, tree, dq, tau, dt, method.braking / dt, gains)[0]
+                acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+                stop = method.braking / dt
+                k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
+                return np.concatenate([k, next_a]) if space.extra else k
 
-            end = take_stages(method, space, dt, np.concatenate([q, dq]), rate)
-            return end[: model.nq], end[model.nq :]
+            start = [q, dq, given["activation"]] if space.extra else [q, dq]
+            end = take_stages(method, space, dt, np.concatenate(start), rate)
+            parts = space.split(end)
+            return parts if space.extra else parts[:2]
 
         return function
 
@@ -101,31 +170,34 @@ def step_graph(
         model: the robot.
         name: the quantity, such as "step_rk4".
         inputs: all arguments of the kernel.
-        outputs: names and letters of the next q and dq.
+        outputs: names and letters of the next q and dq, and of the next activations.
         free: names of the robot's data among the arguments.
     """
     from kinetree.compiler.stepping import Composition
 
     method, names = method_of(name)
     loaded = any(port.name == "F_ext" for port in inputs)
-    space = StateSpace(model, dry=dry_dofs(model, free))
-    rate = rate_graph(space, method, free, loaded=loaded, gains=names)
+    check_step(model, names)
+    space = state_space(model, method, names, dry_dofs(model, free))
+    rate = rate_graph(space, method, free, loaded=loaded, names=names)
     whole = Composition(inputs)
     at = whole.places
-    x, (h,) = at["q"] + at["dq"], at["dt"]
+    x, (h,) = at["q"] + at["dq"] + at.get("activation", []), at["dt"]
     given = {**at, "h": [h], "stop": [whole.ratio(method.braking, h)]}
     reached, ks = x, list[list[int]]()
-    for i, stage in enumerate(method.stages):
+    for i in range(len(method.stages)):
         arguments = [reached if port.name == "x" else given[port.name] for port in rate.inputs]
         ks.append(whole.place(rate, *arguments)[0])
-        (reached,) = whole.place(stage_graph(space, stage, i), [h], x, *ks)
-    shapes = (model.nq,), (model.n,)
-    ports = [Port(own, shape, dims) for (own, dims), shape in zip(outputs, shapes, strict=True)]
-    return whole.graph(ports, (reached[: model.nq], reached[model.nq :]))
+        (reached,) = whole.place(stage_graph(space, method, i), [h], x, *ks)
+    a, b = model.nq, model.nq + model.n
+    parts = reached[:a], reached[a:b], reached[b:]
+    named = zip(outputs, parts, strict=False)
+    ports = [Port(own, (len(part),), dims) for (own, dims), part in named]
+    return whole.graph(ports, parts[: len(ports)])
 
 
 def rate_graph(
-    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, gains: Sequence[str]
+    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, names: Sequence[str]
 ) -> Graph:
     """k and y of a state, as in `simulate` (simulate/core/system.py): the same nodes in its order.
 
@@ -139,28 +211,30 @@ def rate_graph(
     data = free_ports(model, free)
     ports = [Port("x", (space.size,)), Port("tau", (n,))]
     ports += [Port("F_ext", (len(model.links), 6))] if loaded else []
+    ports += [Port("controls", (len(model.actuators),))] if "controls" in names else []
     ports += [*data, Port("stop", ()), Port("h", ())]
-    ports += [Port(name, (n,)) for name in gains]
+    ports += [Port(name, (n,)) for name in names if name in ("kp", "kd")]
 
     def rate(x: Array, tau: Array, *rest: Array) -> tuple[Array, Array]:
         given = dict(zip([port.name for port in ports[2:]], rest, strict=True))
         changed = with_free(model, free, [given[port.name] for port in data])
-        q, dq, _ = space.split(x)
+        q, dq, a = space.split(x)
         tree = lean_tree(lean_model(changed, regrouped=not free), q, given.get("F_ext"))
-        slopes = given_gains(gains, [given[name] for name in gains])
-        k, ddq = step_rate(method, tree, dq, tau, given["h"], given["stop"], slopes)
-        return k, np.concatenate([tau, ddq])
+        acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+        k, ddq = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
+        k = np.concatenate([k, next_a]) if space.extra else k
+        return k, np.concatenate([acting, ddq])
 
     return optimise(trace(rate, ports, [("k", ()), ("y", ())]))
 
 
-def stage_graph(space: StateSpace, stage: Stage, i: int) -> Graph:
+def stage_graph(space: StateSpace, method: Method, i: int) -> Graph:
     """The graph of stage i: h, x and the rates k_1, ... so far to the next state."""
     from kinetree.compiler.optimise import optimise
     from kinetree.compiler.trace import trace
 
     def function(h: Scalar, x: Array, *k: Array) -> Array:
-        return stage(space, h, x, k)
+        return take_stage(method, i, space, h, x, k)
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]

@@ -58,6 +58,16 @@ def link_axis(model: Model) -> Axis:
     return Axis(model.link_names, "link", model.name)
 
 
+def actuator_axis(model: Model) -> Axis:
+    """Return the names along controls."""
+    return Axis(model.actuator_names, "actuator", model.name)
+
+
+def activation_axis(model: Model) -> Axis:
+    """Return the names along activations."""
+    return Axis(model.activation_names, "actuator", model.name)
+
+
 def _axis(
     model: Model, kind: str, names: tuple[str, ...], parts_of: Callable[[Joint], list[str]]
 ) -> Axis:

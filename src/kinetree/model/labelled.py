@@ -18,7 +18,14 @@ from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
 from kinetree.base.labels import Alignment
 from kinetree.model import Model
-from kinetree.model.inputs import check_one_state, coordinate_axis, dof_axis, link_axis
+from kinetree.model.inputs import (
+    activation_axis,
+    actuator_axis,
+    check_one_state,
+    coordinate_axis,
+    dof_axis,
+    link_axis,
+)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -101,5 +108,18 @@ def letter_axis(model: Model, letter: str) -> Axis | None:
     """Return the names along a dimension with a letter of the notation; None if it has none."""
     if letter in DIRECTIONS:
         return Axis(DIRECTIONS[letter], "axis")
-    found = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}.get(letter)
+    if letter in ("m", "d"):
+        return _constrained_axis(model, letter)
+    named = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}
+    found = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
     return None if found is None else found(model)
+
+
+def _constrained_axis(model: Model, letter: str) -> Axis | None:
+    """Return the names of the equations (m) or of the independent rates (d) of a robot."""
+    given = model.constraints
+    if given is None:
+        return None
+    if letter == "m":
+        return Axis(given.row_names, "equation", model.name)
+    return Axis(tuple(model.dof_names[d] for d in given.independent), "joint", model.name)

@@ -32,13 +32,15 @@ class Motion(RobotCore):
         self,
         q: Tensor,
         dq: Tensor | Beside,
-        tau: Tensor | Beside,
-        dt: Tensor | float,
+        tau: Tensor | Beside | None = None,
+        dt: Tensor | float | None = None,
         F_ext: Tensor | Beside | None = None,
         *,
         method: StepMethod = ...,
         kp: Tensor | Beside | None = None,
         kd: Tensor | Beside | None = None,
+        controls: Tensor | Beside | None = None,
+        activation: None = None,
         out: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]: ...
     @overload
@@ -46,52 +48,74 @@ class Motion(RobotCore):
         self,
         q: Named,
         dq: Beside,
-        tau: Beside,
-        dt: Array | float,
+        tau: Beside | None = None,
+        dt: Array | float | None = None,
         F_ext: ArrayLike | None = None,
         *,
         method: StepMethod = ...,
         kp: Beside | None = None,
         kd: Beside | None = None,
+        controls: Beside | None = None,
+        activation: None = None,
     ) -> tuple[dict[str, Any], dict[str, Any]]: ...
     @overload
     def step(
         self,
         q: Labelled,
         dq: Labelled | Beside,
-        tau: Labelled | Beside,
-        dt: ArrayLike,
+        tau: Labelled | Beside | None = None,
+        dt: ArrayLike | None = None,
         F_ext: ArrayLike | None = None,
         *,
         method: StepMethod = ...,
         kp: Labelled | Beside | None = None,
         kd: Labelled | Beside | None = None,
+        controls: Labelled | Beside | None = None,
+        activation: None = None,
     ) -> tuple[Labelled, Labelled]: ...
     @overload
     def step(
         self,
         q: ArrayLike,
         dq: ArrayLike,
-        tau: ArrayLike,
-        dt: ArrayLike,
+        tau: ArrayLike | None = None,
+        dt: ArrayLike | None = None,
         F_ext: ArrayLike | None = None,
         *,
         method: StepMethod = ...,
         kp: ArrayLike | None = None,
         kd: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
+        activation: None = None,
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]: ...
+    @overload
+    def step(
+        self,
+        q: StateLike | Tensor,
+        dq: StateLike | Tensor,
+        tau: StateLike | Tensor | None = None,
+        dt: ArrayLike | Tensor | None = None,
+        F_ext: ArrayLike | Tensor | None = None,
+        *,
+        method: StepMethod = ...,
+        controls: StateLike | Tensor,
+        activation: StateLike | Tensor,
+        out: tuple[Array, Array, Array] | None = None,
+    ) -> tuple[Any, Any, Any]: ...
     def step(
         self,
         q: object,
         dq: object,
-        tau: object,
-        dt: object,
+        tau: object = None,
+        dt: object = None,
         F_ext: object = None,
         *,
         method: StepMethod = "semi_implicit_euler",
         kp: object = None,
         kd: object = None,
+        controls: object = None,
+        activation: object = None,
         out: object = None,
     ) -> Any:
         """Joint positions and rates after one step of the time dt.
@@ -102,7 +126,7 @@ class Motion(RobotCore):
         Args:
             q: joint positions, shape (..., nq), rad or m; quaternions of length 1.
             dq: joint rates, shape (..., n), rad/s or m/s.
-            tau: joint forces, shape (..., n), N m or N.
+            tau: joint forces, shape (..., n), N m or N; None: no forces but those of actuators.
             dt: length of the step, shape (...), s, positive.
             F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
                 shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
@@ -114,11 +138,17 @@ class Motion(RobotCore):
                 "implicit" takes the tau of the end of the step, so that stiff servos are stable.
             kd: -d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m, for "implicit" and
                 "implicitfast"; None: 0.
-            out: arrays for q and dq after the step; None: new arrays.
+            controls: controls of the actuators, shape (..., u), in the order of
+                `robot.model.actuator_names`; None: actuators do not act. Their forces add to tau,
+                and implicit methods take their slopes into account.
+            activation: activations of the actuators that have a state, shape (..., a), in the order
+                of `robot.model.activation_names`; None: no actuator has one.
+            out: arrays for the results; None: new arrays.
 
         Returns:
             q_next: joint positions after the step, shape (..., nq), rad or m.
             dq_next: joint rates after the step, shape (..., n), rad/s or m/s.
+            activation_next: activations after the step, shape (..., a), if activations are given.
 
         Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
         others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is
@@ -136,7 +166,10 @@ class Motion(RobotCore):
         # later calls find this kernel in the instance, as those of `Compiled`
         step: Any = make_step(self, self.step)
         self.__dict__["step"] = step
-        return step(q, dq, tau, dt, F_ext, method=method, kp=kp, kd=kd, out=out)
+        return step(
+            q, dq, tau, dt, F_ext, method=method, kp=kp, kd=kd, controls=controls,
+            activation=activation, out=out,
+        )  # fmt: skip
 
     @overload
     def simulate(
@@ -255,8 +288,7 @@ class Motion(RobotCore):
             dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
             duration: length of the motion, s.
             dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results.
-            method: "rk4", "semi_implicit_euler", "euler" or "dop853"; "implicit" has no
-                derivatives.
+            method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler" or "dop853".
             wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
                 "inertia", "gravity", "friction", "springs", "parameters".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.actuation import check_step_actuators
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.kernel import Door, Kernel
 from kinetree.errors import InputError
@@ -40,21 +41,34 @@ def step_function(model: Model) -> Callable[..., Any]:
     def step(
         q: object,
         dq: object,
-        tau: object,
-        dt: object,
+        tau: object = None,
+        dt: object = None,
         F_ext: object = None,
         *,
         method: str = DEFAULT,
         kp: Any = None,
         kd: Any = None,
+        controls: object = None,
+        activation: object = None,
         out: object = None,
     ) -> Any:
         try:
             found = kernels[method]
         except (KeyError, TypeError):  # the first time, or not a method
-            found = compiled(method)
-        if type(dt) is float and 0.0 < dt < longest and F_ext is out is kp is kd is None:
+            found = compiled(method if controls is None else DEFAULT)
+        plain = F_ext is out is kp is kd is controls is activation is None
+        if plain and type(dt) is float and 0.0 < dt < longest and tau is not None:
             return found(q, dq, tau, dt)
+        if controls is not None or activation is not None:
+            given = _controlled(model, dq, tau, controls, activation, (kp, kd))
+            name = step_name(method, controls=True, activation=activation is not None)
+            found, given = kernel(model, name), [q, dq, given[0], checked_length(dt), *given[1:]]
+            given += [] if F_ext is None else [F_ext]
+            return found(*given) if out is None else found(*given, out=out)
+        if tau is None:
+            raise InputError(
+                "tau is missing; expected joint forces (N m or N), or controls of the actuators."
+            )
         given = [q, dq, tau, checked_length(dt)]
         gains = {name: x for name, x in (("kp", kp), ("kd", kd)) if x is not None}
         if gains:
@@ -66,6 +80,42 @@ def step_function(model: Model) -> Callable[..., Any]:
         return found(*given) if out is None else found(*given, out=out)
 
     return step
+
+
+def _controlled(
+    model: Model,
+    dq: Any,
+    tau: object,
+    controls: object,
+    activation: object,
+    gains: tuple[object, object],
+) -> list[object]:
+    """Joint forces, controls and activations of a step with actuators, complete and consistent."""
+    check_step_actuators(model)
+    states, names = model.activation_names, ", ".join(model.activation_names)
+    if controls is None:
+        raise InputError(
+            f"activation is given without controls; expected controls of the actuators of "
+            f"{model.name!r}: {', '.join(model.actuator_names)}."
+        )
+    if activation is None and states:
+        raise InputError(
+            f"activation is missing: actuators of {model.name!r} have a state ({names}). Give "
+            "activation=..., 0 at the start, and the third result of a step to the next one."
+        )
+    if activation is not None and not states:
+        raise InputError(
+            f"activation is given, but no actuator of {model.name!r} has a state; leave it out."
+        )
+    if any(x is not None for x in gains):
+        raise InputError(
+            "kp and kd are slopes of tau and are not taken together with controls, whose slopes "
+            "are known from the actuators. Describe the servo behind tau as an actuator, or give "
+            "its force without slopes."
+        )
+    if tau is None:  # zeros of the same kind of array
+        tau = dq * 0 if hasattr(dq, "dtype") else np.zeros(model.n)
+    return [tau, controls, *([] if activation is None else [activation])]
 
 
 def checked_length(dt: object) -> object:

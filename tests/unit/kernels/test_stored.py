@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import kinetree as kt
 from kinetree.backends.cache import entries as cache
 from kinetree.compiler import trace as tracer
 from kinetree.description import Friction
+from kinetree.description.joints import SCREW_TYPES
 from kinetree.kernels import stored as traced
 from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.quantities import QUANTITIES
@@ -22,6 +24,8 @@ from kinetree.model.samples import ALL_TYPES, random_model
 def sample():
     """A robot with every kind of data, and no friction function."""
     model = random_model(7, 4, types=ALL_TYPES, mimic=True, springs=True)
+    turning = next(x.name for x in model.joints if x.type in SCREW_TYPES)
+    model = model.with_actuators({"servo": kt.Actuator.position(turning, kp=3, time_constant=0.1)})
     joints = tuple(
         dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
         for x in model.joints
@@ -77,6 +81,18 @@ def with_spring(**changes):
     return MODEL.replace(springs=(dataclasses.replace(SPRING, **changes), *MODEL.springs[1:]))
 
 
+def with_actuator(field):
+    """The model with one field of its actuator changed."""
+    (own,) = MODEL.actuators
+    value = getattr(own, field)
+    if isinstance(value, tuple):
+        changed = tuple(x + 1 for x in value) if abs(value[0]) < np.inf else (-2.0, 3.0)
+    else:
+        changed = f"{value}2" if isinstance(value, str) else value + 1
+    return MODEL.replace(actuators=(dataclasses.replace(own, **{field: changed}),))
+
+
+ACTUATOR_FIELDS = [field.name for field in dataclasses.fields(MODEL.actuators[0])]
 JOINT, ROTOR, TOOL = MODEL.joints[-1], MODEL.rotors[0], MODEL.frames[MODEL.tool]
 SPRING = MODEL.springs[0]
 CHANGES = {
@@ -126,6 +142,10 @@ CHANGES = {
     "spring's dofs": lambda: with_spring(dofs=tuple(d + 1 for d in SPRING.dofs)),
     "spring's arms": lambda: with_spring(arms=tuple(2.0 * a for a in SPRING.arms)),
     "no springs": lambda: MODEL.replace(springs=()),
+    **{f"actuator's {x}": partial(with_actuator, x) for x in ACTUATOR_FIELDS},
+    "no actuators": lambda: MODEL.replace(actuators=()),
+    "drive": lambda: with_joint(drive=kt.Drive(peak=3.0)),
+    "actuation": lambda: with_joint(actuation=(-1.0, 2.0)),
 }
 # names and remarks decide nothing that is computed, limits only where `algorithms.random` looks
 IGNORED = {"name", "link_names", "base_name", "notes", "warnings"}
@@ -139,7 +159,7 @@ def test_every_change_of_a_model_changes_its_hash(change):
 def test_all_fields_of_a_model_are_changed_above():
     """A field that is added to a model must be added to its hash, and to this list."""
     names = {"joints": "joint", "rotors": "rotor", "frames": "frame", "base": "base mass"}
-    names |= {"springs": "spring"}
+    names |= {"springs": "spring", "actuators": "actuator"}
     for field in dataclasses.fields(MODEL):
         if field.name not in IGNORED:
             known = names.get(field.name, field.name)
@@ -147,7 +167,7 @@ def test_all_fields_of_a_model_are_changed_above():
     joint_fields = {field.name for field in dataclasses.fields(JOINT)}
     assert joint_fields == {
         "name", "type", "coords", "dofs", "screw", "scale", "offset", "armature", "friction",
-        "limits", "follows",
+        "limits", "follows", "drive", "actuation",
     }  # fmt: skip
     rotor_fields = {field.name for field in dataclasses.fields(ROTOR)}
     assert rotor_fields == {"joint", "dof", "link", "inertia", "ratio", "s"}

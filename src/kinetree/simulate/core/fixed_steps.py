@@ -224,7 +224,7 @@ def make_stepping(
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
-        stages=tuple(stage_graph(space, stage, i) for i, stage in enumerate(method.stages)),
+        stages=tuple(stage_graph(space, method, i) for i in range(len(method.stages))),
         watch=margins_graph(space, plan.bounds, y.size),
         fields=fields,
     )

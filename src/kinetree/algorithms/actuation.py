@@ -1,0 +1,297 @@
+"""Forces of actuators and drives: from controls and activations to joint forces, on any scalar.
+
+An actuator of length x and speed v (see `kinetree.description.actuators`) gives
+
+    force = clamp((g0 + g1 x + g2 v) a + b0 + b1 x + b2 v),    tau = sum of gear * force
+
+with a its clamped control, or its activation. The rules are those of MuJoCo, the order of clamping
+and the treatment of activations included: in fixed steps of first order, the activation after a
+step is a + h da/dt (exact for "filterexact"), clamped.
+
+The drive of a joint limits the joint force that laws and actuators ask for, by its peak and
+torque-speed curve at the present rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.implicit import Gains, no_gains
+from kinetree.base.arrays import Array
+from kinetree.description.actuators import UNLIMITED, Range
+from kinetree.description.drive import Drive
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import JointActuator, Model
+from kinetree.model.force_limits import curve_force, standing_limit
+from kinetree.scalars import Scalar, exp, maximum, minimum, where
+
+
+@dataclass(frozen=True, eq=False)
+class Actuated:
+    """Actuators at work: the joint forces tau, (n,), and the force and input of each actuator.
+
+    forces: clamped. inputs: control or activation that acts. free: 1 where a force is within its
+    range and that of its joint, 0 where it is clamped.
+    """
+
+    tau: Array
+    forces: list[Any]
+    inputs: list[Any]
+    free: list[Any]
+
+
+def actuate(
+    model: Model, q: Array, dq: Array, u: Array, a: Array, h: Scalar | None = None
+) -> Actuated:
+    """Forces of all actuators.
+
+    Args:
+        model: the robot.
+        q: joint positions, (nq,).
+        dq: joint rates, (n,).
+        u: controls, one for each actuator, not yet clamped.
+        a: activations, one for each actuator that has one.
+        h: length of the step, s, for actuators that act early; None: there is no step.
+    """
+    inputs = _inputs(model, u, a, h)
+    forces: list[Any] = []
+    free: list[Any] = []
+    tau: list[Any] = [0] * model.n
+    for x, given in zip(model.actuators, inputs, strict=True):
+        length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
+        speed = _sum([_times(g, dq[d]) for g, d in zip(x.gears, x.dofs, strict=True)])
+        gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
+        force = _sum([_times(gain, given), bias])
+        forces.append(clamped(force, x.force_range))
+        free.append(_within(force, x.force_range))
+        for gear, d in zip(x.gears, x.dofs, strict=True):
+            tau[d] = _sum([tau[d], _times(gear, forces[-1])])
+    for joint in model.joints:
+        if joint.actuation != UNLIMITED and joint.follows is None:
+            (d,) = joint.dofs
+            within, tau[d] = _within(tau[d], joint.actuation), clamped(tau[d], joint.actuation)
+            for k, x in enumerate(model.actuators):
+                if x.dofs == (d,):
+                    free[k] = _times(free[k], within)
+    return Actuated(np.array(tau), forces, inputs, free)
+
+
+def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> Gains:
+    """Slopes of the joint forces of actuators, as implicit steps take them: gear^T k gear.
+
+    An actuator whose force is clamped, by its own range or by that of its joint, has no slope. As
+    in MuJoCo, the range of a joint does not count for actuators on several joints.
+
+    Args:
+        model: the robot.
+        actuated: the actuators at work.
+        across: an actuator on joints of different branches, such as two fingers, has slopes between
+            them. Without, as in MuJoCo's implicitfast, the slopes have the zeros of M.
+    """
+    kp, kd = no_gains(model.n), no_gains(model.n)
+    for x, given, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
+        for matrix, k in ((kp, 1), (kd, 2)):
+            slope = _times(-1, _sum([_times(x.gain[k], given), x.bias[k]]))
+            slope = slope if _is(slope, 0) else _times(slope, free)
+            ends = list(zip(x.gears, x.dofs, strict=True))
+            for gear, i in ends if not _is(slope, 0) else ():
+                for other, j in ends:
+                    if across or j in _dofs_of_path(model, i) or i in _dofs_of_path(model, j):
+                        matrix[i, j] = _sum([matrix[i, j], _times(gear * other, slope)])
+    return Gains(kp, kd)
+
+
+def _dofs_of_path(model: Model, d: int) -> set[int]:
+    """Degrees of freedom of the joints between the base and the link that d moves, d included."""
+    (i,) = (i for i in model.links if d in model.joints[i].dofs and not model.joints[i].follows)
+    found = set[int]()
+    while i >= 0:
+        found.update(model.joints[i].dofs)
+        i = model.parent[i]
+    return found
+
+
+def next_activations(model: Model, u: Array, a: Array, h: Scalar) -> list[Any]:
+    """Activations after a step of length h, clamped."""
+    found: list[Any] = []
+    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
+        if x.has_activation:
+            found.append(_next(x, control, a[len(found)], h))
+    return found
+
+
+def activation_rates(model: Model, u: Array, a: Array) -> list[Any]:
+    """da/dt of the activations; 0 where one at the end of its range would leave it."""
+    found: list[Any] = []
+    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
+        if x.has_activation:
+            own, rate = a[len(found)], _rate(x, control, a[len(found)])
+            low, high = x.activation_range
+            if isfinite(high):
+                rate = where(high - own, rate, minimum(rate, 0))
+            if isfinite(low):
+                rate = where(own - low, rate, maximum(rate, 0))
+            found.append(rate)
+    return found
+
+
+def clamped_controls(model: Model, u: Array) -> list[Any]:
+    """Controls within the ranges of their actuators."""
+    return [clamped(u[k], x.control_range) for k, x in enumerate(model.actuators)]
+
+
+def clamped(x: Scalar, limits: Range) -> Any:
+    """A number within a range, whose ends may be infinite."""
+    low, high = limits
+    x = maximum(x, low) if low != -inf else x
+    return minimum(x, high) if high != inf else x
+
+
+def limited_drives(model: Model) -> dict[int, Drive]:
+    """Drives that limit the force of a joint, by its degree of freedom."""
+    return {
+        joint.dofs[0]: joint.drive
+        for joint in model.joints
+        if joint.drive is not None and standing_limit(joint.drive) < inf
+    }
+
+
+def drive_forces(model: Model, dq: Array, tau: Array) -> Array:
+    """Joint forces within the peaks and torque-speed curves of the drives, (n,)."""
+    limited, found = limited_drives(model), list(tau)
+    if not limited:
+        return tau
+    for d, drive in limited.items():
+        least, most = _drive_range(drive, dq[d])
+        found[d] = minimum(maximum(tau[d], least), most)
+    return np.array(found)
+
+
+def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains) -> Gains:
+    """Slopes of joint forces behind the drives: none where a drive limits the force tau.
+
+    Of a torque-speed curve only the force counts, not its slope.
+    """
+    limited = limited_drives(model)
+    if not limited:
+        return gains
+    free = {d: _between(tau[d], *_drive_range(x, dq[d])) for d, x in limited.items()}
+
+    def masked(matrix: Array) -> Array:
+        rows = [
+            [x if _is(x, 0) or i not in free else x * free[i] for x in row]
+            for i, row in enumerate(matrix)
+        ]
+        return np.array(rows, dtype=object).reshape(matrix.shape)
+
+    kp, kd = masked(gains.kp), masked(gains.kd)
+    alone = all(_is(x[i, j], 0) for x in (kp, kd) for i in free for j in range(len(x)) if i != j)
+    return Gains(kp, kd, symmetric=gains.symmetric and alone)
+
+
+def check_step_drives(model: Model) -> None:
+    """Raise InputError if a drive has a memory, which a single step does not keep."""
+    for joint in model.joints:
+        drive = joint.drive
+        if drive is not None and (drive.lag or drive.delay):
+            word = f"lag of {drive.lag:g} s" if drive.lag else f"delay of {drive.delay:g} s"
+            raise InputError(
+                f"the drive of joint {joint.name!r} has a {word}, so its force depends on earlier "
+                "commands, which a single step does not know. Take robot.simulate, or a robot "
+                "without: robot.with_drives({joint: kt.Drive(curve=..., peak=...)})."
+            )
+
+
+def check_step_actuators(model: Model) -> None:
+    """Raise if a robot has no actuators, or one with a delay, which a single step does not keep."""
+    if not model.actuators:
+        raise ShapeError(
+            f"controls were given, but {model.name!r} has no actuators; expected a robot with "
+            "some: robot.with_actuators({name: kt.Actuator.motor(joint)}), or an MJCF file with "
+            "<actuator>. Joint forces are tau."
+        )
+    for x in model.actuators:
+        if x.delay:
+            raise InputError(
+                f"actuator {x.name!r} has a delay of {x.delay:g} s, so its force depends on "
+                "earlier controls, which a single step does not know. Take robot.simulate, or "
+                "give the step the control of the time before."
+            )
+
+
+def _inputs(model: Model, u: Array, a: Array, h: Scalar | None) -> list[Any]:
+    """The control or activation of each actuator that acts."""
+    found: list[Any] = []
+    at = 0
+    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
+        if not x.has_activation:
+            found.append(control)
+            continue
+        early = x.early and h is not None
+        found.append(_next(x, control, a[at], h) if early and h is not None else a[at])
+        at += 1
+    return found
+
+
+def _rate(x: JointActuator, u: Scalar, a: Scalar) -> Any:
+    return u if x.dynamics == "integrator" else (u - a) / x.time_constant
+
+
+def _next(x: JointActuator, u: Scalar, a: Scalar, h: Scalar) -> Any:
+    rate = _rate(x, u, a)
+    if x.dynamics == "filterexact":
+        after = a + rate * (x.time_constant * (1 - exp(-h / x.time_constant)))
+    else:
+        after = a + rate * h
+    return clamped(after, x.activation_range)
+
+
+def _drive_range(drive: Drive, dq: Scalar) -> tuple[Any, Any]:
+    """Least and most force of a drive at a rate."""
+    box = standing_limit(drive)
+    if drive.curve is None:
+        return -box, box
+    curve = tuple(drive.curve)
+    ahead, behind = (curve_force(curve, maximum(x, 0)) for x in (dq, -dq))
+    return -minimum(behind, box), minimum(ahead, box)
+
+
+def _within(x: Scalar, limits: Range) -> Any:
+    """1 if a number is within a range, 0 if it is at an end or beyond."""
+    return 1 if limits == UNLIMITED else _between(x, *limits)
+
+
+def _between(x: Scalar, low: Scalar, high: Scalar) -> Any:
+    below = where(high - x, 1, 0) if not _is(high, inf) else 1
+    return where(x - low, below, 0) if not _is(low, -inf) else below
+
+
+def _affine(prm: Sequence[float], length: Scalar, speed: Scalar) -> Any:
+    return _sum([prm[0], _times(prm[1], length), _times(prm[2], speed)])
+
+
+def _times(x: Any, y: Any) -> Any:
+    """x y, in which the plain numbers 0, 1 and -1 cost nothing."""
+    for a, b in ((x, y), (y, x)):
+        if _is(a, 0):
+            return 0
+        if _is(a, 1):
+            return b
+        if _is(a, -1):
+            return -b
+    return x * y
+
+
+def _sum(parts: Sequence[Any], start: Any = 0) -> Any:
+    """The sum of all parts, in which plain zeros are left out."""
+    total = start
+    for x in parts:
+        total = x if _is(total, 0) else total if _is(x, 0) else total + x
+    return total
+
+
+def _is(x: Any, number: float) -> bool:
+    return isinstance(x, int | float) and x == number
