@@ -8,6 +8,7 @@ import pytest
 from kinetree import description
 from kinetree.description import Body, Friction, Limits, Mimic, Note, Rotor
 from kinetree.errors import InputError, ShapeError
+from kinetree.model.friction import joint_friction
 
 
 @pytest.mark.parametrize("record", [Body(), Friction(), Rotor(1), Limits(), Mimic("a"), Note("x")])
@@ -25,8 +26,8 @@ def test_every_record_of_the_package_is_frozen():
 
 
 def test_one_coefficient_serves_both_directions():
-    assert Friction(0.5).pair("viscous", "j") == (0.5, 0.5)
-    assert Friction(coulomb=(0.1, 0.2)).pair("coulomb", "j") == (0.1, 0.2)
+    assert joint_friction(Friction(0.5), "j").viscous == (0.5, 0.5)
+    assert joint_friction(Friction(coulomb=(0.1, 0.2)), "j").coulomb == (0.1, 0.2)
 
 
 def test_a_joint_without_limits_is_unlimited():
@@ -47,4 +48,4 @@ def test_a_joint_without_limits_is_unlimited():
 )
 def test_bad_friction_is_refused_and_the_joint_named(value, error, words):
     with pytest.raises(error, match=words):
-        Friction(value).pair("viscous", "elbow")
+        joint_friction(Friction(value), "elbow")

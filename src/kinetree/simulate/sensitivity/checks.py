@@ -7,6 +7,7 @@ import numpy as np
 from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.formulations.drives import load_coefficients
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.core.setup import Setup
@@ -76,7 +77,7 @@ def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smo
 def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
     """Raise InputError if dry friction holds a joint in an adaptive step, or ends one."""
     dofs, dq = dry.dofs, steps.x[:, model.nq : model.nq + model.n]
-    coulomb = (dry.plus != 0) | (dry.minus != 0)
+    coulomb = (dry.plus != 0) | (dry.minus != 0) | np.isin(dofs, [*load_coefficients(model)])
     leaves = (dq[:, dofs] == 0) & coulomb[steps.rollout]
     bad = (steps.modes == 0) | leaves | steps.cut[:, None]
     if bad.any():
