@@ -44,9 +44,8 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction):
     One state in detail: newton_euler, explain, task_space, task_space_derivatives,
         mass_ellipsoid, force_ellipsoid.
     Positions: neutral, random, integrate, difference.
-    Changed robots: with_gravity, with_payload, with_friction, with_springs, with_actuators,
-    with_drives,
-        with_tool, lock, subtree, attach.
+    Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
+        with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
     Text: to_urdf, to_mjcf.
 
     Args:

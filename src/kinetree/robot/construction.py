@@ -245,6 +245,36 @@ class Construction(RobotCore):
         """
         return type(self)(self.model.with_actuators(actuators))
 
+    def with_elastic_joint(
+        self,
+        joint: str,
+        stiffness: Scalar,
+        damping: Scalar = 0,
+        motor_inertia: Scalar | None = None,
+    ) -> Self:
+        """The same robot with a spring between the motor of a joint and its link.
+
+        The joint keeps its name for the position of the motor, and with it its friction, drive and
+        limits. A new joint behind it, the name with "_elastic" after it, is the deflection: the
+        link stands at the sum of both.
+
+        Args:
+            joint: name of a joint of one degree of freedom that moves by itself.
+            stiffness: stiffness of the gear at the joint, above 0, N m/rad or N/m.
+            damping: damping of the deflection, N m s/rad or N s/m.
+            motor_inertia: inertia of the motor as seen by the joint, kg m^2 or kg, in place of the
+                joint's armature and rotor; None: these.
+
+        Example:
+            >>> arm = kt.robots.planar_2r().with_elastic_joint("joint1", 5000, motor_inertia=0.2)
+            >>> arm.joint_names
+            ('joint1', 'joint1_elastic', 'joint2')
+        """
+        from kinetree.model.elastic import with_elastic_joint
+
+        changed = with_elastic_joint(self.model, joint, stiffness, damping, motor_inertia)
+        return type(self)(changed)
+
     def with_tool(
         self,
         name: str,
