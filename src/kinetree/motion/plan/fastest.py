@@ -94,9 +94,8 @@ def fastest(
     down as a whole.
     """
     knots = knots_of(model, path)
-    effort, velocity, bends = (
-        x * (1 - margin) for x in (bounds.effort, bounds.velocity, acceleration)
-    )
+    speeds = np.minimum(bounds.velocity, _last_speeds(bounds))
+    effort, velocity, bends = (x * (1 - margin) for x in (bounds.effort, speeds, acceleration))
     limits = Limits(effort, velocity, bends, _curves(bounds, 1 - margin))
     _check_standing(model, path, knots, bounds)
     profile = _settle(model, path, knots, limits)
@@ -173,8 +172,6 @@ def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array, ne
         most = np.maximum(np.concatenate([fast, none]), np.concatenate([none, fast]))
         room = np.maximum(limits.velocity - most, 0) / np.abs(knots.slope)
         most_x = np.min(np.where(np.isnan(room), np.inf, room), axis=1) ** 2
-    if curved:
-        most_x = np.minimum(most_x, _curve_ends(knots, limits, closed=False))
     return Rows(a, b, c, most_x, knots.lengths)
 
 
@@ -245,18 +242,22 @@ def lines_below(curve: Curve, v: Array) -> list[tuple[Array, Array]]:
     return [line for line in lines if np.isfinite(line[0]).any()]
 
 
-def _curve_ends(knots: Knots, limits: Limits, closed: bool) -> Array:
-    """x at which a joint reaches the last speed of its curve, (N + 1,); infinite without one.
+def _last_speeds(bounds: Bounds) -> Array:
+    """Last speeds of the curves that end above zero force, (n,); infinite for other joints.
 
-    Beyond it a drive can only brake. A curve that ends above zero force ends with a jump, and no
-    profile goes beyond; `closed`: for curves that end at zero force too.
+    Beyond it such a drive can only brake, and a plan that used this would need a jump of force; so
+    it counts as a limit of speed.
     """
+    curves = (bounds.curve(j) for j in range(len(bounds.names)))
+    return np.array([np.inf if x is None or x[-1][1] == 0 else x[-1][0] for x in curves])
+
+
+def _curve_ends(knots: Knots, limits: Limits) -> Array:
+    """x at which a joint reaches the last speed of its curve, (N + 1,); infinite without one."""
     most = np.full(len(knots.slope), np.inf)
     for j, curve in limits.curves.items():
-        speed, force = curve[-1]
-        if force > 0 or closed:
-            with np.errstate(divide="ignore"):
-                most = np.minimum(most, (speed / np.abs(knots.slope[:, j])) ** 2)
+        with np.errstate(divide="ignore"):
+            most = np.minimum(most, (curve[-1][0] / np.abs(knots.slope[:, j])) ** 2)
     return most
 
 
@@ -325,7 +326,7 @@ def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
         if float(np.max(np.abs(profile.x - x))) <= SETTLED * float(profile.x.max()):
             break
         if limits.curves and not x.any():  # the first one, for which no curve counts
-            x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits, closed=True))
+            x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits))
         else:
             x = profile.x
     if profile is None:
@@ -343,13 +344,25 @@ def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
     most = np.stack([_most(x) for x in (tau, -tau, np.abs(dq), ddq, -ddq)])
     excess = most - limits.sided()[:, None]
     for j, curve in limits.curves.items():
-        bounds = [
-            np.minimum(curve_values(curve, np.maximum(x, 0)), limits.effort[j])
-            for x in (dq[..., j], -dq[..., j])
-        ]
-        over = tau[..., j] - bounds[0], -tau[..., j] - bounds[1]
-        excess[:2, :, j] = [_most(x[:, :, None])[:, 0] for x in over]
+        for side, sign in enumerate((1, -1)):
+            over = _over(curve, sign * tau[..., j], sign * dq[..., j], float(limits.effort[j]))
+            excess[side, :, j] = over
     return excess
+
+
+def _over(curve: Curve, tau: Array, dq: Array, effort: float) -> Array:
+    """Most of tau above a curve in every interval, (N,), from points in it, (N, points).
+
+    At a corner of the curve it may peak between two points, where straight lines are taken.
+    """
+    bound = np.minimum(curve_values(curve, np.maximum(dq, 0)), effort)
+    most = _most((tau - bound)[:, :, None])[:, 0]
+    for speed, force in curve[1:]:
+        before, after = dq[:, :-1] - speed, dq[:, 1:] - speed
+        share = np.divide(before, before - after, where=before != after, out=np.zeros(before.shape))
+        there = tau[:, :-1] + share * np.diff(tau, axis=1) - min(force, effort)
+        most = np.maximum(most, np.max(np.where(before * after < 0, there, -np.inf), axis=1))
+    return most
 
 
 def _most(x: Array) -> Array:
