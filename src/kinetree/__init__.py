@@ -15,6 +15,7 @@ from kinetree.description import (
     Sigmoid,
     Spring,
     Stribeck,
+    constraints,
 )
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
@@ -62,6 +63,7 @@ __all__ = [
     "Stribeck",
     "__version__",
     "algorithms",
+    "constraints",
     "controllers",
     "convert",
     "derivative",

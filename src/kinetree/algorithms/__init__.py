@@ -10,6 +10,19 @@ from kinetree.algorithms.base_parameters import (
     base_parameters_by_rules,
 )
 from kinetree.algorithms.configuration import difference, integrate, neutral, random
+from kinetree.algorithms.constraints.at_state import (
+    constrained_forward_dynamics,
+    constrained_forward_dynamics_derivatives,
+    constrained_inverse_dynamics,
+    constraint_bias,
+    constraint_errors,
+    constraint_impulse,
+    constraint_jacobian,
+    project_rates,
+    reduced_dynamics,
+)
+from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
+from kinetree.algorithms.constraints.projection import project
 from kinetree.algorithms.coriolis_matrix import (
     christoffel_symbols,
     coriolis_forces,
@@ -80,6 +93,7 @@ __all__ = [
     "ClosedForm",
     "Ellipsoid",
     "Linearization",
+    "Mobility",
     "Parameter",
     "Recursion",
     "TaskSpace",
@@ -95,6 +109,14 @@ __all__ = [
     "centroidal_momentum",
     "christoffel_symbols",
     "closed_form",
+    "constrain",
+    "constrained_forward_dynamics",
+    "constrained_forward_dynamics_derivatives",
+    "constrained_inverse_dynamics",
+    "constraint_bias",
+    "constraint_errors",
+    "constraint_impulse",
+    "constraint_jacobian",
     "coriolis_forces",
     "coriolis_matrix",
     "difference",
@@ -121,6 +143,7 @@ __all__ = [
     "mass_matrix_by_inverse_dynamics",
     "mass_matrix_by_jacobians",
     "mass_matrix_rate",
+    "mobility",
     "momentum",
     "momentum_regressor",
     "neutral",
@@ -129,7 +152,10 @@ __all__ = [
     "parameters",
     "pose",
     "potential_energy",
+    "project",
+    "project_rates",
     "random",
+    "reduced_dynamics",
     "regressor",
     "space_jacobian",
     "space_jacobian_rate",

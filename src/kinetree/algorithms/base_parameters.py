@@ -28,6 +28,7 @@ from kinetree.base.tables import notebook_table
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor", "spring")
@@ -121,6 +122,7 @@ def base_parameters(
     Warns:
         KinetreeWarning: the number of independent parameters is unclear because of rounding.
     """
+    without_constraints(model, "algorithms.base_parameters")
     columns = _columns(model, groups)
     if not columns:
         return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
@@ -225,6 +227,7 @@ def base_parameters_by_rules(model: Model) -> BaseParameters:
     Raises:
         ModelError: a joint follows another; the rules do not cover such joints.
     """
+    without_constraints(model, "algorithms.base_parameters_by_rules")
     for joint in model.joints:
         if joint.follows is not None:
             raise ModelError(

@@ -11,6 +11,7 @@ from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates
 from kinetree.spatial.matrices import solve
 
@@ -71,6 +72,7 @@ def force_ellipsoid(
 
 
 def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Array:
+    without_constraints(model, "An ellipsoid")
     if part not in PARTS:
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
     R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]

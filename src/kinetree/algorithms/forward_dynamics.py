@@ -15,6 +15,7 @@ from kinetree.formulations.drives import (
 )
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.spatial.matrices import solve
@@ -42,21 +43,24 @@ def forward_dynamics(
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """
+    without_constraints(
+        model, "algorithms.forward_dynamics", "Use algorithms.constrained_forward_dynamics"
+    )
     tree = book_tree(model, q, F_ext, F_tip)
     return tree_forward_dynamics(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
 
 
 def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
     """ddq, (n,); sines, cosines and steps of the tree are shared by M and h."""
-    accelerating = accelerating_forces(tree, dq, tau)
-    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), accelerating)
+    driving, h = driving_forces(tree, dq, tau)
+    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), driving - h)
 
 
-def accelerating_forces(tree: Tree, dq: Array, tau: Array) -> Array:
-    """M ddq, (n,): tau - h, and less load friction where a joint has it."""
+def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
+    """tau and h of M ddq = tau - h; with load friction, the load and h without friction, (n,)."""
     model = tree.model
     if not load_coefficients(model):
-        return tau - tree_inverse_dynamics(tree, dq, zeros(model.n))
+        return tau, tree_inverse_dynamics(tree, dq, zeros(model.n))
     load = load_of(model, dq, tau - friction_forces(model, dq))
     smooth = replace(tree, model=frictionless(model))
-    return load - tree_inverse_dynamics(smooth, dq, zeros(model.n))
+    return load, tree_inverse_dynamics(smooth, dq, zeros(model.n))

@@ -14,6 +14,7 @@ K and kp, as the integrator of that name in MuJoCo does: a spring then limits th
 explicit methods. Positions are tangent vectors, so quaternions need no care here.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,23 @@ class Gains:
         n = max((len(x) for x in (kp, kd) if x is not None), default=0)
         by_position, by_rate = (no_gains(n) if x is None else diagonal(x) for x in (kp, kd))
         return Gains(by_position, by_rate)
+
+    def plus(self, other: "Gains") -> "Gains":
+        """The sum of two gains."""
+        kp, kd = _sum(self.kp, other.kp), _sum(self.kd, other.kd)
+        return Gains(kp, kd, symmetric=self.symmetric and other.symmetric)
+
+    def without(self, dofs: Collection[int]) -> "Gains":
+        """The gains of the other degrees of freedom: the forces of `dofs` have no slope."""
+        n = len(self.kp)
+        kp, kd = (
+            np.array(
+                [[0] * n if i in dofs else list(row) for i, row in enumerate(x)], dtype=object
+            ).reshape(n, n)
+            for x in (self.kp, self.kd)
+        )
+        others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
+        return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
 
 
 def no_gains(n: int) -> Array:

@@ -30,6 +30,7 @@ from kinetree.formulations.drives import (
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, Model
+from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.spatial import cross
@@ -70,6 +71,9 @@ def inverse_dynamics(
     Returns:
         tau: shape (n,), N m or N, with armature, rotors, springs and friction.
     """
+    without_constraints(
+        model, "algorithms.inverse_dynamics", "Use algorithms.constrained_inverse_dynamics"
+    )
     if formulation is not None:
         record = newton_euler(
             model, q, dq, ddq, F_ext,
@@ -91,7 +95,7 @@ def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
         q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s.
     """
-    return inverse_dynamics(without_load_friction(model), q, dq, zeros(model.n))
+    return inverse_dynamics(without_load_friction(tree_of(model)), q, dq, zeros(model.n))
 
 
 @labelled("n")
@@ -106,7 +110,7 @@ def gravity_forces(model: Model, q: StateLike) -> Array:
         q: joint positions, shape (nq,), rad or m.
     """
     rest = zeros(model.n)
-    return inverse_dynamics(without_passive_forces(model), q, rest, rest)
+    return inverse_dynamics(without_passive_forces(tree_of(model)), q, rest, rest)
 
 
 def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:

@@ -36,6 +36,7 @@ from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import spring_columns, spring_energies
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.scalars import sign
@@ -54,6 +55,7 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
         ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    without_constraints(model, "algorithms.regressor")
     motion = newton_euler(model, q, dq, ddq, formulation="link")
     J = link_jacobians(model, q)
     blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]

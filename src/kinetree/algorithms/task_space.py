@@ -18,6 +18,7 @@ from kinetree.formulations.kinematics import (
 )
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates
 from kinetree.spatial.matrices import solve
 
@@ -87,6 +88,7 @@ def task_space(
         SingularityError: J has lost rank, with its smallest singular value.
     """
     q = coordinates(model, q)
+    without_constraints(model, "algorithms.task_space")
     jacobian, rate = _jacobians(expressed)
     rows = task_rows(rows)
     damping, tolerance = _not_negative(damping, "damping"), _not_negative(tolerance, "tolerance")

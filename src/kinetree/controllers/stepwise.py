@@ -14,6 +14,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
@@ -90,7 +91,7 @@ def step_by_step(
         controller: one of `kinetree.controllers`, or a function law(t, q, dq).
         robot: the robot that is controlled, or its model.
     """
-    model = model_of(robot)
+    model = without_constraints(model_of(robot), "A controller")
     check_model(model)
     acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))
     external = external_inputs(model, acting, {})

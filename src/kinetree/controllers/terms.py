@@ -21,6 +21,7 @@ from kinetree.formulations.drives import frictionless
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.kernels.memo import remembered
 from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.scalars import Scalar, cos, sign, sin
 from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
@@ -36,6 +37,7 @@ BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof
 
 def lean(model: Model) -> LeanModel:
     """The lean form; remembered for robots of plain numbers, which do not change between steps."""
+    without_constraints(model, "A controller")
     numbers = (model.m, model.com, model.I_com, model.gravity)
     if all(is_numeric(np.asarray(x)) for x in numbers):
         return remembered(model, ("lean form of controllers",), lambda: lean_model(model))
@@ -61,7 +63,8 @@ def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
 
 def model_for(robot: RobotLike | None, controlled: Model) -> Model:
     """The model that a controller computes with: that of `robot`, or if None the controlled one."""
-    return controlled if robot is None else model_of(robot)
+    model = controlled if robot is None else model_of(robot)
+    return without_constraints(model, "A controller")
 
 
 class Following:

@@ -26,6 +26,7 @@ from kinetree.formulations.drives import (
 from kinetree.formulations.newton_euler import inertia_names
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, JointRotor, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import (
     TipWrench,
     Wrenches,
@@ -68,6 +69,7 @@ def forward_dynamics_by_articulated_bodies(
     Raises:
         ModelError: a joint mimics another one.
     """
+    without_constraints(model, "forward_dynamics_by_articulated_bodies", "Use algorithms.constrained_forward_dynamics")
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     if followers:
         raise ModelError(

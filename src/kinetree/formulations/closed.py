@@ -20,6 +20,7 @@ from kinetree.formulations.drives import rotor_moments
 from kinetree.formulations.kinematics import forward_kinematics
 from kinetree.formulations.recursion import Recursion, record_screws
 from kinetree.model import WORLD, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import (
     Motion,
     TipWrench,
@@ -118,6 +119,7 @@ def closed_form(
             rest.
         dV_base: acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.
     """
+    without_constraints(model, "closed_form")
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
     return _stacks(model, x, -column(link_wrenches(model, None, F_tip)))
 

@@ -23,6 +23,7 @@ from kinetree.formulations.screw import screw_recursion
 from kinetree.formulations.space import space_recursion
 from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import Model
+from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.joint import rate_names
 from kinetree.model.labelled import labelled
@@ -58,6 +59,7 @@ def newton_euler(
         F_ext, F_tip, V_base, dV_base: as in `algorithms.inverse_dynamics`.
         formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
     """
+    without_constraints(model, "newton_euler", "Use algorithms.constrained_inverse_dynamics")
     if formulation not in FORMULATIONS:
         raise InputError(
             f"there is no formulation {formulation!r}; choose {', '.join(FORMULATIONS)}."
@@ -74,7 +76,7 @@ def mass_matrix_by_inverse_dynamics(model: Model, q: StateLike) -> Array:
         model: the robot.
         q: joint positions, shape (nq,), rad or m.
     """
-    still = without_passive_forces(model).with_gravity(zeros(3))
+    still = without_passive_forces(tree_of(model)).with_gravity(zeros(3))
     unit = np.eye(model.n, dtype=int)
     columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
     return np.array(columns).reshape(model.n, model.n).T

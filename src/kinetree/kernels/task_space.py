@@ -24,6 +24,7 @@ from kinetree.kernels.compile import check_model, kernel_type, made_kernel, port
 from kinetree.kernels.memo import remembered
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 
 RESULTS = (
@@ -46,6 +47,7 @@ def compile_task_derivatives(
 
     Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
     """
+    without_constraints(model, "task_space_derivatives")
     check_model(model)
     chosen = check_rows(model, rows)
     somewhere = random(model, np.random.default_rng(0))

@@ -18,6 +18,7 @@ from kinetree.description.records import (
 from kinetree.errors import ModelError
 from kinetree.model.actuators import describe_actuators
 from kinetree.model.build import build_model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.friction import described_friction, without_efficiency
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
@@ -34,6 +35,7 @@ def describe_model(model: Model) -> RobotDescription:
     `build_model(describe_model(model), unphysical="allow")` is the same model: bit by bit, but for
     rotations and directions that were off by more than rounding, which it cleans.
     """
+    without_constraints(model, "A description of links and joints")
     names = link_names(model)
     bodies = {WORLD: model.base}
     bodies |= {i: (model.m[i], model.com[i], model.I_com[i]) for i in model.links}

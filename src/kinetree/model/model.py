@@ -16,6 +16,8 @@ from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction
 from kinetree.description.records import Note, Spring
 from kinetree.errors import InputError, NameLookupError
+from kinetree.model.actuators import JointActuator, changed_actuators
+from kinetree.model.constraints import Constraints
 from kinetree.model.friction import (
     JointFriction,
     converted_friction,
@@ -23,7 +25,6 @@ from kinetree.model.friction import (
     joint_friction,
     with_efficiency,
 )
-from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.joint import Joint, changed_drives, coordinate_names, rate_names
 from kinetree.model.springs import JointSpring, changed_springs
 from kinetree.scalars import Scalar
@@ -92,6 +93,7 @@ class Model:
             m^2.
         springs: springs of joints and between joints.
         actuators: forces at joints that follow controls; they act where controls are given.
+        constraints: closed loops and other constraints, from `Robot.constrained`; None: a tree.
         notes: parts of a file that are read differently from what one may expect.
         warnings: parts of a file that the dynamics cannot honour.
     """
@@ -112,6 +114,7 @@ class Model:
     base: BodyParts
     springs: tuple[JointSpring, ...] = ()
     actuators: tuple[JointActuator, ...] = ()
+    constraints: Constraints | None = None
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -393,6 +396,7 @@ class Model:
                 )
                 for x in self.springs
             ),
+            constraints=None if self.constraints is None else self.constraints.astype(scalar),
         )
 
     def replace(self, **changes: Any) -> "Model":
@@ -458,6 +462,8 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
     for spring in model.springs:
         yield f"spring {spring.name!r}", (spring.stiffness, spring.rest, *spring.arms)
     yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
+    if model.constraints is not None:
+        yield from model.constraints.numbers()
 
 
 def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:

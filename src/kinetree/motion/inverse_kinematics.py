@@ -12,6 +12,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of, positions
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.spatial.se3 import check_pose, inverse, log_se3
 
@@ -98,6 +99,7 @@ def inverse_kinematics(
             joints that were at a limit.
     """
     model = model_of(robot)
+    without_constraints(model, "inverse_kinematics")
     goal = check_pose(T, "T")
     moved = MovedFrame(model, frame, part)
     bounds = bounds_of(model)

@@ -20,6 +20,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.model import Model, model_of
 from kinetree.model.bounds import bounds_of, with_limits
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import dof_axis
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study
@@ -55,6 +56,7 @@ def envelope(
         frame, kg; force, the largest force there that can be pushed in every direction, N.
     """
     model = model_of(robot)
+    without_constraints(model, "envelope")
     data = named(parameters, "parameters")
     settings = {
         "q": Anywhere() if q is None else by_joint(model, "q", q), "frame": frame,

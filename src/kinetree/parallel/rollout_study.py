@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
+from kinetree.model.constrain import without_constraints
 from kinetree.parallel.philox import normals
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study, whole
@@ -74,6 +75,7 @@ def rollouts(
         options: see `kinetree.parallel.Options`.
     """
     model = model_of(robot)
+    without_constraints(model, "rollouts")
     q0, dq0, tau, F_ext = (
         by_joint(model, name, x)
         for name, x in (("q0", q0), ("dq0", dq0), ("tau", tau), ("F_ext", F_ext))

@@ -2,12 +2,14 @@
 
 The class consists of parts that override nothing: core.py (model, names, positions), quantities.py
 (quantities of a state), kernels.py (those of frames, with options), analysis.py (one state in
-detail), motion.py (over time), construction.py (from tables, changed, as text).
+detail), motion.py (over time), construction.py (from tables, changed, as text), constrained.py
+(closed loops and other constraints).
 """
 
 from typing import Any
 
 from kinetree.robot.analysis import Analysis
+from kinetree.robot.constrained import Constrained
 from kinetree.robot.construction import Construction
 from kinetree.robot.kernels import Kernels
 from kinetree.robot.motion import Motion
@@ -16,7 +18,7 @@ from kinetree.robot.quantities import Quantities
 __all__ = ["Robot"]
 
 
-class Robot(Quantities, Kernels, Analysis, Motion, Construction):
+class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     """A robot: its frozen `model` and the quantities of its dynamics.
 
     `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
@@ -46,6 +48,9 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction):
     Positions: neutral, random, integrate, difference.
     Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
         with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
+    Constraints: constrained, mobility, project, project_rates, constraint_errors,
+        constraint_jacobian, constraint_bias, constrained_forward_dynamics,
+        constrained_inverse_dynamics, constraint_impulse, reduced_dynamics.
     Text: to_urdf, to_mjcf.
 
     Args:

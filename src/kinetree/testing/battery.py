@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.base.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
+from kinetree.model.constrain import without_constraints
 from kinetree.model.model import numbers_of
 from kinetree.robot import Robot
 from kinetree.testing import agreement, laws
@@ -51,6 +52,7 @@ def check_robot(
             f"check_robot was given a {type(robot).__name__}; expected a Robot. Write "
             "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
         )
+    without_constraints(robot.model, "check_robot")
     if not all(is_numeric(np.asarray(x)) for _, x in numbers_of(robot.model)):
         raise InputError(
             f"{robot.name!r} has symbols or other objects instead of numbers; expected floats. "

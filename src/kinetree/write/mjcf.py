@@ -11,6 +11,7 @@ from kinetree.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLU
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
@@ -66,6 +67,7 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
         model: the robot, in numbers.
         losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
     """
+    without_constraints(model, "to_mjcf")
     check_policy(losses)
     model, found = in_floats(model, "MJCF"), Losses("MJCF")
     check_names([model.name], "robot", "MJCF")

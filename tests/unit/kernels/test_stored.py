@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms import constrain
 from kinetree.backends.cache import entries as cache
 from kinetree.compiler import trace as tracer
 from kinetree.description import Friction
+from kinetree.description.constraints import Hold, Rod
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.kernels import stored as traced
 from kinetree.kernels.compile import trace_quantity
@@ -95,6 +97,7 @@ def with_actuator(field):
 ACTUATOR_FIELDS = [field.name for field in dataclasses.fields(MODEL.actuators[0])]
 JOINT, ROTOR, TOOL = MODEL.joints[-1], MODEL.rotors[0], MODEL.frames[MODEL.tool]
 SPRING = MODEL.springs[0]
+ROD = Rod(MODEL.base_name, MODEL.tool, 0.5)
 CHANGES = {
     "M_pi": lambda: MODEL.replace(M_pi=changed(MODEL.M_pi, 3)),
     "m": lambda: MODEL.replace(m=changed(MODEL.m)),
@@ -146,9 +149,31 @@ CHANGES = {
     "no actuators": lambda: MODEL.replace(actuators=()),
     "drive": lambda: with_joint(drive=kt.Drive(peak=3.0)),
     "actuation": lambda: with_joint(actuation=(-1.0, 2.0)),
+    "constraints": lambda: constrain(MODEL, {"rod": ROD}),
 }
 # names and remarks decide nothing that is computed, limits only where `algorithms.random` looks
 IGNORED = {"name", "link_names", "base_name", "notes", "warnings"}
+
+ONE = constrain(MODEL, {"rod": ROD})
+CONSTRAINT_CHANGES = {
+    "length": {"rod": Rod(MODEL.base_name, MODEL.tool, np.nextafter(0.5, 1))},
+    "frame": {"rod": Rod(MODEL.base_name, MODEL.link_names[-1], 0.5)},
+    "kind": {"rod": Hold(MODEL.tool, "point", (0.3, 0, 0.4))},
+    "name": {"rod": None, "bar": ROD},
+}
+
+
+@pytest.mark.parametrize("change", CONSTRAINT_CHANGES)
+def test_every_change_of_a_constraint_changes_the_hash(change):
+    other = constrain(ONE, CONSTRAINT_CHANGES[change])
+    assert traced.model_hash(other) != traced.model_hash(ONE)
+
+
+def test_motors_change_the_hash_and_removing_constraints_restores_it():
+    motors = constrain(ONE, {}, actuated=[MODEL.joint_names[0]])
+    weighted = constrain(ONE, {}, actuated=dict.fromkeys(MODEL.joint_names, 2))
+    assert len({traced.model_hash(x) for x in (ONE, motors, weighted)}) == 3
+    assert traced.model_hash(constrain(ONE, {"rod": None})) == traced.model_hash(MODEL)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -20,7 +20,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.algorithms.forward_dynamics import accelerating_forces
+from kinetree.algorithms.forward_dynamics import driving_forces
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
@@ -29,6 +29,7 @@ from kinetree.errors import InputError
 from kinetree.formulations.drives import friction_forces, load_coefficients, load_factors
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.spatial import ad
@@ -53,6 +54,11 @@ def forward_dynamics_derivatives(
         d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau = M^-1,
         each (n, n).
     """
+    without_constraints(
+        model,
+        "algorithms.forward_dynamics_derivatives",
+        "Use algorithms.constrained_forward_dynamics_derivatives",
+    )
     tree = book_tree(model, q, F_ext)
     return tree_forward_derivatives(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
 
@@ -60,9 +66,9 @@ def forward_dynamics_derivatives(
 def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
     tree = tree.with_loads_in_frames()
-    accelerating = accelerating_forces(tree, dq, tau)
+    driving, h = driving_forces(tree, dq, tau)
     M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
-    by_q, by_dq = tree_derivatives(tree, dq, solve(M, accelerating))
+    by_q, by_dq = tree_derivatives(tree, dq, solve(M, driving - h))
     inverse = InverseFactor(M)
     if not load_coefficients(tree.model):
         return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()

@@ -45,6 +45,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import frictionless, load_coefficients, load_factors
 from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import WORLD, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, rates
 from kinetree.model.labelled import labelled
 from kinetree.spatial import cross, skew
@@ -72,6 +73,7 @@ def inverse_dynamics_derivatives(
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
         tangent vectors v of `integrate(q, v)`, which for joints of one degree of freedom is q.
     """
+    without_constraints(model, "algorithms.inverse_dynamics_derivatives")
     tree = book_tree(model, q, F_ext)
     return tree_derivatives(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 

@@ -13,6 +13,7 @@ from kinetree.base.labels import own_axis, vector_by_name
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.constrain import without_constraints
 from kinetree.samples.between import Interpolant, Motion
 from kinetree.samples.inputs import check_screws, sample_times
 from kinetree.samples.pieces import Pieces
@@ -91,6 +92,7 @@ def planned(
     model = None if robot is None else model_of(robot)
     names = tuple(joint_names or ())
     if model is not None:
+        without_constraints(model, "A planned motion")
         _check_names(model, names)
     made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
     if pieces is None:

@@ -9,6 +9,7 @@ from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
+from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates
 from kinetree.motion.inverse_kinematics import POSE, POSITION, MovedFrame, Part
 from kinetree.motion.plan.inputs import planned
@@ -127,6 +128,7 @@ def straight_line(
     model = check_screws(robot, "a straight line")
     moved = MovedFrame(model, frame, part)
     start = coordinates(model, q0, "q0").astype(float)
+    without_constraints(model, "straight_line")
     _check_limits(model, start, 0.0)
     t = sample_times(duration, dt)
     way = quintic_coefficients(t[-1], 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)

@@ -9,6 +9,7 @@ from kinetree.base.arrays import StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
+from kinetree.model.constrain import without_constraints
 from kinetree.motion.plan.fastest import fastest
 from kinetree.motion.plan.path import paths_of
 from kinetree.motion.plan.profile import Profile
@@ -104,6 +105,7 @@ def time_optimal(
             has the joint and the place on the path.
     """
     model = model_for(trajectory, robot, "time-optimal scaling")
+    without_constraints(model, "time_optimal")
     check_single(trajectory, "time-optimal scaling")
     check_screws(model, "time-optimal scaling")
     step = float(np.median(np.diff(trajectory.t))) if dt is None else positive(dt, "dt", "s")

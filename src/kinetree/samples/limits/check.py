@@ -10,6 +10,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.model.constrain import without_constraints
 from kinetree.model.force_limits import force_share
 from kinetree.samples.inputs import check_single, model_for
 from kinetree.samples.limits.loads import Loads, loads_of
@@ -47,6 +48,7 @@ def check_limits(
             dimensionless.
     """
     model = model_for(trajectory, robot, "a check of limits")
+    without_constraints(model, "A check of limits")
     check_single(trajectory, "a check of limits")
     if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
         raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")

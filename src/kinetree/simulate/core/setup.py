@@ -18,8 +18,16 @@ from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
-from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
+from kinetree.model.constrain import without_constraints
+from kinetree.model.inputs import (
+    activation_axis,
+    actuator_axis,
+    coordinate_axis,
+    dof_axis,
+    link_axis,
+)
 from kinetree.samples.inputs import check_order, positive
+from kinetree.simulate.core.actuation import Actuation, first_memory
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
@@ -43,13 +51,17 @@ class Arguments:
     F_ext: ForceInput | None = None
     controller: Controller | Callable[..., ArrayLike] | None = None
     parameters: Mapping[str, ArrayLike] | None = None
+    controls: ForceInput | None = None
+    activation: StateLike | None = None
+    drive_state: ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
     """Initial states x0 (B, x) of rollouts with leading axes `batch`, and all that acts on them.
 
-    extra: count of numbers in the controller's own state.
+    extra: count of numbers in the controller's own state, and in the memory of actuators and
+    drives that follows it.
     """
 
     x0: Array
@@ -117,9 +129,11 @@ def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
     """Return the arguments with labelled arrays in the order of the robot, as plain arrays."""
     parameters = dict(arguments.parameters or {})
     rates = dof_axis(model)
-    tau, F_ext = arguments.tau, arguments.F_ext
+    tau, F_ext, controls = arguments.tau, arguments.F_ext, arguments.controls
     if isinstance(tau, Signal):
         tau = tau.ordered(rates, "tau")
+    if isinstance(controls, Signal):
+        controls = controls.ordered(actuator_axis(model), "controls")
     if isinstance(F_ext, Signal):
         F_ext = F_ext.ordered(None, "F_ext")
     given: list[tuple[object, Axis | None, str]] = [
@@ -127,21 +141,30 @@ def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
         (arguments.dq0, rates, "dq0"),
         (tau, rates, "tau"),
         (F_ext, None, "F_ext"),
+        (controls, actuator_axis(model), "controls"),
+        (arguments.activation, activation_axis(model), "activation"),
+        (arguments.drive_state, None, "drive_state"),
     ]
     for name, value in parameters.items():
         given.append((value, link_axis(model) if name == "mass" else None, f"parameter {name}"))
-    q0, dq0, tau, F_ext, *rest = Alignment(given).values
+    q0, dq0, tau, F_ext, controls, activation, drive_state, *rest = Alignment(given).values
     values = dict(zip(parameters, rest, strict=True)) if parameters else arguments.parameters
-    return replace(arguments, q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, parameters=values)
+    return replace(
+        arguments, q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, parameters=values, controls=controls,
+        activation=activation, drive_state=drive_state,
+    )  # fmt: skip
 
 
-def read_setup(model: Model, arguments: Arguments) -> Setup:
+def read_setup(
+    model: Model, arguments: Arguments, actuation: Actuation | None = None
+) -> Setup:
     """Read everything that acts, with leading axes that broadcast."""
+    without_constraints(model, "simulate")
     q0 = read_positions(model, arguments.q0)
     dq0 = np.zeros(model.n) if arguments.dq0 is None else read_rates(model, arguments.dq0)
-    acting = read_forces(model, arguments)
+    acting = replace(read_forces(model, arguments), actuation=actuation)
     external = external_inputs(model, acting, arguments.parameters or {})
-    z0 = first_state(model, acting.controller)
+    z0, own = first_states(model, acting, arguments)
     batch = common_batch(q0, dq0, external, z0)
     if 0 in batch:
         raise ShapeError(
@@ -151,7 +174,7 @@ def read_setup(model: Model, arguments: Arguments) -> Setup:
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
     q, dq, z = np.split(x0[0], (model.nq, model.nq + model.n))
-    acting = replace(acting, verdict=examine_forces(model, acting, external, (q, dq, z)))
+    acting = replace(acting, verdict=examine_forces(model, acting, external, (q, dq, z[:own])))
     return Setup(x0, batch, acting, external, z0.shape[-1])
 
 
@@ -175,6 +198,13 @@ def read_forces(model: Model, arguments: Arguments) -> ActingForces:
         ),
         F_ext=force_source(arguments.F_ext, *wrenches),
         parameters=tuple(arguments.parameters or ()),
+        controls=force_source(
+            arguments.controls,
+            (len(model.actuators),),
+            "controls",
+            ", ".join(model.actuator_names),
+            actuator_axis(model),
+        ),
     )
 
 
@@ -202,13 +232,51 @@ def first_state(model: Model, controller: Controller | None) -> Array:
     return z0
 
 
+def first_states(model: Model, acting: ActingForces, arguments: Arguments) -> tuple[Array, int]:
+    """The controller's state and the memory of actuators and drives, (..., m); size of the first.
+
+    Args:
+        model: the robot.
+        acting: everything that acts.
+        arguments: with the activations and the state of the drives at the start.
+    """
+    own = first_state(model, acting.controller)
+    size = len(model.activation_names)
+    given = {
+        "activation": None
+        if arguments.activation is None
+        else constant(
+            arguments.activation, (size,), "activation", ", ".join(model.activation_names)
+        ),
+        "drive_state": None
+        if arguments.drive_state is None
+        else np.asarray(arguments.drive_state, float),
+    }
+    memory = first_memory(model, acting.actuation, given)
+    if not memory.shape[-1]:
+        return own, own.shape[-1]
+    try:
+        batch = np.broadcast_shapes(own.shape[:-1], memory.shape[:-1])
+    except ValueError:
+        raise ShapeError(
+            f"the controller's state has leading axes {own.shape[:-1]} and that of actuators and "
+            f"drives {memory.shape[:-1]}, which do not broadcast; each axis must be equal or 1."
+        ) from None
+    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (own, memory)]
+    return np.concatenate(parts, -1), own.shape[-1]
+
+
 def external_inputs(
     model: Model, acting: ActingForces, parameters: Mapping[str, ArrayLike]
 ) -> ExternalInputs:
     """The numbers that all sources need, by name."""
     constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
     sampled: dict[str, Sampled] = {}
-    forces = (("tau", acting.tau, (model.n,)), ("F_ext", acting.F_ext, (len(model.links), 6)))
+    forces = (
+        ("tau", acting.tau, (model.n,)),
+        ("F_ext", acting.F_ext, (len(model.links), 6)),
+        ("controls", acting.controls, (len(model.actuators),)),
+    )
     for name, source, shape in forces:
         if source is not None and source.constant is not None:
             constants[name] = source.constant, shape
@@ -219,7 +287,7 @@ def external_inputs(
         what = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", what)
         constants[f"parameter {port.name}"] = value, port.shape
-    named = {"tau": acting.tau, "F_ext": acting.F_ext}
+    named = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
     named |= {f"signal {name}": source for name, source in acting.signals.items()}
     for name, source in named.items():
         if source is not None and source.sampled is not None:
@@ -255,6 +323,7 @@ def remembered_loop(
         return make()
     shapes = [(name, shape) for name, (_, shape) in external.constants.items()]
     sampled = [(name, source.shapes) for name, source in external.sampled.items()]
+    rest = acting.actuation, rest
     key = verdict.key, setup.extra, tuple(shapes), tuple(sampled), acting.parameters, rest
 
     def compiled(loop: Code) -> bool:

@@ -12,6 +12,7 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.errors import KinetreeError
 from kinetree.model import WORLD, Joint, Model
+from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
@@ -65,6 +66,7 @@ def report_page(
 def page_of(stage: Stage, *, samples: int = 2000, degrees: bool = False) -> str:
     """The page of the robot of a stage."""
     robot = stage.robot
+    without_constraints(robot.model, "The page of a robot")
     sections = [
         f"<header><h1>{escape(robot.name)}</h1>{summary(robot)}</header>",
         stage_section(stage, degrees),

@@ -1,0 +1,210 @@
+"""Quantities of a constrained robot at one state, in the textbook form, over any scalars.
+
+With floats, a motion that the constraints forbid, or that the motors cannot make, raises an error
+that names the row or the joint. Kernels of the same quantities return the residuals instead.
+"""
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.constraints.closures import placed, tree_constraints
+from kinetree.algorithms.constraints.derivatives import constrained_forward_derivatives, whole
+from kinetree.algorithms.constraints.dynamics import (
+    Accelerations,
+    Impulse,
+    MotorForces,
+    Reduced,
+    tree_constrained_dynamics,
+    tree_constrained_forces,
+    tree_impulse,
+    tree_reduced,
+)
+from kinetree.base.arrays import Array, StateLike, is_numeric
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
+from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
+from kinetree.model.labelled import labelled
+
+TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
+
+
+def constraint_errors(model: Model, q: StateLike) -> Array:
+    """Phi(q), (m,): how far each equation is from being satisfied, rad or m.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+    """
+    constraints_of(model, "constraint_errors")
+    q = coordinates(model, q)
+    return tree_constraints(book_tree(model, q), placed(model), q).Phi
+
+
+def constraint_jacobian(model: Model, q: StateLike) -> Array:
+    """J(q), (m, n): dPhi/dt = J dq.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+    """
+    constraints_of(model, "constraint_jacobian")
+    q = coordinates(model, q)
+    J = tree_constraints(book_tree(model, q), placed(model), q).J
+    return np.array(J.tolist()).reshape(J.shape)
+
+
+def constraint_bias(model: Model, q: StateLike, dq: StateLike) -> Array:
+    """Gamma = dJ/dt dq, (m,): d^2 Phi/dt^2 = J ddq + gamma.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
+    constraints_of(model, "constraint_bias")
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    return tree_constraints(book_tree(model, q), placed(model), q, dq).gamma
+
+
+def constrained_forward_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Accelerations:
+    """ddq, the forces lambda of all equations, and the residual J ddq + gamma.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext, F_tip: as in `inverse_dynamics`.
+    """
+    constraints_of(model, "constrained_forward_dynamics")
+    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
+    tree = book_tree(model, q, F_ext, F_tip)
+    found = tree_constrained_dynamics(tree, placed(model), q, dq, tau)
+    return Accelerations(*(np.array(x.tolist()) for x in found))
+
+
+def constrained_inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> MotorForces:
+    """Forces of the motors and of the constraints for a motion, with residuals.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext, F_tip: as in `inverse_dynamics`.
+
+    Raises:
+        InputError: floats of a motion that the constraints forbid or the motors cannot make.
+    """
+    constraints_of(model, "constrained_inverse_dynamics")
+    q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    tree = book_tree(model, q, F_ext, F_tip)
+    found = tree_constrained_forces(tree, placed(model), q, dq, ddq)
+    plain = MotorForces(*(np.array(x.tolist()) for x in found))
+    if all(is_numeric(x) for x in plain):
+        _check_motion(model, q, dq, ddq, plain)
+    return plain
+
+
+def _check_motion(model: Model, q: Array, dq: Array, ddq: Array, found: MotorForces) -> None:
+    given = constraints_of(model, "constrained_inverse_dynamics")
+    J = np.asarray(constraint_jacobian(model, q), float)
+    sizes = np.abs(J) @ np.abs(np.asarray(ddq, float)) + np.abs(J @ dq) + 1
+    worst = int(np.argmax(np.abs(found.motion_residual) / sizes))
+    if abs(found.motion_residual[worst]) > TOLERANCE * sizes[worst]:
+        raise InputError(
+            f"the constraints of {model.name!r} forbid this motion: row {given.row_names[worst]!r} "
+            f"of constraint {given.owner(worst)!r} would accelerate by "
+            f"{found.motion_residual[worst]:.3g}, expected 0. Take ddq from "
+            "constrained_forward_dynamics, or from independent rates by reduced_dynamics."
+        )
+    left = np.abs(found.force_residual)
+    scale = 1 + np.abs(found.tau).max(initial=0) + np.abs(J.T @ found.lam).max(initial=0)
+    joint = int(np.argmax(left))
+    if left[joint] > TOLERANCE * scale:
+        motors = ", ".join(model.dof_names[d] for d in given.actuated) or "none"
+        raise InputError(
+            f"the motors of {model.name!r} cannot make this motion: joint "
+            f"{model.dof_names[joint]!r}, which has none, would need "
+            f"{found.force_residual[joint]:.3g} (N m or N) more than the constraints carry. The "
+            f"joints with motors are {motors}; choose others with "
+            "robot.constrained(..., actuated=[...])."
+        )
+
+
+def constraint_impulse(model: Model, q: StateLike, dq: StateLike) -> Impulse:
+    """Rates after the constraints close without rebound, the impulses, and the residual J dq.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates before, shape (n,), rad/s or m/s.
+    """
+    constraints_of(model, "constraint_impulse")
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    found = tree_impulse(book_tree(model, q), placed(model), q, dq)
+    return Impulse(*(np.array(x.tolist()) for x in found))
+
+
+@labelled("n")
+def project_rates(model: Model, q: StateLike, dq: StateLike) -> Array:
+    """The rates nearest to dq, measured by M, that the constraints allow, (n,).
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
+    return constraint_impulse(model, q, dq).dq
+
+
+def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
+    """M_r, h_r and N of the independent rates: M_r y'' + h_r = N^T tau, dq = N y'.
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions on the constraints, shape (nq,), rad or m.
+        dq: joint rates that the constraints allow, shape (n,), rad/s or m/s.
+    """
+    constraints_of(model, "reduced_dynamics")
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    found = tree_reduced(book_tree(model, q), placed(model), q, dq)
+    return Reduced(*(np.array(x.tolist()).reshape(x.shape) for x in found))
+
+
+def constrained_forward_dynamics_derivatives(
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
+) -> tuple[Array, Array, Array]:
+    """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches onto the links, as in `inverse_dynamics`.
+    """
+    constraints_of(model, "constrained_forward_dynamics_derivatives")
+    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
+    tree = book_tree(model, q, F_ext)
+    by_q, by_dq, by_tau = constrained_forward_derivatives(
+        lambda x: book_tree(model, x), tree, placed(model), q, dq, tau
+    )
+    return whole(model, by_q), whole(model, by_dq), whole(model, by_tau)

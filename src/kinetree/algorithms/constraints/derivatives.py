@@ -1,0 +1,96 @@
+"""Derivatives of constrained forward dynamics, by the implicit function theorem.
+
+ddq and lambda satisfy, at every state,
+
+    tau(q, dq, ddq) - J^T lambda = tau,     J ddq + gamma = 0
+
+where tau(q, dq, ddq) is inverse dynamics of the tree. Differentiating both at fixed tau gives the
+same system again, with other right sides, for every direction of q and dq:
+
+    M d ddq - J^T d lambda = -(d tau(q, dq, ddq) - d(J^T) lambda),    J d ddq = -(dJ ddq + d gamma)
+
+and M d ddq - J^T d lambda = d tau, J d ddq = 0 for a change of tau. The derivatives of inverse
+dynamics are those of the tree; those of J^T lambda and of J ddq + gamma at fixed lambda and ddq are
+taken with dual numbers, which run through the same code (closures.py).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
+from kinetree.algorithms.constraints.dynamics import Items, Kkt
+from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.model import Model
+from kinetree.model.constraints import Closure
+from kinetree.model.inputs import zeros
+from kinetree.spatial.duals import Dual
+
+MakeTree = Callable[[Array], Tree]
+
+
+def constrained_forward_derivatives(
+    tree_at: MakeTree, tree: Tree, items: Items, q: Array, dq: Array, tau: Array
+) -> tuple[Array, Array, Array]:
+    """d ddq/d q, d ddq/d dq and d ddq/d tau, each (n, n); q is moved along tangent vectors.
+
+    Args:
+        tree_at: makes the tree at a position, for dual numbers; loads do not matter.
+        tree: the tree at q, with its loads.
+        items: the constraints in the frames of the tree.
+        q: positions.
+        dq: rates.
+        tau: joint forces.
+    """
+    model = tree.model
+    tree = tree.with_loads_in_frames()
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    h = tree_inverse_dynamics(tree, dq, zeros(model.n))
+    ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
+    by_q, by_dq = tree_derivatives(tree, dq, ddq)
+    moving = moving_dofs(tree, items)
+    force, motion = np.zeros((model.n, model.n), object), np.zeros((len(lam), model.n), object)
+    turned = np.zeros((len(lam), model.n), object)
+    kept = list(kkt.given.kept)
+    tangents = tangent_map(model, q)
+    for d in moving:
+        shifted = np.array([Dual(x, v) for x, v in zip(q, tangents[:, d], strict=True)])
+        found = tree_constraints(tree_at(shifted), items, shifted, dq)
+        force[:, d] = _slopes(found.J[kept].T @ lam)
+        motion[:, d] = _slopes(_acceleration(found, kept, ddq))
+        faster = np.array([Dual(x, int(k == d)) for k, x in enumerate(dq)])
+        turned[:, d] = _slopes(tree_constraints(tree, items, q, faster).gamma[kept])
+    da_dq = kkt.accelerate(force - by_q, -motion)[0]
+    da_dv = kkt.accelerate(-by_dq, -turned)[0]
+    one, none = np.eye(model.n, dtype=int), np.zeros((len(lam), model.n), int)
+    return da_dq, da_dv, kkt.accelerate(one, none)[0]
+
+
+def moving_dofs(tree: Tree, items: Items) -> list[int]:
+    """Entries of dq that move a constraint."""
+    found: set[int] = set()
+    for item in items:
+        if not isinstance(item, Closure):
+            found |= {term.dof for term in item.terms}
+            continue
+        ways = [set(tree.path_inward(link)) for link in (item.link_a, item.link_b)]
+        found |= {d for i in ways[0] ^ ways[1] for d in tree.links[i].dofs}
+    return sorted(found)
+
+
+def _acceleration(found: Constrained, kept: list[int], ddq: Array) -> Array:
+    return found.J[kept] @ ddq + found.gamma[kept]
+
+
+def _slopes(x: Array) -> list[Any]:
+    return [entry.slope if isinstance(entry, Dual) else 0 for entry in x]
+
+
+def whole(model: Model, x: Array) -> Array:
+    """A matrix of the robot as an array of one type."""
+    return np.array(x.tolist()).reshape(model.n, model.n)

@@ -1,0 +1,290 @@
+"""Dynamics under constraints: accelerations, motor forces, impulses, and reduced equations.
+
+Phi(q) = 0 has the derivatives J dq = 0 and J ddq + gamma = 0, gamma = dJ/dt dq. Constraints push
+along their gradients and do no work:
+
+    M ddq + h = tau + J^T lambda,     J ddq + gamma = 0
+
+Forward dynamics eliminates ddq. With the acceleration of the free tree ddq_f = M^-1 (tau - h) and
+A = J M^-1 J^T,
+
+    A lambda = -(J ddq_f + gamma),    ddq = M^-1 (tau - h + J^T lambda)
+
+It is the acceleration nearest to ddq_f, measured by M, that the constraints allow (Gauss). Rows
+that depend on others (`Constraints.kept` leaves them out) would make A singular. They change
+nothing but the sharing of forces: all rows are X times the kept ones, and the shares of least norm
+are X (X^T X)^-1 lambda.
+
+Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
+tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
+rows decide lambda, so be it. Otherwise the sum of w tau^2 is least, by the method of multipliers on
+H = J diag(w, STIFF on u) J^T, with the same proximal steps (solve.py).
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
+from kinetree.algorithms.constraints.solve import Proximal, gram, has_floats, solve_general
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.errors import ModelError
+from kinetree.formulations.drives import load_coefficients
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
+from kinetree.model.constraints import Closure, Constraints, Coupling
+from kinetree.model.inputs import zeros
+from kinetree.spatial.matrices import Column, Factor, eliminated, is_zero, product, solve
+
+Items = Sequence[Closure | Coupling]
+STIFF = 2.0**20  # weight of joints without motors, relative to the largest weight of a motor
+MULTIPLIER_STEPS = 4  # each takes the imbalance of these joints down by about STIFF
+
+
+class Accelerations(NamedTuple):
+    """ddq, (n,); lam, forces of all rows, (m,); residual J ddq + gamma of all rows, (m,)."""
+
+    ddq: Array
+    lam: Array
+    residual: Array
+
+
+class MotorForces(NamedTuple):
+    """tau, (n,), zero without a motor; lam, (m,); and two residuals that should be zero.
+
+    force_residual: M ddq + h - tau - J^T lambda, (n,): not zero if the motors cannot make the
+    motion. motion_residual: J ddq + gamma, (m,): not zero if the constraints forbid it.
+    """
+
+    tau: Array
+    lam: Array
+    force_residual: Array
+    motion_residual: Array
+
+
+class Impulse(NamedTuple):
+    """dq after constraints close, (n,); impulse of all rows, (m,); residual J dq, (m,)."""
+
+    dq: Array
+    impulse: Array
+    residual: Array
+
+
+class Reduced(NamedTuple):
+    """M_r y'' + h_r = N^T tau for the independent rates y', with dq = N y'.
+
+    M_r: (d, d). h_r: (d,). N: (n, d).
+    """
+
+    M_r: Array
+    h_r: Array
+    N: Array
+
+
+class Kkt:
+    """M and the constraints of a tree at one state, factored."""
+
+    def __init__(self, tree: Tree, found: Constrained) -> None:
+        model = tree.model
+        self.given: Constraints = solvable(model)
+        kept = list(self.given.kept)
+        self.all, self.J, self.gamma = found, found.J[kept], found.gamma[kept]
+        self.matrix = tree_mass_matrix(tree)
+        self.M: Factor = factor_mass_matrix(model, self.matrix)
+        self.A = Proximal(inverse_gram(self.M, self.J), self.given.scales, kept_names(self.given))
+
+    def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
+        """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
+        free = solve(self.M, force)
+        y = self.A.solve(wanted - self.J @ free)
+        return solve(self.M, force + self.J.T @ y), y
+
+    def shared(self, lam: Array) -> Array:
+        """Forces of all rows, of least norm, from those of the kept ones."""
+        given = self.given
+        kept, m = list(given.kept), len(self.all.J)
+        others = [row for row in range(m) if row not in kept and row not in given.idle]
+        if not others:
+            parts = dict(zip(kept, lam, strict=True))
+        else:
+            cross = mixed_gram(self.M, self.all.J[others], self.J)
+            X = self.A.solve(cross.T).T  # rows of the others as sums of kept rows
+            one = np.eye(len(kept), dtype=int)
+            Z = Proximal(one + X.T @ X, [1.0] * len(kept), kept_names(given))
+            share = Z.solve(lam)
+            parts = dict(zip([*kept, *others], [*share, *(X @ share)], strict=True))
+        return np.array([parts.get(row, 0) for row in range(m)])
+
+
+def tree_constrained_acceleration(
+    tree: Tree, items: Items, q: Array, dq: Array, tau: Array
+) -> Array:
+    """ddq alone, (n,), from the kept rows."""
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    return kkt.accelerate(tau - h, -kkt.gamma)[0]
+
+
+def tree_constrained_dynamics(
+    tree: Tree, items: Items, q: Array, dq: Array, tau: Array
+) -> Accelerations:
+    """ddq, the forces of all rows, and the residual of all rows."""
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
+    return Accelerations(ddq, kkt.shared(lam), kkt.all.J @ ddq + kkt.all.gamma)
+
+
+def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
+    """Rates after all constraints close without rebound: M (dq_after - dq) = J^T impulse.
+
+    The new rates are those nearest to dq, measured by M, that the constraints allow: no motion that
+    they allow loses energy.
+    """
+    kkt = Kkt(tree, tree_constraints(tree, items, q))
+    y = kkt.A.solve(-(kkt.J @ dq))
+    after = dq + solve(kkt.M, kkt.J.T @ y)
+    return Impulse(after, kkt.shared(y), kkt.all.J @ after)
+
+
+def tree_constrained_forces(
+    tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
+) -> MotorForces:
+    """Forces of the motors and of the constraints for a motion."""
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    r = tree_inverse_dynamics(tree, dq, ddq)
+    lam = constraint_forces(kkt.given, kkt.J, r)
+    carried = kkt.J.T @ lam
+    motors = set(kkt.given.actuated)
+    tau = np.array(
+        [x - y if d in motors else 0 for d, (x, y) in enumerate(zip(r, carried, strict=True))]
+    )
+    return MotorForces(tau, kkt.shared(lam), r - tau - carried, kkt.all.J @ ddq + kkt.all.gamma)
+
+
+def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array) -> Array:
+    """tau alone, (n,); it needs no mass matrix."""
+    given = solvable(tree.model)
+    J = tree_constraints(tree, items, q).J[list(given.kept)]
+    r = tree_inverse_dynamics(tree, dq, ddq)
+    left = r - J.T @ constraint_forces(given, J, r)
+    motors = set(given.actuated)
+    return np.array([x if d in motors else 0 for d, x in enumerate(left)])
+
+
+def constraint_forces(given: Constraints, J: Array, r: Array) -> Array:
+    """Lambda of the kept rows: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
+
+    u are the joints without motors. Where they cannot be balanced, the sum of squares of the
+    imbalance is least.
+    """
+    n, names = J.shape[1], kept_names(given)
+    motors = dict(zip(given.actuated, given.weights, strict=True))
+    u = [d for d in range(n) if d not in motors]
+    weights = force_weights(given, n)
+    if given.passive or not u:
+        H = Proximal(gram(J, weights), given.force_scales, names)
+        weighted = J * np.array(weights, dtype=object)
+        lam = H.solve(weighted @ r)
+        return lam + H.solve(weighted @ (r - J.T @ lam)) if H.rounds else lam
+    J_w, J_u = J * np.array([motors.get(d, 0) for d in range(n)], dtype=object), J[:, u]
+    if not has_floats(J, r):
+        return _exact_forces(J, J_w, u, r)
+    stiff = weights[u[0]]
+    H = Proximal(gram(J, weights), given.force_scales, names)
+    lam, multiplier = zeros(len(J)), zeros(len(u))
+    for _ in range(MULTIPLIER_STEPS):
+        left = r - J.T @ lam
+        lam = lam + H.solve(J_w @ left + J_u @ (left[u] * stiff + multiplier))
+        multiplier = multiplier + (r - J.T @ lam)[u] * stiff
+    return lam
+
+
+def force_weights(given: Constraints, n: int) -> list[Any]:
+    """Weights of the columns of J in H = J diag(weights) J^T, by which lambda is found."""
+    motors = dict(zip(given.actuated, given.weights, strict=True))
+    if given.passive:
+        return [0 if d in motors else 1 for d in range(n)]
+    stiff = STIFF * max((float(w) for w in given.weights), default=1.0)
+    return [motors.get(d, stiff) for d in range(n)]
+
+
+def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
+    """Lambda by the equations of the constrained minimum, over exact numbers."""
+    m, J_u = len(J), J[:, u]
+    H = J_w @ J.T
+    top = np.concatenate([H, J_u], axis=1)
+    low = np.concatenate([J_u.T, np.zeros((len(u), len(u)), int)], axis=1)
+    right = np.concatenate([J_w @ r, r[u]])[:, None]
+    return solve_general(np.concatenate([top, low]), right)[:m, 0]
+
+
+def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
+    """Equations of motion of the independent rates y', from dq = N y' and ddq = N y'' + nu.
+
+    J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
+    Then M_r = N^T M N and h_r = N^T (M nu + h).
+    """
+    model = tree.model
+    given = solvable(model)
+    found = tree_constraints(tree, items, q, dq)
+    kept, y = list(given.kept), list(given.independent)
+    J, gamma = found.J[kept], found.gamma[kept]
+    rest = [d for d in range(model.n) if d not in y]
+    right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
+    solved = solve_general(J[:, rest], right)
+    rows = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
+    rows |= dict(zip(rest, solved.tolist(), strict=True))
+    whole = np.array([rows[d] for d in range(model.n)], dtype=object)
+    N, nu = whole[:, :-1], whole[:, -1]
+    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(model.n))
+    MN = M @ N
+    half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(len(y))]
+    M_r = [[half[max(i, j)][min(i, j)] for j in range(len(y))] for i in range(len(y))]
+    return Reduced(np.array(M_r).reshape(len(y), len(y)), N.T @ (M @ nu + h), N)
+
+
+def solvable(model: Model) -> Constraints:
+    """The constraints of a model; raise ModelError for load friction, which depends on lambda."""
+    rubbing = load_coefficients(model)
+    if rubbing:
+        name = model.dof_names[min(rubbing)]
+        raise ModelError(
+            f"joint {name!r} of {model.name!r} has friction that grows with its load, or a drive "
+            "with losses; the load depends on the forces of the constraints, which are found "
+            "without it. Use friction that depends on the rate alone."
+        )
+    return constraints_of(model, "constrained dynamics")
+
+
+def kept_names(given: Constraints) -> list[str]:
+    """Names of the kept rows."""
+    return [given.row_names[row] for row in given.kept]
+
+
+def inverse_gram(M: Factor, J: Array) -> Array:
+    """J M^-1 J^T, (m, m), symmetric to the last digit."""
+    columns, over_D = _eliminated_rows(M, J)
+    m = len(J)
+    half = [[product(over_D[a], columns[b]) for b in range(a + 1)] for a in range(m)]
+    full = [[half[max(a, b)][min(a, b)] for b in range(m)] for a in range(m)]
+    return np.array(full, dtype=object).reshape(m, m)
+
+
+def mixed_gram(M: Factor, K: Array, J: Array) -> Array:
+    """K M^-1 J^T, (k, m)."""
+    over_D = _eliminated_rows(M, K)[1]
+    columns = _eliminated_rows(M, J)[0]
+    entries = [[product(x, y) for y in columns] for x in over_D]
+    return np.array(entries, dtype=object).reshape(len(K), len(J))
+
+
+def _eliminated_rows(M: Factor, J: Array) -> tuple[list[Column], list[Column]]:
+    """L^-T of every row of J, and the same divided by D."""
+    columns = [eliminated(M, {d: x for d, x in enumerate(row) if not is_zero(x)}) for row in J]
+    return columns, [{d: x / M.D[d] for d, x in column.items()} for column in columns]

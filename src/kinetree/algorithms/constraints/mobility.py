@@ -1,0 +1,295 @@
+"""Mobility: independent rows, redundant constraints, degrees of freedom, independent joints.
+
+Ranks cannot be found in straight-line code. They are found here, once, when a robot is constrained:
+random positions are closed by Newton's method, and the rank that J has at almost all of them is the
+generic rank. Rows are then chosen one after the other, each time the one that is farthest from the
+rows chosen so far, on average over the positions. Dependent joints are chosen in the same way
+among the columns; the others are the independent ones. Rows are measured by M^-1 and divided by
+their typical length, columns by the square root of the diagonal of M, so that the choice does not
+depend on units. The random numbers have fixed seeds: the same robot gives the same choice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kinetree.algorithms.configuration import integrate, random, rest_position
+from kinetree.algorithms.constraints.dynamics import force_weights
+from kinetree.algorithms.constraints.projection import Closed, close, textbook, unclosed
+from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.base.arrays import Array, StateLike
+from kinetree.base.tables import counted, listing
+from kinetree.description.constraints import Constraint
+from kinetree.errors import InputError, ModelError
+from kinetree.model import Model
+from kinetree.model.constrain import (
+    changed_records,
+    constraints_of,
+    dofs_named,
+    motor_dofs,
+    resolve,
+    tree_of,
+)
+from kinetree.model.constraints import Constraints
+from kinetree.model.inputs import coordinates
+from kinetree.scalars import Scalar
+
+SAMPLES = 8
+TRIES = 80
+CLOSED = 1e-9  # residual of a sample, rad or m
+RANK = 1e-6  # singular values below this part of the largest one count as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Mobility:
+    """Degrees of freedom of a constrained robot.
+
+    Args:
+        degrees_of_freedom: number of independent rates.
+        joints: degrees of freedom of the tree.
+        rows: names of all equations.
+        redundant: names of equations that follow from the others.
+        independent: names of the rates that the others follow from.
+        actuated: names of the joint forces with a motor.
+        sufficient: whether the motors can make every motion that the constraints allow.
+    """
+
+    degrees_of_freedom: int
+    joints: int
+    rows: tuple[str, ...]
+    redundant: tuple[str, ...]
+    independent: tuple[str, ...]
+    actuated: tuple[str, ...]
+    sufficient: bool
+
+    def __str__(self) -> str:
+        rank = len(self.rows) - len(self.redundant)
+        lines = [
+            f"{counted(self.degrees_of_freedom, 'degree', 'of freedom')}: "
+            f"{self.joints} of the tree - {rank} independent equations of {len(self.rows)}",
+            f"independent: {', '.join(self.independent) or '-'}",
+            f"redundant: {', '.join(self.redundant) or '-'}",
+            f"motors: {', '.join(self.actuated) or '-'}"
+            + ("" if self.sufficient else " (too few for every motion)"),
+        ]
+        return "\n".join(lines)
+
+
+def mobility(model: Model) -> Mobility:
+    """Degrees of freedom, redundant equations and independent rates of a constrained robot.
+
+    Args:
+        model: the robot, with constraints.
+    """
+    given = constraints_of(model, "mobility")
+    names, dofs = given.row_names, model.dof_names
+    return Mobility(
+        degrees_of_freedom=model.n - len(given.kept),
+        joints=model.n,
+        rows=names,
+        redundant=tuple(name for row, name in enumerate(names) if row not in given.kept),
+        independent=tuple(dofs[d] for d in given.independent),
+        actuated=tuple(dofs[d] for d in given.actuated),
+        sufficient=given.sufficient,
+    )
+
+
+def constrain(
+    model: Model,
+    constraints: Mapping[str, Constraint | None],
+    *,
+    actuated: Sequence[str] | Mapping[str, Scalar] | None = None,
+    independent: Sequence[str] | None = None,
+    near: StateLike | None = None,
+) -> Model:
+    """Return the robot with constraints added, replaced by name, or removed (None).
+
+    Args:
+        model: the robot; its lengths must be numbers, or exact numbers such as fractions.
+        constraints: by name, records of `kinetree.constraints`.
+        actuated: joints with motors, or {joint: weight} with the cost of the square of its force;
+            None: those of the robot before, or all.
+        independent: joints whose rates the others follow from; None: the actuated ones if they can
+            be, or a well-conditioned choice.
+        near: a position near which the constraints can be closed, shape (nq,), rad or m; None:
+            positions are found at random.
+
+    Raises:
+        InputError: the constraints cannot be closed; the message has the residual and a name.
+    """
+    own = model.constraints
+    given = changed_records({} if own is None else own.given, constraints)
+    tree = tree_of(model)
+    if not given:
+        if actuated is not None or independent is not None:
+            raise InputError(
+                "actuated and independent were given for a robot without constraints, where they "
+                "have no meaning. Leave them out."
+            )
+        return tree
+    if actuated is None and own is not None:
+        motors = own.actuated, own.weights
+    else:
+        motors = motor_dofs(tree, actuated)
+    found = Constraints(dict(given), resolve(tree, given), *motors)
+    closed = closed_positions(tree.replace(constraints=found), near)
+    return tree.replace(constraints=_chosen(tree, found, closed, independent))
+
+
+def closed_positions(model: Model, near: StateLike | None) -> list[tuple[Array, Array]]:
+    """Positions on the constraints, near a given one or anywhere, each with J, (m, n)."""
+    model = _as_floats(model)
+    evaluate, best = textbook(model), None
+    positions: list[tuple[Array, Array]] = []
+    for attempt in range(TRIES):
+        rng = np.random.default_rng((2017, attempt))
+        if near is not None:
+            start = np.array(coordinates(model, near), float)
+            start = integrate(model, start, rng.normal(size=model.n) * 0.05 * (attempt > 0))
+        elif attempt % 4 == 0:
+            start = rest_position(model)
+            start = integrate(model, start, rng.normal(size=model.n) * 0.1)
+        else:
+            start = random(model, rng)
+        found = close(model, start, evaluate)
+        if best is None or found.residual < best.residual:
+            best = found
+        if found.residual <= CLOSED:
+            positions.append((found.q, evaluate(found.q)[1]))
+        if len(positions) == SAMPLES:
+            break
+    if not positions and best is not None:
+        _refuse(model, best)
+    return positions
+
+
+def _refuse(model: Model, best: Closed) -> None:
+    given = constraints_of(model, "mobility")
+    names = listing(list(given.given), 8)
+    raise InputError(
+        f"the constraints {names} contradict one another, or the start is too far away, after "
+        f"{TRIES} attempts: {unclosed(model, given, best, ())} A position at which they are nearly "
+        "closed can be given as `near`."
+    )
+
+
+def _as_floats(model: Model) -> Model:
+    """The model with floats; symbols raise ModelError."""
+    try:
+        return model.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise ModelError(
+            f"the rank of the constraints of {model.name!r} is found with numbers, and some of its "
+            f"data are symbols ({problem}). Constrain the robot with numbers first, then convert "
+            "it, for example with model.astype."
+        ) from problem
+
+
+def _chosen(
+    model: Model,
+    found: Constraints,
+    closed: Sequence[tuple[Array, Array]],
+    independent: Sequence[str] | None,
+) -> Constraints:
+    """The constraints with rows, joints and scales chosen at closed positions."""
+    numbers = _as_floats(model)
+    masses = [np.asarray(mass_matrix(numbers, q), float) for q, _ in closed]
+    Js = [J for _, J in closed]
+    # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
+    roots = [np.linalg.cholesky(M) for M in masses]
+    measured = [np.linalg.solve(L, J.T).T for L, J in zip(roots, Js, strict=True)]
+    lengths = np.sqrt(np.mean([np.sum(J * J, axis=1) for J in measured], axis=0))
+    floor = lengths.max(initial=0) * 1e-9
+    idle = tuple(int(row) for row in np.flatnonzero(lengths <= floor))
+    scaled = [J / np.where(lengths > floor, lengths, np.inf)[:, None] for J in measured]
+    ranks = [_rank(J) for J in scaled]
+    rank = max(ranks)
+    if rank == 0:
+        raise ModelError(
+            f"the constraints {listing(list(found.given), 8)} of {model.name!r} restrict nothing: "
+            "they are satisfied in every position near those that were tried. Remove them, or "
+            "check their frames."
+        )
+    regular = [k for k, own in enumerate(ranks) if own == rank]
+    kept = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
+    rows = list(kept)
+    diagonals = [np.sqrt(np.diag(M)) for M in masses]
+    columns = [(Js[k][rows] / lengths[rows, None] / diagonals[k]).T for k in regular]
+    chosen = replace(
+        found,
+        kept=kept,
+        independent=_independent(model, found, columns, rank, independent),
+        scales=tuple(float(x) for x in lengths[rows] ** 2),
+        idle=idle,
+    )
+    return _with_motors(chosen, model.n, [Js[k][rows] for k in regular])
+
+
+def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraints:
+    """Find out whether the motors suffice, and how the forces of the constraints are decided.
+
+    The motors suffice if the rows of J_u^T of the joints without motors are independent: any load
+    on these joints is then carried by the constraints.
+    """
+    u = [d for d in range(n) if d not in chosen.actuated]
+    rank = max(_rank(J[:, u]) for J in Js) if u else 0
+    passive = bool(u) and rank == len(chosen.kept)
+    found = replace(chosen, passive=passive, sufficient=rank == len(u))
+    weights = np.array([float(w) for w in force_weights(found, n)])
+    scales = np.mean([np.sum(J * J * weights, axis=1) for J in Js], axis=0)
+    return replace(found, force_scales=tuple(float(x) for x in scales))
+
+
+def _independent(
+    model: Model,
+    found: Constraints,
+    columns: Sequence[Array],
+    rank: int,
+    names: Sequence[str] | None,
+) -> tuple[int, ...]:
+    """Entries of dq that the others follow from; `columns` have one row for each entry."""
+    free = model.n - rank
+    if names is not None:
+        if isinstance(names, str):
+            raise InputError(f"independent is {names!r}; expected names, such as [{names!r}].")
+        wanted = tuple(d for name in names for d in dofs_named(model, name, "independent"))
+        if len(set(wanted)) != free or not _follows(columns, wanted, rank):
+            choice = _independent(model, found, columns, rank, None)
+            good = ", ".join(model.dof_names[d] for d in choice)
+            raise InputError(
+                f"independent is {', '.join(names)}; expected {counted(free, 'rate')} that the "
+                f"others follow from, such as {good}."
+            )
+        return wanted
+    if len(found.actuated) == free and _follows(columns, found.actuated, rank):
+        return found.actuated
+    dependent = _farthest(columns, rank)
+    return tuple(d for d in range(model.n) if d not in dependent)
+
+
+def _follows(columns: Sequence[Array], independent: Sequence[int], rank: int) -> bool:
+    """Return True if the rates besides `independent` follow from them at some position."""
+    rest = [d for d in range(len(columns[0])) if d not in independent]
+    return max((_rank(J[rest]) for J in columns), default=0) == rank == len(rest)
+
+
+def _rank(J: Array) -> int:
+    values = np.linalg.svd(J, compute_uv=False)
+    return int(np.sum(values > RANK * values.max(initial=0))) if values.size else 0
+
+
+def _farthest(samples: Sequence[Array], count: int) -> list[int]:
+    """Choose rows, each time the one farthest from those chosen, over all samples; ties: first."""
+    left = [np.array(J) for J in samples]
+    chosen: list[int] = []
+    for _ in range(count):
+        lengths = np.array([np.sqrt(np.sum(J * J, axis=1)) for J in left])
+        scores = np.mean(np.log(np.maximum(lengths, 1e-12)), axis=0)
+        scores[chosen] = -np.inf
+        best = int(np.flatnonzero(scores >= scores.max() - 1e-6)[0])
+        chosen.append(best)
+        for J in left:
+            row = J[best] / max(float(np.linalg.norm(J[best])), 1e-300)
+            J -= np.outer(J @ row, row)
+    return chosen

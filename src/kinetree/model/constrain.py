@@ -1,0 +1,238 @@
+"""Constraints of a model from their descriptions: frames and joints by number, with checks.
+
+Also the doors that functions pass which cannot honour constraints: they refuse such a robot by name
+instead of ignoring them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kinetree.base.arrays import known, scalar
+from kinetree.base.tables import listing
+from kinetree.description.constraints import Constraint, Couple, Hold, Loop, Rod
+from kinetree.description.joints import SCREW_TYPES
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.model.constraints import AXES, ROD, Closure, Constraints, Coupling, Term
+from kinetree.model.model import WORLD, Frame, Model
+from kinetree.scalars import Scalar
+from kinetree.spatial.se3 import placement
+
+LOOPS = ("point", "axis", "plane", "pose")
+HOLDS = ("point", "pose")
+
+
+def tree_of(model: Model) -> Model:
+    """The robot without its constraints: the tree of its links and joints."""
+    return model if model.constraints is None else model.replace(constraints=None)
+
+
+def without_constraints(model: Model, what: str, instead: str = "") -> Model:
+    """The model itself; raise ModelError if it has constraints, which `what` cannot honour."""
+    if model.constraints is not None:
+        names = listing(list(model.constraints.given), 5)
+        raise ModelError(
+            f"{what} does not honour constraints, and {model.name!r} has some: {names}. "
+            f"{instead or 'Use a robot without them'}; robot.constrained({{name: None}}) removes "
+            "one."
+        )
+    return model
+
+
+def constraints_of(model: Model, what: str) -> Constraints:
+    """The constraints of a model; raise ModelError if it has none."""
+    found = model.constraints
+    if found is None:
+        raise ModelError(
+            f"{what} needs a robot with constraints, and {model.name!r} has none. Add some with "
+            "robot.constrained({name: kt.constraints.Loop(...)})."
+        )
+    return found
+
+
+def resolve(model: Model, given: Mapping[str, Constraint]) -> tuple[Closure | Coupling, ...]:
+    """Constraints by name, over the frames and joints of a model, checked."""
+    return tuple(_resolved(model, name, record) for name, record in given.items())
+
+
+def changed_records(
+    own: Mapping[str, Constraint], changes: Mapping[str, Constraint | None]
+) -> dict[str, Constraint]:
+    """The records with some added or replaced by name; None removes one."""
+    if not isinstance(changes, Mapping):
+        raise InputError(
+            f"constraints are {changes!r:.60}; expected them by name, such as "
+            "{'loop': kt.constraints.Loop('tip', 'slider')}."
+        )
+    found = dict(own)
+    for name, record in changes.items():
+        if record is not None:
+            found[name] = record
+        elif found.pop(name, None) is None:
+            raise NameLookupError(
+                f"there is no constraint {name!r} to remove; the constraints are "
+                f"{', '.join(found) or 'none'}."
+            )
+    return found
+
+
+def motor_dofs(
+    model: Model, actuated: Sequence[str] | Mapping[str, Scalar] | None
+) -> tuple[tuple[int, ...], tuple[Scalar, ...]]:
+    """Entries of tau with a motor, and their weights; None is all of them, with weight 1."""
+    if actuated is None:
+        return tuple(range(model.n)), (1,) * model.n
+    if isinstance(actuated, str):
+        raise InputError(f"actuated is {actuated!r}; expected names, such as [{actuated!r}].")
+    weights: dict[int, Scalar] = {}
+    for name in actuated:
+        weight = actuated[name] if isinstance(actuated, Mapping) else 1
+        number = known(np.asarray(scalar(weight, f"weight of the motor of joint {name!r}")))
+        if number is not None and number <= 0:
+            raise InputError(
+                f"the weight of the motor of joint {name!r} is {weight}; expected a number > 0: "
+                "the cost of the square of its force."
+            )
+        weights.update(dict.fromkeys(dofs_named(model, name, "actuated"), weight))
+    found = sorted(weights)
+    return tuple(found), tuple(weights[k] for k in found)
+
+
+def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:
+    """Entries of dq of a joint, or of one of its degrees of freedom."""
+    for joint in model.joints:
+        if joint.name == name and joint.follows is None:
+            return joint.dofs
+        if joint.name == name:
+            raise ModelError(
+                f"{what} names joint {name!r}, which follows {joint.follows!r} and has no force of "
+                f"its own; expected a joint that moves by itself. Name {joint.follows!r}."
+            )
+    if name in model.dof_names:
+        return (model.dof_names.index(name),)
+    known = ", ".join(dict.fromkeys([*model.joint_names, *model.dof_names]))
+    raise NameLookupError(f"{what} names {name!r}; the joints of {model.name!r} are {known}.")
+
+
+def _resolved(model: Model, name: str, record: Constraint) -> Closure | Coupling:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"a constraint has the name {name!r}; expected a text.")
+    if isinstance(record, Loop):
+        _choice(name, "kind", record.kind, LOOPS)
+        _choice(name, "axis", record.axis, AXES)
+        a, b = _frame(model, name, record.frame_a), _frame(model, name, record.frame_b)
+        _check_apart(model, name, a, b, (record.frame_a, record.frame_b))
+        return _closure(name, record.kind, a, b, axis=AXES.index(record.axis))
+    if isinstance(record, Hold):
+        _choice(name, "kind", record.kind, HOLDS)
+        at = placement(record.at, f"'at' of constraint {name!r}")
+        shape = np.asarray(record.at).shape
+        if record.kind == "pose" and shape != (4, 4):
+            raise InputError(
+                f"'at' of constraint {name!r} has shape {shape}; expected a pose "
+                "(4, 4), because kind is 'pose'. A position is enough for kind='point'."
+            )
+        a, b = Frame(WORLD, at), _frame(model, name, record.frame)
+        _check_apart(model, name, a, b, ("the world", record.frame))
+        return _closure(name, record.kind, a, b)
+    if isinstance(record, Rod):
+        a, b = _frame(model, name, record.frame_a), _frame(model, name, record.frame_b)
+        _check_apart(model, name, a, b, (record.frame_a, record.frame_b))
+        length = scalar(record.length, f"length of constraint {name!r}")
+        number = known(np.asarray(length))
+        if number is not None and not number > 0:
+            raise InputError(
+                f"length of constraint {name!r} is {length} m; expected a number > 0. Origins "
+                "that coincide are a Loop of kind 'point'."
+            )
+        return _closure(name, ROD, a, b, length=length)
+    if isinstance(record, Couple):
+        return _coupling(model, name, record)
+    raise InputError(
+        f"constraint {name!r} is {record!r:.60}; expected a Loop, Hold, Couple or Rod of "
+        "kt.constraints."
+    )
+
+
+def _closure(
+    name: str, kind: str, a: Frame, b: Frame, *, axis: int = 2, length: Scalar = 0
+) -> Closure:
+    return Closure(name, kind, a.link, a.T_if, b.link, b.T_if, axis, length)
+
+
+def _choice(name: str, what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(
+            f"{what} of constraint {name!r} is {value!r}; expected one of {', '.join(choices)}."
+        )
+
+
+def _frame(model: Model, name: str, frame: str) -> Frame:
+    if not isinstance(frame, str) or frame not in model.frames:
+        raise NameLookupError(
+            f"constraint {name!r} names the frame {frame!r}, which {model.name!r} does not have; "
+            f"its frames are {', '.join(model.frames)}. robot.with_tool adds one."
+        )
+    return model.frames[frame]
+
+
+def _check_apart(model: Model, name: str, a: Frame, b: Frame, names: tuple[str, str]) -> None:
+    if a.link == b.link:
+        link = "the base" if a.link == WORLD else f"link {model.link_names[a.link]!r}"
+        raise ModelError(
+            f"constraint {name!r} ties {names[0]!r} to {names[1]!r}, and both are fixed in {link}, "
+            "which cannot move relative to itself; expected frames of two different links."
+        )
+
+
+def _coupling(model: Model, name: str, record: Couple) -> Coupling:
+    if not isinstance(record.by, Mapping) or not record.by:
+        raise InputError(
+            f"'by' of constraint {name!r} is {record.by!r:.60}; expected {{joint: coefficient}}, "
+            "such as {'crank': 0.5}, or {'crank': (0.5, 0.1)} for 0.5 q + 0.1 q^2."
+        )
+    terms = [_term(model, name, record.joint, (1,))]
+    for joint, given in record.by.items():
+        several = isinstance(given, Sequence) or np.ndim(np.asarray(given)) == 1
+        values: list[Any] = list(given) if several else [given]  # type: ignore[arg-type]
+        if not values:
+            _refuse_coefficients(name, joint)
+        powers = [scalar(c, f"coefficient of {joint!r} in constraint {name!r}") for c in values]
+        terms.append(_term(model, name, joint, tuple(-c for c in powers)))
+    numbers = [term.dof for term in terms]
+    for term, joint in zip(terms[1:], record.by, strict=True):
+        if numbers.count(term.dof) > 1:
+            raise ModelError(
+                f"constraint {name!r} couples joint {record.joint!r} by {joint!r}, whose position "
+                "it uses twice (a joint that follows another one shares its position); expected "
+                "different joints that move by themselves."
+            )
+    return Coupling(name, tuple(terms), scalar(record.offset, f"offset of constraint {name!r}"))
+
+
+def _refuse_coefficients(name: str, joint: str) -> NoReturn:
+    raise InputError(
+        f"constraint {name!r} has no coefficient for joint {joint!r}; expected a number, or the "
+        "coefficients of q, q^2, and so on."
+    )
+
+
+def _term(model: Model, name: str, key: str, powers: tuple[Scalar, ...]) -> Term:
+    for joint in model.joints:
+        if joint.name != key:
+            continue
+        if joint.type not in SCREW_TYPES:
+            raise ModelError(
+                f"constraint {name!r} couples joint {key!r}, which is {joint.type}; expected "
+                f"joints of one degree of freedom ({', '.join(SCREW_TYPES)}). A Loop or Hold ties "
+                "frames of links with other joints."
+            )
+        moved = joint.follows is not None
+        scale, offset = (joint.scale, joint.offset) if moved else (1, 0)
+        return Term(joint.coords[0], joint.dofs[0], scale, offset, powers)
+    names = ", ".join(joint.name for joint in model.joints)
+    raise NameLookupError(
+        f"constraint {name!r} couples joint {key!r}, which {model.name!r} does not have; its "
+        f"joints are {names}."
+    )

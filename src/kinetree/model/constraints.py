@@ -1,0 +1,167 @@
+"""Constraints of a model: frames and joints by number, checked, and the choice of rows to solve.
+
+A closure compares frame {b} with frame {a}, each fixed in a link; to hold a frame is a closure with
+a frame of the base. A coupling compares positions of joints. `Constraints` has all of them, the
+joints with motors, and the result of the search for independent rows (algorithms/constraints).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array, frozen
+from kinetree.description.constraints import Constraint
+from kinetree.scalars import Scalar
+
+AXES = ("x", "y", "z")
+ROD = "rod"
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """Frame {b} is tied to frame {a}; kind as in `Loop`, or "rod".
+
+    link_a, T_a: the link of {a}, -1 for the base, and the pose of {a} in its frame, (4, 4).
+    """
+
+    name: str
+    kind: str
+    link_a: int
+    T_a: Array
+    link_b: int
+    T_b: Array
+    axis: int = 2
+    length: Scalar = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T_a", frozen(self.T_a))
+        object.__setattr__(self, "T_b", frozen(self.T_b))
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the equations, in the order of Phi: angular before linear."""
+        if self.kind == ROD:
+            return (self.name,)
+        across = [k for k in range(3) if k != self.axis]
+        angular = {"point": [], "pose": [0, 1, 2]}.get(self.kind, across)
+        linear = [self.axis] if self.kind == "plane" else [0, 1, 2]
+        turns = [f"{self.name}.angular_{AXES[k]}" for k in angular]
+        return (*turns, *(f"{self.name}.linear_{AXES[k]}" for k in linear))
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """c_1 x + c_2 x^2 + ... of the position x = scale * q[coord] + offset of a joint."""
+
+    coord: int
+    dof: int
+    scale: Scalar
+    offset: Scalar
+    powers: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """The sum of some terms is `constant`; the first term is the position of the coupled joint."""
+
+    name: str
+    terms: tuple[Term, ...]
+    constant: Scalar
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Name of the one equation."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Constraints of a model, and the choices that a solution of them needs.
+
+    Args:
+        given: the records by name.
+        items: the same with frames and joints by number.
+        actuated: entries of tau with a motor.
+        weights: cost of the square of each of these forces.
+        kept: rows of Phi whose gradients are independent at almost every position.
+        independent: entries of dq that the others follow from.
+        scales: typical diagonal of J M^-1 J^T of the kept rows, at positions on the constraints.
+        force_scales: the same of J J^T over the columns that decide the forces.
+        passive: whether the joints without motors alone decide the forces of the constraints.
+        sufficient: whether the motors can make every motion that the constraints allow.
+        idle: rows that are zero at all positions; they carry no force.
+    """
+
+    given: Mapping[str, Constraint]
+    items: tuple[Closure | Coupling, ...]
+    actuated: tuple[int, ...]
+    weights: tuple[Scalar, ...]
+    kept: tuple[int, ...] = ()
+    independent: tuple[int, ...] = ()
+    scales: tuple[float, ...] = ()
+    force_scales: tuple[float, ...] = ()
+    passive: bool = False
+    sufficient: bool = True
+    idle: tuple[int, ...] = ()
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of all equations, in the order of Phi."""
+        return tuple(name for item in self.items for name in item.row_names)
+
+    def owner(self, row: int) -> str:
+        """Name of the constraint that a row of Phi belongs to."""
+        owners = [item.name for item in self.items for _ in item.row_names]
+        return owners[row]
+
+    def numbers(self) -> Iterator[tuple[str, Array | tuple[Scalar, ...]]]:
+        """Name and value of every number that decides the dynamics."""
+        for item in self.items:
+            if isinstance(item, Closure):
+                yield f"frame_a of constraint {item.name!r}", item.T_a
+                yield f"frame_b of constraint {item.name!r}", item.T_b
+                yield f"length of constraint {item.name!r}", (item.length,)
+            else:
+                parts = [(x.scale, x.offset, *x.powers) for x in item.terms]
+                flat = tuple(value for part in parts for value in part)
+                yield f"coefficients of constraint {item.name!r}", (item.constant, *flat)
+        yield "weights of the motors", self.weights
+
+    def structure(self) -> str:
+        """Text of everything that is not one of `numbers`, for comparison."""
+        items = [
+            (x.name, x.kind, x.link_a, x.link_b, x.axis)
+            if isinstance(x, Closure)
+            else (x.name, *((term.coord, term.dof) for term in x.terms))
+            for x in self.items
+        ]
+        choices = self.actuated, self.kept, self.independent, self.scales, self.force_scales
+        return repr((items, *choices, self.passive, self.sufficient, self.idle))
+
+    def astype(self, number: Callable[[Any], Any]) -> "Constraints":
+        """The same constraints with every number converted."""
+
+        def pose(T: Array) -> Array:
+            entries = np.empty(16, object)
+            entries[:] = [number(v) for v in T.ravel().tolist()]
+            plain = all(isinstance(v, float) for v in entries)
+            return (entries.astype(float) if plain else entries).reshape(4, 4)
+
+        def item(x: Closure | Coupling) -> Closure | Coupling:
+            if isinstance(x, Closure):
+                return replace(x, T_a=pose(x.T_a), T_b=pose(x.T_b), length=number(x.length))
+            terms = [
+                replace(
+                    term,
+                    scale=term.scale if term.scale == 1 else number(term.scale),
+                    offset=term.offset if term.offset == 0 else number(term.offset),
+                    powers=tuple(number(c) for c in term.powers),
+                )
+                for term in x.terms
+            ]
+            return replace(x, terms=tuple(terms), constant=number(x.constant))
+
+        items = tuple(item(x) for x in self.items)
+        return replace(self, items=items, weights=tuple(number(w) for w in self.weights))

@@ -1,0 +1,302 @@
+"""Robots with constraints: closed loops, held frames, coupled joints and rods.
+
+The docstrings of the quantities are those of `kinetree.kernels.help`, as in quantities.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.labels import Alignment
+from kinetree.description.constraints import Constraint
+from kinetree.kernels.memo import Compiled, kernel
+from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.robot.core import RobotCore
+from kinetree.scalars import Scalar
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.constraints.mobility import Mobility
+    from kinetree.backends.kernel import Kernel
+    from kinetree.kernels import signatures
+
+
+class Constrained(RobotCore):
+    """Constraints of a robot, and the quantities of its constrained motion."""
+
+    def constrained(
+        self,
+        constraints: Mapping[str, Constraint | None],
+        *,
+        actuated: Sequence[str] | Mapping[str, Scalar] | None = None,
+        independent: Sequence[str] | None = None,
+        near: ArrayLike | None = None,
+    ) -> Self:
+        """The robot with constraints added, replaced by name, or removed (None).
+
+        `forward_dynamics` and `inverse_dynamics` of the result honour them; M, C, g, energies and
+        kinematics are those of the tree. Functions that cannot honour constraints refuse it.
+
+        Args:
+            constraints: by name: `Loop`, `Hold`, `Couple` or `Rod` of `kt.constraints`.
+            actuated: names of the joints with motors, or {joint: weight}, the cost of the square
+                of its force; None: all joints, or those of the robot before.
+            independent: names of joints whose rates the others follow from; None: a
+                well-conditioned choice.
+            near: a position near which the constraints can be closed, shape (nq,), rad or m; None:
+                positions are found at random.
+
+        Raises:
+            InputError: the constraints cannot be closed; the message has the residual and a name.
+
+        Example:
+            >>> gear = kt.constraints.Couple("joint2", {"joint1": -2})
+            >>> robot = kt.robots.planar_2r().constrained({"gear": gear}, actuated=["joint1"])
+            >>> robot.mobility.degrees_of_freedom
+            1
+        """
+        from kinetree.algorithms.constraints.mobility import constrain
+
+        changed = constrain(
+            self.model, constraints, actuated=actuated, independent=independent, near=near
+        )
+        return type(self)(changed)
+
+    @property
+    def mobility(self) -> Mobility:
+        """Degrees of freedom, redundant equations and independent rates of the constraints."""
+        from kinetree.algorithms.constraints.mobility import mobility
+
+        return mobility(self.model)
+
+    def project(self, q: StateLike, *, keep: Sequence[str] = (), tolerance: float = 1e-10) -> Array:
+        """The nearest position at which all constraints are satisfied, by Newton's method.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            keep: names of joints that stay where they are.
+            tolerance: largest entry of Phi to accept, rad or m.
+
+        Returns:
+            q: shape (..., nq), rad or m.
+
+        Raises:
+            InputError: no such position is found; the message has the residual and the constraint.
+        """
+        from kinetree.algorithms.constraints.projection import closed_position
+
+        errors, jacobian = (
+            kernel(self.model, name) for name in ("constraint_errors", "constraint_jacobian")
+        )
+        alignment = Alignment([(q, coordinate_axis(self.model), "q")])
+        given = np.asarray(alignment.values[0], float)
+        rows = given.reshape(-1, given.shape[-1]) if given.ndim else given.reshape(1, 1)
+        closed = [
+            closed_position(
+                self.model,
+                np.array(coordinates(self.model, row), float),
+                lambda x: (errors(x), jacobian(x)),
+                keep=keep,
+                tolerance=tolerance,
+            )
+            for row in rows
+        ]
+        found = np.array(closed).reshape(given.shape)
+        return alignment.label(found, [coordinate_axis(self.model)], "project")
+
+    def project_rates(self, q: StateLike, dq: StateLike) -> Array:
+        """The rates nearest to dq, measured by the mass matrix, that the constraints allow.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+
+        Returns:
+            dq: shape (..., n), rad/s or m/s.
+        """
+        return kernel(self.model, "constraint_impulse")(q, dq)[0]
+
+    @Compiled
+    def constraint_errors(self) -> signatures.PositionKernel:
+        """Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            Phi: shape (..., m), rad or m.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constraint_errors([0.1, 0.2]).round(3)
+            array([0.4])
+        """
+        ...
+
+    @Compiled
+    def constraint_jacobian(self) -> signatures.PositionMatrixKernel:
+        """Jacobian J of the constraints: dPhi/dt = J dq.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            J: shape (..., m, n), units of Phi per unit of each rate.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constraint_jacobian([0.1, -0.2])
+            array([[2., 1.]])
+        """
+        ...
+
+    @Compiled
+    def constraint_bias(self) -> signatures.VelocityKernel:
+        """Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            gamma: shape (..., m), rad/s^2 or m/s^2.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constraint_bias([0.1, -0.2], [1, -2])
+            array([0.])
+        """
+        ...
+
+    @Compiled
+    def constrained_forward_dynamics(self) -> Kernel:
+        """Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
+            lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of
+                frame_a; of least norm where equations are redundant.
+            residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2: not zero where the
+                constraints are not satisfied.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
+            array([4.419])
+        """
+        ...
+
+    @Compiled
+    def constrained_inverse_dynamics(self) -> Kernel:
+        """Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            tau: joint forces, shape (..., n), N m or N; zero where there is no motor, of least
+                weighted norm where there are more motors than needed.
+            lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of
+                frame_a; of least norm where equations are redundant.
+            force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N: not zero where
+                the motors cannot make the motion.
+            motion_residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2: not zero where the
+                constraints are not satisfied.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)
+            array([ 47.002, -94.004])
+        """
+        ...
+
+    @Compiled
+    def constraint_impulse(self) -> Kernel:
+        """Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            dq_after: joint rates, shape (..., n), rad/s or m/s; those nearest to dq, measured by M,
+                that the constraints allow.
+            impulse: of the equations, shape (..., m), N s or N m s.
+            residual: J dq_after, shape (..., m), rad/s or m/s.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)
+            array([ 1.616, -3.232])
+        """
+        ...
+
+    @Compiled
+    def reduced_dynamics(self) -> Kernel:
+        """Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            M_r: shape (..., d, d), kg m^2, kg m or kg.
+            h_r: shape (..., d), N m or N.
+            N: shape (..., n, d), rates of all joints for a unit of each independent one.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+            >>> robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)
+            array([[ 1.],
+                   [-2.]])
+        """
+        ...
