@@ -26,6 +26,7 @@ from kinetree.cli.arguments import (
     number_argument,
     option,
     table_argument,
+    words_argument,
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import check_output, print_json
@@ -36,10 +37,14 @@ from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.identify import Identification
+    from kinetree.identify.laws import FrictionChoices
 
-JOINT, MASS = ("viscous", "coulomb", "armature"), ("m",)
+LAWS = ("static", "speed", "size", "steepness", "offset", "load")
+JOINT, MASS = ("viscous", "coulomb", *LAWS, "armature"), ("m",)
 SPRING = ("stiffness", "preload")
-KINDS = {"coulomb": "Coulomb"}
+KINDS = {"coulomb": "Coulomb", "speed": "Stribeck\nspeed", "size": "sigmoid\nsize",
+         "steepness": "sigmoid\nsteepness", "offset": "sigmoid\noffset"}  # fmt: skip
+CHOICES = "symmetric, directional, stribeck, sigmoid, load or known"
 ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
 LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
 CLOSE = 1.2  # times the error of the robot found: a load that explains the data as well
@@ -79,9 +84,13 @@ def identify(
         Literal["ordinary", "weighted", "robust"], Parameter(help="Kind of least squares.")
     ] = "weighted",
     friction: Annotated[
-        Literal["symmetric", "directional", "known"],
-        Parameter(help="Friction to find; known keeps that of the file."),
-    ] = "symmetric",
+        list[str] | None,
+        words_argument(
+            f"Friction to find: {CHOICES} (that of the file), for all joints, or for some as "
+            "JOINT=CHOICE. Joints left out are symmetric.",
+            "CHOICE...",
+        ),
+    ] = None,
     armature: Annotated[
         bool,
         option(
@@ -140,9 +149,9 @@ def identify(
         other = recording_of(test, described, wish, cutoff=cutoff)
     with Console(stderr=True).status("reading") as status:  # on a terminal only
         found = library.identify(
-            described, recording, test=other, hold_out=hold_out, method=method, friction=friction,
-            armature=armature, prior=prior, torque_cutoff=torque_cutoff,
-            watch=lambda text: status.update(escape(text)),
+            described, recording, test=other, hold_out=hold_out, method=method,
+            friction=friction_choices(friction), armature=armature, prior=prior,
+            torque_cutoff=torque_cutoff, watch=lambda text: status.update(escape(text)),
         )  # fmt: skip
     urdf = output.suffix.lower() in URDF
     text = found.robot.to_urdf() if urdf else found.robot.to_mjcf()
@@ -155,6 +164,28 @@ def identify(
     console().print(f"robot   {output}", soft_wrap=True)
     if page is not None:
         console().print(f"report  {page}", soft_wrap=True)
+
+
+def friction_choices(words: Sequence[str] | None) -> "FrictionChoices":
+    """The friction to find, for all joints or {joint: choice}; the library checks the names.
+
+    Raises:
+        InputError: choices for all joints and for some, several for all, or two for one joint.
+    """
+    found: dict[str, Any] = {}
+    for word in words or ["symmetric"]:
+        joint, _, choice = word.rpartition("=")
+        if choice not in CHOICES.replace(" or ", ", ").split(", "):
+            raise InputError(
+                f"--friction is {word!r}; expected {CHOICES}, or one of them as JOINT=CHOICE."
+            )
+        if joint in found or ("" in found and joint) or (not joint and found):
+            raise InputError(
+                f"--friction is {' '.join(words or ())!r}; expected one choice for all joints, or "
+                "one for each joint as JOINT=CHOICE."
+            )
+        found[joint] = choice
+    return found.get("", found)
 
 
 def _check_files(
@@ -196,6 +227,7 @@ def write_report(found: "Identification", path: Path) -> Path:
 class Found:
     """One unknown of a joint or link: its value, 95 % margin, described value, and unit.
 
+    described: None for a number of a friction law that the description does not have.
     learned: share of the description's uncertainty that the data have removed, 0 to 1.
     """
 
@@ -203,14 +235,15 @@ class Found:
     kind: str
     value: float
     margin: float
-    described: float
+    described: float | None
     learned: float
     unit: str
 
 
 def findings(found: "Identification", kinds: Collection[str]) -> list[Found]:
-    """The unknowns of some kinds: viscous, coulomb, armature (also viscous+, ...), or m."""
+    """The unknowns of some kinds: viscous, coulomb, armature, ... (also viscous+), or m."""
     described, estimate = found.sought.values(found.prior.model), found.estimate
+    lacks = found.sought.lacks(found.prior.model)
     listed: list[Found] = []
     for k, name in enumerate(found.sought.names):
         kind, _, of = name.removesuffix("]").partition("[")
@@ -218,7 +251,8 @@ def findings(found: "Identification", kinds: Collection[str]) -> list[Found]:
             margin = 1.96 * float(estimate.deviation[k])
             value, share = float(estimate.x[k]), float(estimate.learned[k])
             unit = found.sought.units[k]
-            listed.append(Found(of, kind, value, margin, float(described[k]), share, unit))
+            before = None if lacks[k] else float(described[k])
+            listed.append(Found(of, kind, value, margin, before, share, unit))
     return listed
 
 
@@ -290,7 +324,10 @@ def drive_table(
     listed = findings(found, wanted)
     if not listed:
         return None
-    kinds = list(dict.fromkeys(x.kind for x in listed))
+    order = list(wanted)
+    kinds = sorted(
+        dict.fromkeys(x.kind for x in listed), key=lambda kind: order.index(kind.rstrip("+-"))
+    )
     joints = list(dict.fromkeys(x.of for x in listed))
     by_name = {(x.kind, x.of): x for x in listed}
     heads, columns = [owner], [joints]
@@ -320,13 +357,14 @@ def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
 def mass_lines(found: "Identification") -> Iterator[str]:
     """Sentences on links that are heavier or lighter than described, by more than their margin."""
     for x in findings(found, MASS):
-        more = x.value - x.described
-        if abs(more) <= max(x.margin, LEAST_CHANGE * abs(x.described)) or x.learned < POOR:
+        before = x.described or 0.0
+        more = x.value - before
+        if abs(more) <= max(x.margin, LEAST_CHANGE * abs(before)) or x.learned < POOR:
             continue
         word = "heavier" if more > 0 else "lighter"
         yield (
             f"mass: link {x.of!r} is {number(abs(more), 3)} kg {word} than described: "
-            f"{number(x.value)} kg +- {number(x.margin, 2)}, described {number(x.described)} kg"
+            f"{number(x.value)} kg +- {number(x.margin, 2)}, described {number(before)} kg"
         )
 
 

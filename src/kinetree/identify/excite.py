@@ -16,6 +16,7 @@ from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.model.bounds import bounds_of, limit_vector
+from kinetree.model.force_limits import force_share
 from kinetree.model.constrain import without_constraints
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.robot import Robot
@@ -140,7 +141,9 @@ class _Space:
     def load(self, state: tuple[Array, Array, Array]) -> Array:
         """Largest force of each joint, as a share of its limit, (n,)."""
         tau = self.robot.inverse_dynamics(*state)
-        return np.abs(tau).max(axis=0) / self.bounds.effort
+        if all(self.bounds.curve(k) is None for k in range(len(self.bounds.names))):
+            return np.abs(tau).max(axis=0) / self.bounds.effort
+        return force_share(tau, *self.bounds.forces(state[1])).max(axis=0)
 
     def shrink(self, c: Array, share: float) -> bool:
         """Reduce amplitudes until joints stay within a share of their force limits.

@@ -333,7 +333,10 @@ class Unknowns:
                     own = dataclasses.replace(own, stribeck=bend)
                 else:
                     own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
-            joints[law.index] = dataclasses.replace(joints[law.index], friction=own)
+            drive = joints[law.index].drive
+            if law.kind == "load" and drive is not None:  # the coefficient has its loss
+                drive = dataclasses.replace(drive, efficiency=1)
+            joints[law.index] = dataclasses.replace(joints[law.index], friction=own, drive=drive)
         return found.replace(joints=tuple(joints))
 
 
