@@ -1,17 +1,20 @@
 """Robot.step: one step of simulate, which costs no more than its kernel.
 
-A plain call on one state with the default method enters machine code directly; a function in Python
-takes calls with options, batches and other arguments.
+A plain call on one state enters machine code directly, and so does one with `method=`
+(backends/call/choice.py); a function in Python takes calls with other options, batches and other
+arguments.
 """
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.actuation import check_step_actuators
 from kinetree.algorithms.steps import METHODS
+from kinetree.backends.call.choice import Choice
 from kinetree.backends.kernel import Door, Kernel
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
@@ -26,17 +29,30 @@ def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:
     model = robot.model
     found = kernel(model, step_name(DEFAULT))
     reduced = getattr, (robot, "step")
-    door = Door(step_function(model), like.__doc__ or "", inspect.signature(like), reduced)
-    return found.behind(door)
+    shown = like.__doc__ or "", inspect.signature(like), reduced
+
+    def learn(method: str, own: Kernel) -> None:
+        choice.add(method, own.behind(Door(partial(function, method=method), *shown)))
+
+    function = step_function(model, learn)
+    choice = Choice(function, "method")
+    return found.behind(Door(choice.call, *shown))
 
 
-def step_function(model: Model) -> Callable[..., Any]:
-    """Return the function that takes every call, with the kernels that it needs at hand."""
+def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callable[..., Any]:
+    """Return the function that takes every call, with the kernels that it needs at hand.
+
+    Args:
+        model: the robot.
+        learn: is given the kernel of a method when it is first used.
+    """
     kernels: dict[str, Kernel] = {}  # by method
     longest = float("inf")
 
     def compiled(method: str) -> Kernel:
-        return kernels.setdefault(method, kernel(model, step_name(method)))
+        found = kernel(model, step_name(method))
+        learn(method, found)
+        return kernels.setdefault(method, found)
 
     def step(
         q: object,

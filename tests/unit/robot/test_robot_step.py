@@ -10,6 +10,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.steps import step as textbook_step
+from kinetree.backends.call.dispatch import Dispatch
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.step import PREFIX
 from tensor_robots import arm, flyer
@@ -223,6 +224,28 @@ def test_numbers_that_are_no_length_never_enter_machine_code():
                 robot.step(*x, dt)
             with pytest.raises(InputError, match="dt"):
                 robot.step(*x, dt, out=tuple(map(np.empty_like, x[:2])))
+
+
+def test_single_states_with_a_method_enter_the_kernel_of_that_method(monkeypatch):
+    """After the first call, nothing in Python runs; other arguments still are checked there."""
+    robot = kt.Robot(ROBOTS["arm"].model)
+    x = state(robot)
+    for method in METHODS:
+        first = robot.step(*x, 0.1, method=method)
+        with monkeypatch.context() as patch:
+            if robot.step._direct:
+                patch.setattr(Dispatch, "call", None)
+            again = robot.step(*x, 0.1, method=method)
+        assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+        with pytest.raises(InputError, match=r"dt is -0\.1"):
+            robot.step(*x, -0.1, method=method)
+        with pytest.raises(InputError, match="dt is nan"):
+            robot.step(*x, np.float64("nan"), method=method)
+        listed = robot.step(*map(list, x), 0.1, method=method)
+        assert all(np.array_equal(a, b) for a, b in zip(first, listed, strict=True))
+        many = [np.tile(part, (3, 1)) for part in x]
+        rows = robot.step(*many, 0.1, method=method)
+        assert all(np.array_equal(a[2], b) for a, b in zip(rows, first, strict=True))
 
 
 def test_a_step_can_be_differentiated_by_its_length():
