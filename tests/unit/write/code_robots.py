@@ -50,6 +50,40 @@ def full_robot(*, functions: bool = True) -> kt.Robot:
     return kt.Robot(model)
 
 
+@cache
+def sprung_robot() -> kt.Robot:
+    """A tree with a mimic joint, springs of joints and across branches, and viscous friction."""
+    builder = kt.Builder("sprung", gravity=(0, 0, -9.81)).link("base")
+    for name in ("cart", "left", "hand", "right"):
+        builder.link(name, 1.2, (0.1, 0.05, 0.02), np.diag([0.02, 0.03, 0.04]))
+    builder.joint("slide", "prismatic", "base", "cart", axis=(0.6, 0, 0.8))
+    builder.joint("shoulder", "revolute", "cart", "left", axis=(0, 0.6, 0.8))
+    builder.joint("wrist", "revolute", "left", "hand", axis=(0, 1, 0), at=(0.3, 0, 0.1))
+    builder.joint("hip", "revolute", "cart", "right", mimic=kt.Mimic("wrist", -0.5, 0.1))
+    springs = {
+        "slide": kt.Spring(300.0, rest=0.2),
+        "hip": kt.Spring(50.0),
+        "belt": kt.Spring(80.0, rest=-0.3, joints={"wrist": 1, "shoulder": -0.7, "slide": 2}),
+    }
+    friction = {"wrist": kt.Friction(viscous=(2.0, 5.0))}
+    return builder.build().with_springs(springs).with_friction(friction)
+
+
+def code_robot(key: str) -> kt.Robot:
+    """A robot by its key: "full", "sprung", or one with a file."""
+    own = {"full": full_robot, "sprung": sprung_robot}
+    return own[key]() if key in own else real_robot(key)
+
+
+SPRUNG = [
+    ("sprung", "inverse_dynamics", {}),
+    ("sprung", "forward_dynamics", {}),
+    ("sprung", "spring_forces", {}),
+    ("sprung", "potential_energy", {}),
+    ("sprung", "inverse_dynamics", {"free": ("springs",)}),
+]
+
+
 def arguments(model: kt.Model, graph: Graph, count: int, seed: int = 0) -> list[np.ndarray]:
     """Random arrays for all inputs of a graph, (count, *shape)."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from code_robots import arguments, full_robot, real_robot
+from code_robots import SPRUNG, arguments, code_robot, real_robot
 
 import kinetree as kt
 from kinetree.compiler.graph import Graph
@@ -31,12 +31,13 @@ CASES = [
     ("full", "inverse_dynamics", {"wrenches": True}),
     ("full", "forward_dynamics", {}),
     ("full", "link_poses", {}),
+    *SPRUNG,
 ]
 IDS = [" ".join([key, quantity, *options]) for key, quantity, options in CASES]
 
 
 def robot(key: str) -> kt.Robot:
-    return full_robot() if key == "full" else real_robot(key)
+    return code_robot(key)
 
 
 def run(*command):
@@ -123,6 +124,17 @@ def test_libm_differs_by_an_ulp_of_its_sines(tmp_path):
 @pytest.mark.parametrize(("key", "quantity", "options"), CASES[:6], ids=IDS[:6])
 def test_the_driver_checks_itself(key, quantity, options, dtype, tmp_path):
     text = export(robot(key), quantity, dtype=dtype, driver=True, **options)
+    source = tmp_path / "driver.c"
+    source.write_text(text)
+    run(GCC, "-std=c99", *STRICT, "-pedantic", source, "-o", tmp_path / "driver", "-lm")
+    assert run(tmp_path / "driver") == "8 states, largest difference 0.00 eps\n"
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", ["step_implicit_with_gains", "step_implicitfast", "step_rk4"])
+def test_steps_of_springs_check_themselves(name, tmp_path):
+    text = export(code_robot("sprung"), name, driver=True)
+    assert "length of the step, s, positive" in text
     source = tmp_path / "driver.c"
     source.write_text(text)
     run(GCC, "-std=c99", *STRICT, "-pedantic", source, "-o", tmp_path / "driver", "-lm")

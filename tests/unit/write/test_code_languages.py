@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from code_robots import arguments, full_robot, real_robot
+from code_robots import SPRUNG, arguments, code_robot
 
 import kinetree as kt
 from kinetree.kernels.compile import compile_kernel
@@ -24,13 +24,14 @@ CASES = [
     ("full", "inverse_dynamics", {}),
     ("full", "link_poses", {}),
     ("full", "body_jacobian", {}),
+    *SPRUNG,
 ]
 IDS = [" ".join([key, quantity, *options]) for key, quantity, options in CASES]
 each = pytest.mark.parametrize(("key", "quantity", "options"), CASES, ids=IDS)
 
 
 def prepared(key, quantity, options, count):
-    robot = full_robot() if key == "full" else real_robot(key)
+    robot = code_robot(key)
     kernel = compile_kernel(robot.model, quantity, **options)
     given = arguments(robot.model, kernel.graph, count)
     return robot, given, kernel(*given)
@@ -118,6 +119,38 @@ def test_julia_computes_the_same(key, quantity, options, tmp_path):
     found = subprocess.run([julia, "f.jl"], cwd=tmp_path, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     assert_close(np.array(found.stdout.split(), float).reshape(expected[0].shape), expected[0])
+
+
+def step_of_springs():
+    """A step with springs and gains: arguments and results of one state."""
+    robot = code_robot("sprung")
+    kernel = compile_kernel(robot.model, "step_implicit_with_gains")
+    given = [np.abs(x[0]) for x in arguments(robot.model, kernel.graph, 1)]
+    given[3] = np.array(0.01)
+    return robot, given, kernel(*given)
+
+
+def test_a_step_of_springs_is_the_kernels_in_numpy():
+    robot, given, expected = step_of_springs()
+    found = executed(export(robot, "step_implicit_with_gains", "numpy", name="f"))(*given)
+    for x, y in zip(found, expected, strict=True):
+        assert_close(x, y)
+
+
+def test_a_step_of_springs_is_the_kernels_in_octave(tmp_path):
+    octave = shutil.which("octave-cli") or shutil.which("octave")
+    if octave is None:
+        pytest.skip("Octave is not installed")
+    robot, given, expected = step_of_springs()
+    text = export(robot, "step_implicit_with_gains", "matlab", name="f")
+    (tmp_path / "f.m").write_text(text)
+    script = f"[q, v] = f({', '.join(map(matlab_array, given))}); printf('%.17g\\n', q, v);"
+    found = subprocess.run(
+        [octave, "--no-init-file", "--quiet", "--eval", script],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert_close(np.array(found.stdout.split(), float), np.concatenate(expected))
 
 
 @each

@@ -25,6 +25,9 @@ ARGUMENTS = {
     "gravity": "acceleration of free fall in the space frame, m/s^2",
     "friction": "of each joint: viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0",
     "springs": "of each spring: stiffness, N m/rad or N/m, and rest position, rad or m",
+    "dt": "length of the step, s, positive",
+    "kp": "-d tau/d q of each joint, N m/rad or N/m",
+    "kd": "-d tau/d dq of each joint, N m s/rad or N s/m",
 }
 
 # quantity, or one of its results -> letter, and what it is
@@ -38,6 +41,8 @@ RESULTS = {
     "coriolis_forces": ("c", f"Coriolis and centrifugal forces, {JOINT_FORCES}"),
     "coriolis_matrix": ("C", "Coriolis matrix of the Christoffel symbols, c = C dq"),
     "kinetic_energy": ("K", "kinetic energy, J"),
+    "q_next": ("q_next", "joint positions after the step, as q"),
+    "dq_next": ("dq_next", "joint rates after the step, as dq"),
     "potential_energy": ("U", "potential energy of gravity and springs, J"),
     "center_of_mass": ("p_com", "centre of mass in the space frame, m"),
     "momentum": ("H", "momentum (angular, linear) in the space frame, N m s and N s"),
