@@ -25,6 +25,16 @@ def arm() -> kt.Robot:
 
 
 @cache
+def sprung() -> kt.Robot:
+    """The arm with a spring at a joint and one between its joints, without dry friction."""
+    springs = {
+        "shoulder": kt.Spring(30.0, 0.4),
+        "tie": kt.Spring(20.0, joints={"shoulder": 1, "slide": -2}),
+    }
+    return arm().with_friction({"shoulder": kt.Friction(viscous=0.7)}).with_springs(springs)
+
+
+@cache
 def flyer() -> kt.Robot:
     """A free body that carries an arm: quaternion coordinates."""
     builder = kt.Builder("flyer")
@@ -44,7 +54,7 @@ def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> li
         if port.name == "q":
             flat = [robot.random(k) for k in range(int(np.prod(batch)))]
             arrays.append(np.reshape(flat, (*batch, *port.shape)))
-        elif port.name in FREE:
+        elif port.name in (*FREE, "springs"):
             arrays.append(free_values(robot.model, port.name))
         else:
             arrays.append(rng.normal(size=(*batch, *port.shape)))

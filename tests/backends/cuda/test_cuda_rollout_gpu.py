@@ -5,9 +5,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
+from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.simulate import SimulationError, signal
+from tensor_robots import sprung
 
 RNG = np.random.default_rng(8)
 # the CPU may take NumPy's sines here, which differ in the last bit; steps of a smooth motion let
@@ -41,12 +43,21 @@ def close(found, expected):
         np.testing.assert_allclose(x, y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
 
 
-@pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "implicit", "rk4"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("count", [1, 32, 100])
 def test_the_motion_of_the_cpu(cp, robot, method, count):
     q0, tau = RNG.normal(size=(2, count, 2))
     options = {"method": method, "duration": 0.02, "dt": 1e-3, "every": 6, "limits": "ignore"}
     close(*both(cp, robot, q0, tau=tau, **options))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_springs_and_stiff_controllers(cp, method):
+    robot, q0 = sprung(), RNG.normal(size=(40, 2))
+    options = {"method": method, "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    close(*both(cp, robot, q0, **options))
+    law = controllers.ComputedTorque(lambda t: (np.array([t, -t]),) * 3, kp=1e4, kd=200)
+    close(*both(cp, robot, q0, controller=law, **options))
 
 
 def test_signals_controllers_and_varied_masses(cp, robot):

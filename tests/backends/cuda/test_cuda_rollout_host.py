@@ -12,6 +12,7 @@ from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
 from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps
 from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
+from tensor_robots import sprung
 
 RNG = np.random.default_rng(3)
 BATCH = 37  # a warp and a few
@@ -109,6 +110,15 @@ def test_controllers_in_the_loop(cp, law):
     found, expected = both(model, q0, controller=law, **options)
     same(found, expected)
     assert found.q.shape == (11, 2, 3, 2)
+
+
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+def test_springs_and_stiff_laws_in_implicit_steps(cp, method):
+    law = controllers.ComputedTorque(lambda t: (np.array([t, 1 - t]),) * 3, kp=1e4, kd=200)
+    options = {"method": method, "duration": 0.05, "dt": 5e-3, "limits": "ignore"}
+    q0 = RNG.normal(size=(5, 2))
+    same(*both(sprung().model, q0, **options))
+    same(*both(sprung().model, q0, controller=law, **options))
 
 
 def test_turning_bodies_wrenches_and_varied_masses(cp):

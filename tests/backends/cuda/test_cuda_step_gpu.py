@@ -6,7 +6,8 @@ import pytest
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
-from tensor_robots import arm, flyer
+from tensor_robots import arm, flyer, sprung
+from tensor_robots import state as arguments
 
 # without LLVM the CPU takes NumPy's sines, which differ in the last bit
 CLOSE = 1e2 * np.finfo(float).eps
@@ -33,7 +34,7 @@ def close(found, expected, tolerance=CLOSE):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("robot", [arm(), flyer()], ids=["arm", "flyer"])
+@pytest.mark.parametrize("robot", [arm(), sprung(), flyer()], ids=["arm", "springs", "flyer"])
 def test_steps_of_cupy_arrays_are_those_of_the_cpu(cp, robot, method):
     x = state(robot, 70)
     expected = robot.step(*x, 0.01, method=method)
@@ -59,21 +60,35 @@ def test_a_kernel_for_cuda_takes_a_number_and_free_data(cp):
     close(found, expected, 1e-5)
 
 
-def test_gradients_of_cuda_tensors_are_those_of_the_cpu(cp):
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+@pytest.mark.parametrize("robot", [arm(), sprung()], ids=["arm", "springs"])
+def test_gradients_of_cuda_tensors_are_those_of_the_cpu(cp, robot, method):
     torch = pytest.importorskip("torch")
-    robot = arm()
     slopes = []
     for device in ("cpu", "cuda"):
         leaves = [torch.tensor(part, device=device, requires_grad=True) for part in state(robot, 9)]
         dt = torch.tensor(0.01, dtype=torch.float64, device=device, requires_grad=True)
-        q, dq = robot.step(*leaves, dt, method="implicit")
+        q, dq = robot.step(*leaves, dt, method=method)
         found = torch.autograd.grad(q.sum() + (dq * dq).sum(), [*leaves, dt])
         slopes.append([x.cpu().numpy() for x in found])
     close(slopes[1], slopes[0])
 
 
-def test_gains_on_the_gpu_are_those_of_the_cpu(cp):
-    robot = arm()
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+def test_gains_on_the_gpu_are_those_of_the_cpu(cp, method):
+    robot = sprung()
     x, kd = state(robot, 5), np.array([3.0, 200.0])
-    expected = robot.step(*x, 0.01, method="implicit", kd=kd)
-    close(robot.step(*map(cp.asarray, x), 0.01, method="implicit", kd=cp.asarray(kd)), expected)
+    expected = robot.step(*x, 0.01, method=method, kd=kd)
+    close(robot.step(*map(cp.asarray, x), 0.01, method=method, kd=cp.asarray(kd)), expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["inverse_dynamics", "forward_dynamics", "spring_forces", "potential_energy"]
+)
+def test_quantities_with_springs_are_those_of_the_cpu(cp, name):
+    robot = sprung()
+    for free in ((), ("springs",)):
+        kernel = robot.compile(name, free=free, target="cuda")
+        cpu = robot.compile(name, free=free)
+        given = arguments(robot, cpu, (37,))
+        close([kernel(*map(cp.asarray, given))], [cpu(*given)])
