@@ -32,6 +32,8 @@ JACOBIANS = {
 class TaskSpace:
     """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force.
 
+    tau is M ddq + h: with load friction, the joint force less that friction.
+
     Args:
         J: Jacobian of the task, shape (k, n), rad/s and m/s for a unit of each rate.
         dJ: rate of J, shape (k, n), the units of J per second.

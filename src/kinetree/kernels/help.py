@@ -125,7 +125,7 @@ TEXTS = {
         "array([362.168,  72.736])",
     ),
     "friction_forces": Text(
-        "Friction of the joints, as the drives must overcome it: b(dq).",
+        "Friction of the joints, as the drives must overcome it: b(dq), without load friction.",
         (f"b: {FORCES}",),
         "robot.friction_forces([1, 0.5])",
         "array([0., 0.])",

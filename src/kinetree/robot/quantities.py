@@ -204,7 +204,7 @@ class Quantities(RobotCore):
 
     @Compiled
     def friction_forces(self) -> signatures.RateKernel:
-        """Friction of the joints, as the drives must overcome it: b(dq).
+        """Friction of the joints, as the drives must overcome it: b(dq), without load friction.
 
         Args:
             dq: joint rates, shape (..., n), rad/s or m/s.

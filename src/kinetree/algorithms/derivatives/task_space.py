@@ -10,7 +10,7 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from kinetree.algorithms.task_space import task_rows, task_space
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
+from kinetree.formulations.drives import without_load_friction
 from kinetree.formulations.kinematics import forward_kinematics, pose
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
@@ -103,7 +104,8 @@ class Terms(NamedTuple):
 
 
 def tree_terms(tree: Tree, dq: Array) -> Terms:
-    """The terms of a tree, over any scalars."""
+    """The terms of a tree, over any scalars; load friction is no part of h."""
+    tree = replace(tree, model=without_load_friction(tree.model))
     rest = zeros(tree.model.n)
     slopes = tree_derivatives(tree, dq, rest)
     M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, rest)
