@@ -32,7 +32,8 @@ class Stribeck:
         static: friction at the start of a motion, N m or N, at least the Coulomb friction; a pair
             is for dq > 0 and dq < 0.
         speed: rate at which 1/e of the difference is left, rad/s or m/s, above 0.
-        exponent: shape of the fall, a plain number above 0: 2 is Gaussian, 1 exponential.
+        exponent: shape of the fall, dimensionless, a plain number above 0: 2 is Gaussian, 1
+            exponential.
     """
 
     static: OneOrPair
@@ -69,9 +70,9 @@ class Friction:
         stribeck: higher friction at low speed, `Stribeck(static, speed)`; None: `coulomb` at any
             speed.
         sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
-        load: friction over the magnitude of the joint force without friction; a pair is for a
-            force that drives the motion and for one that brakes it, the second below 1. A gear of
-            efficiency eta has (1/eta - 1, 1 - eta).
+        load: friction over the magnitude of the joint force without friction, dimensionless; a pair
+            is for a force that drives the motion and for one that brakes it, the second below 1. A
+            gear of efficiency eta has (1/eta - 1, 1 - eta).
     """
 
     viscous: OneOrPair = 0
