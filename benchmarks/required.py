@@ -162,13 +162,15 @@ OF_PANDA += [
     for who in (FRAX, ADAM)
 ]  # fmt: skip
 OF_PANDA += [
-    ("one step of one state, time over that of forward dynamics", AT_MOST, 2, "x",
-     faster(step.ONE, "semi_implicit_euler", step.FORWARD, inverse=True)),
+    (f"one step of one state, {method}, time over that of forward dynamics", AT_MOST, bound, "x",
+     faster(step.ONE, method, step.FORWARD, inverse=True))
+    for method, bound in ((name, 8 if name == "rk4" else 2) for name in step.SINGLE)
 ]  # fmt: skip
 OF_PANDA += [
-    (f"a step of {step.COUNT} states, {method}, vs {who}", AT_LEAST, bound, "x",
-     faster(step.MANY, method, who))
+    (f"a step of {step.COUNT} states, {method}{servos}, vs {who}", AT_LEAST, bound, "x",
+     faster(step.MANY, f"{method}{servos}", who))
     for method in step.METHODS
+    for servos in ("", step.SERVOS)
     for who, bound in ((step.LOOP, 40), (step.ROLLOUT, 15))
 ]  # fmt: skip
 IMPORT_LIMIT = 250.0

@@ -38,6 +38,30 @@ def model_of(case: Case) -> tuple[Any, Any, np.ndarray]:
     return model, data, columns
 
 
+@functools.cache
+def servo_model_of(case: Case, kp: float, kd: float) -> tuple[Any, Any, np.ndarray]:
+    """The same with a position servo at every joint, in MuJoCo's order of joints."""
+    plain, _, columns = model_of(case)
+    spec = mujoco.MjSpec.from_string(case.text.replace("</robot>", f"{HEADER}</robot>"))
+    for j in range(plain.nv):
+        servo = spec.add_actuator(
+            name=f"servo {j}",
+            target=plain.joint(j).name,
+            trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+        )
+        servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = kp, -kp, -kd
+    model = spec.compile()
+    acting = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    model.opt.disableflags = plain.opt.disableflags & ~acting
+    model.jnt_actfrclimited[:] = 0  # the limits of the URDF, which a step does not apply
+    for name in ("mass", "ipos", "iquat", "inertia", "sameframe"):
+        getattr(model, f"body_{name}")[:] = getattr(plain, f"body_{name}")
+    data = mujoco.MjData(model)
+    mujoco.mj_setConst(model, data)
+    return model, data, columns
+
+
 def put_body(model: Any, body: int, case: Case, i: int) -> None:
     """Mass, centre and principal inertias of link i, as kinetree has them in the link's frame."""
     moments, axes = np.linalg.eigh(case.model.I_com[i])

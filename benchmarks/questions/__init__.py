@@ -12,8 +12,9 @@ QUESTIONS = (
     "threads",
     "simulation",
     "step",
+    "functions",
     "compile",
     "derivatives",
     "tensors",
 )
-OF_NO_ROBOT = ("imports",)
+OF_NO_ROBOT = ("imports", "functions")

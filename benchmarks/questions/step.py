@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+import kinetree as kt
 from benchmarks.peers import Absent
 from benchmarks.robots import Case, load
 from benchmarks.rows import Answer, timing_rows
@@ -15,8 +16,11 @@ DT = 1e-3
 AGREEMENT = 1e-10
 ONE, MANY = "step, one state", f"step, {COUNT} states"
 FORWARD, LOOP, ROLLOUT = "kinetree, forward dynamics", "MuJoCo, loop over mj_step", "MuJoCo rollout"
-# ours -> MuJoCo's
-METHODS = {"semi_implicit_euler": "EULER", "implicit": "IMPLICITFAST"}
+# ours -> MuJoCo's; without springs "implicit" and "implicitfast" are the same
+METHODS = {"semi_implicit_euler": "EULER", "implicitfast": "IMPLICITFAST"}
+SINGLE = ("semi_implicit_euler", "implicit", "implicitfast", "euler", "rk4")
+SERVOS = " with servos"
+KP, KD = 600.0, 50.0
 
 
 def ask(robot: str, effort: Effort) -> Answer:
@@ -28,7 +32,9 @@ def ask(robot: str, effort: Effort) -> Answer:
     with one_core():
         one_state(answer, case, effort)
         for method in METHODS:
-            many_states(answer, case, method, replace(effort, repeats=min(effort.repeats, 10)))
+            for servos in (False, True):
+                fewer = replace(effort, repeats=min(effort.repeats, 10))
+                many_states(answer, case, method, servos, fewer)
     return answer
 
 
@@ -39,11 +45,17 @@ def states(case: Case, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, *rng.normal(size=(2, count, case.model.n))
 
 
+def servo_robot(case: Case) -> kt.Robot:
+    """The robot with a position servo at every joint."""
+    servos = {name: kt.Actuator.position(name, KP, KD) for name in case.robot.joint_names}
+    return case.robot.with_actuators(servos)
+
+
 def one_state(answer: Answer, case: Case, effort: Effort) -> None:
     """robot.step called plainly, with a float for dt."""
     q, dq, tau = (x[0] for x in states(case, 1))
     names = {"robot": case.robot, "q": q, "dq": dq, "tau": tau, "dt": DT}
-    for method in (*METHODS, "rk4"):
+    for method in SINGLE:
         case.robot.step(q, dq, tau, DT, method=method)
         option = "" if method == "semi_implicit_euler" else f", method={method!r}"
         jobs = {
@@ -53,16 +65,23 @@ def one_state(answer: Answer, case: Case, effort: Effort) -> None:
         answer.rows += timing_rows(ONE, case.key, method, side_by_side(jobs, effort))
 
 
-def many_states(answer: Answer, case: Case, method: str, effort: Effort) -> None:
-    """One call for the batch, MuJoCo's loop in Python, and its own loop over rollouts."""
+def many_states(answer: Answer, case: Case, method: str, servos: bool, effort: Effort) -> None:
+    """One call for the batch, MuJoCo's loop in Python, and its own loop over rollouts.
+
+    With servos, the third array of a state is the controls of the actuators.
+    """
     x = states(case, COUNT)
-    names = {"robot": case.robot, "x": x, "dt": DT, "method": method}
-    job = Job("robot.step(*x, dt, method=method)", names, lambda: case.robot.step(*x, DT))
-    jobs = {"kinetree": (job, COUNT)}
-    ours = case.robot.step(*x, DT, method=method)
+    robot = servo_robot(case) if servos else case.robot
+    names = {"robot": robot, "x": x, "q": x[0], "dq": x[1], "u": x[2], "tau": np.zeros_like(x[2])}
+    names |= {"dt": DT, "method": method}
+    call = "robot.step(*x, dt, method=method)"
+    if servos:
+        call = "robot.step(q, dq, tau, dt, controls=u, method=method)"
+    ours = eval(call, names)
+    jobs = {"kinetree": (Job(call, names, lambda: ours), COUNT)}
     for who, make in ((LOOP, loop_job), (ROLLOUT, rollout_job)):
         try:
-            job, count = make(case, method, x)
+            job, count = make(case, method, servos, x)
             found = job.result()
             error = max(abs(a - b[:count]).max() for a, b in zip(found, ours, strict=True))
             if not error < AGREEMENT * abs(ours[1]).max():
@@ -72,34 +91,36 @@ def many_states(answer: Answer, case: Case, method: str, effort: Effort) -> None
             answer.notes.append(f"{MANY}: {who} is not measured: {missing}")
     found = side_by_side({who: job for who, (job, _) in jobs.items()}, effort)
     timings = {who: each(found[who], count) for who, (_, count) in jobs.items()}
-    answer.rows += timing_rows(MANY, case.key, method, timings, COUNT)
+    quantity = method + SERVOS * servos
+    answer.rows += timing_rows(MANY, case.key, quantity, timings, COUNT)
 
 
-def mujoco_model(case: Case, method: str):
+def mujoco_model(case: Case, method: str, servos: bool):
     """MuJoCo's model with the integrator, and the columns of its joints."""
     import mujoco
 
-    from benchmarks.peers.mujoco import model_of
+    from benchmarks.peers.mujoco import model_of, servo_model_of
 
-    model, data, columns = model_of(case)
+    model, data, columns = servo_model_of(case, KP, KD) if servos else model_of(case)
     model.opt.timestep = DT
     model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{METHODS[method]}")
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
     return model, data, columns
 
 
-def loop_job(case: Case, method: str, x: tuple[np.ndarray, ...]) -> tuple[Job, int]:
+def loop_job(case: Case, method: str, servos: bool, x: tuple[np.ndarray, ...]) -> tuple[Job, int]:
     """A user's loop: set the state, call mj_step, keep the next state; of some of the states."""
     import mujoco
 
-    model, data, columns = mujoco_model(case, method)
+    model, data, columns = mujoco_model(case, method, servos)
     count = 256
-    q, dq, tau = (np.ascontiguousarray(part[:count, columns]) for part in x)
+    q, dq, u = (np.ascontiguousarray(part[:count, columns]) for part in x)
+    acting = data.ctrl if servos else data.qfrc_applied
     ends = np.empty((2, count, model.nv))
 
     def run() -> None:
         for k in range(count):
-            data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q[k], dq[k], tau[k]
+            data.qpos[:], data.qvel[:], acting[:] = q[k], dq[k], u[k]
             mujoco.mj_step(model, data)
             ends[0, k], ends[1, k] = data.qpos, data.qvel
 
@@ -110,15 +131,18 @@ def loop_job(case: Case, method: str, x: tuple[np.ndarray, ...]) -> tuple[Job, i
     return Job("run()", {"run": run}, result), count
 
 
-def rollout_job(case: Case, method: str, x: tuple[np.ndarray, ...]) -> tuple[Job, int]:
+def rollout_job(
+    case: Case, method: str, servos: bool, x: tuple[np.ndarray, ...]
+) -> tuple[Job, int]:
     """MuJoCo's own loop in C over states, one step each, on one thread."""
     import mujoco
     from mujoco import rollout
 
-    model, _, columns = mujoco_model(case, method)
-    q, dq, tau = (part[:, columns] for part in x)
+    model, _, columns = mujoco_model(case, method, servos)
+    q, dq, u = (part[:, columns] for part in x)
     initial = np.concatenate([np.zeros((COUNT, 1)), q, dq], 1)
-    control, spec = tau[:, None].copy(), int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
+    kind = mujoco.mjtState.mjSTATE_CTRL if servos else mujoco.mjtState.mjSTATE_QFRC_APPLIED
+    control, spec = u[:, None].copy(), int(kind)
     if initial.shape[1] != mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS):
         raise Absent("has states beside time, positions and rates")
     pool, data = rollout.Rollout(nthread=0), [mujoco.MjData(model)]

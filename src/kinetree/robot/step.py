@@ -68,19 +68,19 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
         activation: object = None,
         out: object = None,
     ) -> Any:
-        try:
-            found = kernels[method]
-        except (KeyError, TypeError):  # the first time, or not a method
-            found = compiled(method if controls is None else DEFAULT)
-        plain = F_ext is out is kp is kd is controls is activation is None
-        if plain and type(dt) is float and 0.0 < dt < longest and tau is not None:
-            return found(q, dq, tau, dt)
         if controls is not None or activation is not None:
             given = _controlled(model, dq, tau, controls, activation, (kp, kd))
             name = step_name(method, controls=True, activation=activation is not None)
             found, given = kernel(model, name), [q, dq, given[0], checked_length(dt), *given[1:]]
             given += [] if F_ext is None else [F_ext]
             return found(*given) if out is None else found(*given, out=out)
+        try:
+            found = kernels[method]
+        except (KeyError, TypeError):  # the first time, or not a method
+            found = compiled(method)
+        plain = F_ext is out is kp is kd is None
+        if plain and type(dt) is float and 0.0 < dt < longest and tau is not None:
+            return found(q, dq, tau, dt)
         if tau is None:
             raise InputError(
                 "tau is missing; expected joint forces (N m or N), or controls of the actuators."
