@@ -201,6 +201,9 @@ class Motion(RobotCore):
         F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
+        controls: ForceInput | None = None,
+        activation: StateLike | None = None,
+        drive_state: ArrayLike | None = None,
         every: int = 1,
         limits: LimitsChoice = "stop",
         events: Events = (),
@@ -229,6 +232,13 @@ class Motion(RobotCore):
                 no controller.
             parameters: robot data that differ between rollouts, such as {"mass": array of shape
                 (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
+            controls: controls of the actuators, shape (..., u) in the order of
+                `robot.model.actuator_names`, given in the same ways as tau; None: actuators do not
+                act. Their forces add to tau.
+            activation: activations of the actuators at the start, shape (..., a) in the order of
+                `robot.model.activation_names`; None: 0.
+            drive_state: delayed commands and lagged forces at the start, the last entry of
+                `meta["drive_state"]` of the run before, in the units of control or force; None: 0.
             every: record every so many steps, and the last one.
             limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
                 violations in the result's `meta`, "ignore" does not look.
@@ -256,7 +266,8 @@ class Motion(RobotCore):
 
         return simulate(
             self.model, q0, dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
-            controller=controller, parameters=parameters, every=every, limits=limits,
+            controller=controller, parameters=parameters, controls=controls,
+            activation=activation, drive_state=drive_state, every=every, limits=limits,
             events=events, rtol=rtol, atol=atol, max_step=max_step, progress=progress,
             target=target,
         )  # fmt: skip

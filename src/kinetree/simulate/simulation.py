@@ -8,6 +8,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
+from kinetree.simulate.core.actuation import read_actuation
 from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
@@ -44,6 +45,9 @@ class SimulationOptions(TypedDict, total=False):
     F_ext: ForceInput | None
     controller: Controller | Law | None
     parameters: Mapping[str, ArrayLike] | None
+    controls: ForceInput | None
+    activation: StateLike | None
+    drive_state: ArrayLike | None
     every: int
     limits: LimitsChoice
     events: Events
@@ -92,6 +96,9 @@ def simulate(
     F_ext: ForceInput | None = None,
     controller: Controller | Law | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
+    controls: ForceInput | None = None,
+    activation: StateLike | None = None,
+    drive_state: ArrayLike | None = None,
     every: int = 1,
     limits: LimitsChoice = "stop",
     events: Events = (),
@@ -120,6 +127,12 @@ def simulate(
         controller: one of `kinetree.controllers`, or a function law(t, q, dq) that returns tau.
         parameters: data of the robot that differ between rollouts, such as {"mass": (..., links)};
             names and shapes as in `Robot.compile(free=...)`.
+        controls: controls of the actuators, shape (..., u) in the order of `model.actuator_names`,
+            given in the same ways as tau; None: actuators do not act. Their forces add to tau.
+        activation: activations of the actuators at the start, shape (..., a) in the order of
+            `model.activation_names`; None: 0.
+        drive_state: commands under way and lagged forces at the start, from the end of
+            `meta["drive_state"]` of a run that goes on; None: 0.
         every: record every so many steps, and the last one.
         limits: "stop" raises a SimulationError if a joint leaves its limits, "record" goes on and
             lists the violations in `meta["violations"]`, "ignore" does not look. "stop" is the
@@ -137,7 +150,9 @@ def simulate(
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
-        note (why a law could not be compiled), violations, controller_state (T, ..., m), events.
+        note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
+        controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
+        the drives, and drive_state.
 
     Raises:
         SimulationError: a state is not finite, or a joint left its limits; the message names the
@@ -149,14 +164,16 @@ def simulate(
     if fixed is not None:
         check_fixed(fixed, events, max_step)
     arguments = Arguments(
-        q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters
-    )
+        q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters,
+        controls=controls, activation=activation, drive_state=drive_state,
+    )  # fmt: skip
     arguments = aligned_arguments(model, arguments)
+    actuation = read_actuation(model, controls is not None, fixed, plan.times)
     if target != "cpu":
         from kinetree.simulate.gpu.rollouts import simulate_on_gpu
 
-        return simulate_on_gpu(model, arguments, _on_gpu(target, fixed), plan)
-    setup = read_setup(model, arguments)
+        return simulate_on_gpu(model, arguments, _on_gpu(target, fixed), plan, actuation)
+    setup = read_setup(model, arguments, actuation)
     with plan.bar() as bar:
         if fixed is not None:
             steps = fixed_steps(model, setup, fixed, plan)

@@ -15,7 +15,7 @@ from kinetree.model import Model
 from kinetree.samples.inputs import positive
 from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import check_steady
+from kinetree.simulate.core.forces import check_steady, shown_parts
 from kinetree.simulate.core.integration import STUCK, AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
@@ -70,6 +70,7 @@ class AdaptiveSteps:
         plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
         self.system = make_system(plant)
         self.margins = margins_graph(space, plan.bounds, space.model.n)
+        self.shown = shown_parts(setup.acting, space.model.n + self.dry, space.model)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
@@ -159,6 +160,8 @@ class AdaptiveSteps:
         q, dq, z = self.space.split(x)
         records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
         records |= {"z": z} if self.space.extra else {}
+        for name, (start, size) in self.shown.items():
+            records[name] = y[..., start : start + size]
         return Outcome(records, first, amount, times, np.arange(len(times)))
 
 

@@ -28,7 +28,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.step import stage_graph
 from kinetree.model import Model
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import check_steady
+from kinetree.simulate.core.forces import ActingForces, check_steady, shown_parts
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
@@ -87,7 +87,8 @@ class FixedSteps:
         xp, dtype = machine.xp, setup.x0.dtype.name
         rows, kept = record_rows(len(times), plan.every)
         braking = self.method.braking / float(times[1] - times[0])
-        external = with_step(with_stop(setup.external, self.space, braking), self.method, times)
+        external = with_stop(setup.external, self.space, braking)
+        external = with_step(external, reads_step(self.method, setup), times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
@@ -163,11 +164,14 @@ def fixed_steps(
     """The loop for a robot with all that acts on it, made once for equal laws and targets."""
 
     def make() -> FixedSteps:
-        space = StateSpace(model, setup.extra, dry_dofs(model, setup.acting.parameters))
-        external = with_step(with_stop(setup.external, space), method)
+        actuation = setup.acting.actuation
+        registers = 0 if actuation is None else actuation.registers
+        dry = dry_dofs(model, setup.acting.parameters)
+        space = StateSpace(model, setup.extra, dry, registers)
+        external = with_step(with_stop(setup.external, space), reads_step(method, setup))
         way = {"implicit": method.implicit, "positions": method.positions}
         system = make_system(Plant(space, setup.acting, external, **way))
-        fields = recorded_fields(space, setup.acting.constant, method.implicit)
+        fields = recorded_fields(space, setup.acting, method.implicit)
         stepping = make_stepping(system, method, plan, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
@@ -183,11 +187,14 @@ def with_stop(external: ExternalInputs, space: StateSpace, stop: float = 0.0) ->
     return replace(external, constants={**external.constants, "stop": (np.array([stop]), (1,))})
 
 
-def with_step(
-    external: ExternalInputs, method: Method, times: Array | None = None
-) -> ExternalInputs:
-    """The inputs with the length of the step that begins at each time, if the method reads it."""
-    if not method.implicit:
+def reads_step(method: Method, setup: Setup) -> bool:
+    """Whether forces or accelerations depend on the length of a step."""
+    return method.implicit or setup.acting.actuation is not None
+
+
+def with_step(external: ExternalInputs, wanted: bool, times: Array | None = None) -> ExternalInputs:
+    """The inputs with the length of the step that begins at each time, if it is wanted."""
+    if not wanted:
         return external
     grid = np.arange(2.0) if times is None else times
 
@@ -199,16 +206,21 @@ def with_step(
     return replace(external, sampled={**external.sampled, "step": Sampled(at, ((1,),))})
 
 
-def recorded_fields(space: StateSpace, constant: bool, implicit: bool = False) -> dict[str, Field]:
+def recorded_fields(
+    space: StateSpace, acting: ActingForces, implicit: bool = False
+) -> dict[str, Field]:
     """The fields of the record; constant forces are left out.
 
-    The rate of an implicit method is that of its step; the acceleration now follows tau in y.
+    The rate of an implicit method is that of its step; the acceleration now follows tau in y, and
+    controls and the commands to drives come last.
     """
     nq, n = space.model.nq, space.model.n
     ddq = Field("y" if implicit else "k", n, n)
     found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": ddq}
-    if not constant:
+    if not acting.constant:
         found["tau"] = Field("y", 0, n)
+    for name, (start, size) in shown_parts(acting, (2 if implicit else 1) * n, space.model).items():
+        found[name] = Field("y", start, size)
     if space.extra:
         found["z"] = Field("x", nq + n, space.extra)
     return found
@@ -220,7 +232,8 @@ def make_stepping(
     """The graphs of a step."""
     space = system.space
     x, k = Port("x", (space.size,)), Port("k", (space.rates,))
-    y = Port("y", ((2 if method.implicit else 1) * space.model.n,))
+    size = (2 if method.implicit else 1) * space.model.n
+    y = Port("y", (max([size, *(x.start + x.size for x in fields if x.source == "y")]),))
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,

@@ -23,6 +23,7 @@ from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar
+from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.controller import Controller, SignalValues
 from kinetree.simulate.core.external import ExternalInputs, NamedParts, Parts
 from kinetree.simulate.core.memory import label
@@ -62,6 +63,7 @@ class ActingForces:
     """Everything that moves the robot: its controller, further forces, wrenches, changed data.
 
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
+    controls: of the actuators. actuation: what stands between commands and joint forces.
     """
 
     controller: Controller | None
@@ -70,10 +72,17 @@ class ActingForces:
     F_ext: Source | None
     parameters: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    controls: Source | None = None
+    actuation: Actuation | None = None
 
     @property
     def constant(self) -> bool:
         """Whether the joint forces are the same at all times and states."""
+        return self.steady_laws and self.actuation is None
+
+    @property
+    def steady_laws(self) -> bool:
+        """Whether the forces of controller and tau are the same at all times and states."""
         return self.controller is None and (self.tau is None or self.tau.constant is not None)
 
     def joint_forces(
@@ -91,6 +100,12 @@ class ActingForces:
         if self.tau is not None:
             tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
         return tau, dz
+
+    def control(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
+        """Return the controls of the actuators, (u,), or None."""
+        if self.controls is None:
+            return None
+        return self.controls.evaluate(t, read_only(q), read_only(dq), given.get("controls"))[0]
 
     def wrenches(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
         """Return F_ext, (links, 6), or None."""
@@ -126,7 +141,8 @@ def examine_forces(
     """Examine everything that acts; start: q, dq and z of one rollout, (nq,), (n,), (m,)."""
     robot = model_key(model)
     found = {f"signal {name}": source.examined for name, source in acting.signals.items()}
-    for name, source in {"tau": acting.tau, "F_ext": acting.F_ext}.items():
+    forces = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
+    for name, source in forces.items():
         found[name] = None if source is None else _examined_force(source, start)
     own = None if acting.controller is None else value_key(acting.controller)
     if acting.controller is not None and own is None:
@@ -194,6 +210,19 @@ def _examined_controller(
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
     return examine(label(owner), function, ports, owner, example)
+
+
+def shown_parts(acting: ActingForces, start: int, model: Model) -> dict[str, tuple[int, int]]:
+    """Place and size of the controls and of the commands to drives, recorded from `start` on."""
+    actuation, found = acting.actuation, dict[str, tuple[int, int]]()
+    if actuation is None:
+        return found
+    if acting.controls is not None:
+        found["controls"] = start, len(model.actuators)
+        start += len(model.actuators)
+    if actuation.driven:
+        found["command"] = start, model.n
+    return found
 
 
 def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -115,7 +115,7 @@ class Rollouts:
         def evaluate(mode: Array) -> tuple[Array, Array]:
             self.params[row, self.at_end] = mode
             k, y = self.rate(np.array([t]), x[None], np.array([row]))
-            return k[0, nq : nq + n], y[0, n:]
+            return k[0, nq : nq + n], y[0, n : n + len(mode)]
 
         _, dq, _ = self.space.split(x)
         self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
@@ -160,7 +160,8 @@ class Rollouts:
             friction = np.zeros((len(shares), len(mode)))  # sliding joints need none
             if (mode == 0).any():
                 times = polynomial.step.times(own, shares)
-                friction = self.rate(times, x, np.full(len(shares), row))[1][:, n:]
+                friction = self.rate(times, x, np.full(len(shares), row))[1]
+                friction = friction[:, n : n + len(mode)]
             return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
 
         return guards

@@ -74,7 +74,7 @@ def finish(
             name: x[:count].reshape(count, *setup.batch, x.shape[-1])
             for name, x in outcome.records.items()
         }
-        state = {"controller_state": found.pop("z")} if "z" in found else {}
+        state = _memory(space, setup, found)
         if "tau" not in found:
             found["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, space.model.n))
         return make(t[:count], found, meta | state)
@@ -94,6 +94,27 @@ def finish(
     if plan.limits == "record":
         meta["violations"] = tuple(noted)
     return record(len(t))
+
+
+def _memory(space: StateSpace, setup: Setup, found: dict[str, Any]) -> dict[str, Any]:
+    """Entries of `meta` with controls, commands and states of controller, actuators and drives.
+
+    They are taken out of the records.
+    """
+    meta, actuation, z = dict[str, Any](), setup.acting.actuation, found.pop("z", None)
+    own = setup.extra - (0 if actuation is None else actuation.size)
+    if z is not None and own:
+        meta["controller_state"] = z[..., :own]
+    if actuation is None:
+        return meta
+    if z is not None:
+        meta |= actuation.named_parts(space.model, z[..., own:])
+    if "controls" in found:
+        u = found.pop("controls")
+        meta["controls"] = {x: u[..., k] for k, x in enumerate(space.model.actuator_names)}
+    if "command" in found:
+        meta["command"] = found.pop("command")
+    return meta
 
 
 def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
@@ -131,7 +152,7 @@ def _state_entry(space: StateSpace, j: int) -> tuple[str, str]:
         return space.model.coordinate_names[j], "position"
     if j < nq + n:
         return space.model.dof_names[j - nq], "velocity"
-    return f"entry {j - nq - n} of the controller's state", "value"
+    return f"entry {j - nq - n} of the state of controller, actuators and drives", "value"
 
 
 def _finite_rows(outcome: Outcome, count: int) -> int:

@@ -155,9 +155,7 @@ def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
     )  # fmt: skip
 
 
-def read_setup(
-    model: Model, arguments: Arguments, actuation: Actuation | None = None
-) -> Setup:
+def read_setup(model: Model, arguments: Arguments, actuation: Actuation | None = None) -> Setup:
     """Read everything that acts, with leading axes that broadcast."""
     without_constraints(model, "simulate")
     q0 = read_positions(model, arguments.q0)

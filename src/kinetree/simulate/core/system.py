@@ -33,6 +33,7 @@ from kinetree.compiler.trace import trace
 from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
 from kinetree.scalars import Scalar
+from kinetree.simulate.core.actuation import Acted
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.purity import first_line
@@ -48,7 +49,9 @@ Rate = Callable[[Array | float, Array, Array, Array], tuple[Array, Array]]
 class Loads:
     """A state and the forces in it: model, with its changed data, q, dq, tau, dz and F_ext.
 
-    given: everything external by name; it has the "stop" or the "mode" of dry friction.
+    given: everything external by name; it has the "stop" or the "mode" of dry friction. law: the
+    joint forces of controller and tau alone. acted: of actuators and drives. shown: further numbers
+    to record.
     """
 
     model: Model
@@ -58,6 +61,9 @@ class Loads:
     dz: Array
     F_ext: Array | None
     given: NamedParts
+    law: Array | None = None
+    acted: Acted | None = None
+    shown: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +91,18 @@ class Plant:
         q, dq, z = self.space.split(x)
         if changed is not None:
             model, given = changed(model, given, dq)
-        tau, dz = self.acting.joint_forces(model, t, q, dq, z, given)
-        F_ext = self.acting.wrenches(t, q, dq, given)
-        return Loads(model, q, dq, tau, dz, F_ext, given)
+        F_ext, actuation = self.acting.wrenches(t, q, dq, given), self.acting.actuation
+        if actuation is None:
+            tau, dz = self.acting.joint_forces(model, t, q, dq, z, given)
+            return Loads(model, q, dq, tau, dz, F_ext, given, tau)
+        own = len(z) - actuation.size
+        law, dz = self.acting.joint_forces(model, t, q, dq, z[:own], given)
+        u = self.acting.control(t, q, dq, given)
+        h = given["step"][0][0] if actuation.fixed else None
+        acted = actuation.act(model, (q, dq, z[own:]), law, u, h)
+        dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
+        shown = actuation.shown(acted, u)
+        return Loads(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown)
 
     def motion(
         self, loads: Loads, traced: bool = False, gains: Gains | None = None
@@ -120,7 +135,8 @@ class Plant:
         loads = self.loads(t, x, p, s)
         gains = self.gains(t, x, p, s) if self.implicit else None
         moving, ddq, friction = self.motion(loads, gains=gains)
-        return np.concatenate([moving, ddq, loads.dz]), np.concatenate([loads.tau, friction])
+        y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
+        return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
 
     def added_forces(self, loads: Loads, a: Array, gains: Gains | None) -> Array:
         """Joint forces that an implicit step needs beyond those at its beginning, (n,).
@@ -136,8 +152,16 @@ class Plant:
         A controller's own state z counts as constant in the step, and so do wrenches. None: joint
         forces do not depend on the state.
         """
-        if self.acting.constant:
-            return None
+        of_laws = None if self.acting.steady_laws else self._gains_of_laws(t, x, p, s)
+        actuation = self.acting.actuation
+        if actuation is None:
+            return of_laws
+        loads = self.loads(t, x, p, s)
+        assert loads.acted is not None
+        return actuation.gains(loads.model, loads.dq, loads.acted, of_laws)
+
+    def _gains_of_laws(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
+        """Slopes of the forces of controller and tau."""
         n = self.space.model.n
         (slope,) = interpret(self.force_slopes, t, x, p, s)  # (n, N), d tau/d x along tangents
         slope = -slope[:, : 2 * n]
@@ -150,10 +174,12 @@ class Plant:
 
     @cached_property
     def force_slopes(self) -> Graph:
-        """The graph of d tau/d x, (n, N), of t, x, p and s; x along tangent vectors."""
+        """The graph of d law/d x, (n, N), of t, x, p and s; x along tangent vectors."""
 
         def forces(t: Scalar, x: Array, p: Array, s: Array) -> Array:
-            return self.loads(t, x, p, s).tau
+            law = self.loads(t, x, p, s).law
+            assert law is not None
+            return law
 
         graph = optimise(trace(forces, self.ports, [("tau", ())]))
         return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
@@ -218,11 +244,13 @@ def _python_rate(plant: Plant) -> Rate:
         t, p, s = np.broadcast_to(t, count), _rows(p, count), _rows(s, count)
         taus: list[Array] = []
         rates: list[Array] = []
+        shown: list[Array] = []
         loads: list[Array] = []
         for b in range(count):
             found = plant.loads(float(t[b]), x[b], p[b], s[b])
             taus.append(np.array(found.tau, float))
             rates.append(np.array(found.dz, float))
+            shown.append(np.array([] if found.shown is None else found.shown, float))
             if acting.F_ext is not None:
                 loads.append(np.array(found.F_ext, float))
         q, dq, _ = space.split(x)
@@ -230,7 +258,7 @@ def _python_rate(plant: Plant) -> Rate:
         extra = [np.array(loads)] if loads else []
         motion, friction = kernel(q, dq, tau, p, *([s] if plant.implicit else []), *extra)
         k = np.concatenate([motion, np.array(rates)], -1)
-        return k, np.concatenate([tau, friction[..., 1:]], -1)
+        return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
 
     return rate
 

@@ -14,11 +14,12 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.setup import (
     Arguments,
     Setup,
     common_batch,
-    first_state,
+    first_states,
     read_positions,
     read_setup,
 )
@@ -32,7 +33,10 @@ AXES = {
 }  # fmt: skip
 
 
-def read_gpu_setup(model: Model, arguments: Arguments) -> Setup:
+NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state")
+
+
+def read_gpu_setup(model: Model, arguments: Arguments, actuation: Actuation | None = None) -> Setup:
     """Read everything that acts, with x0 and constants as arrays of CuPy.
 
     The reader of the CPU is given one row in the place of each array on the GPU, so that all of
@@ -49,8 +53,9 @@ def read_gpu_setup(model: Model, arguments: Arguments) -> Setup:
         replace(
             arguments,
             parameters={name: rows.get(f"parameter {name}", x) for name, x in parameters.items()},
-            **{name: rows[name] for name in ("q0", "dq0", "tau", "F_ext") if name in rows},
+            **{name: rows[name] for name in NAMES if name in rows},
         ),
+        actuation,
     )
     dtype = number_type(arguments.q0)
     _check_moved(cp, model, moved)
@@ -61,7 +66,8 @@ def read_gpu_setup(model: Model, arguments: Arguments) -> Setup:
         name: (moved.get(name, x), shape) for name, (x, shape) in setup.external.constants.items()
     }
     external = replace(setup.external, constants=constants)
-    z = first_state(model, setup.acting.controller)
+    states = {name: cp.asnumpy(moved[name]) for name in NAMES[5:] if name in moved}
+    z, _ = first_states(model, setup.acting, replace(arguments, **states))
     batch = common_batch(q, dq, external, z)
     x0 = [cp.broadcast_to(cp.asarray(x, dtype), (*batch, x.shape[-1])) for x in (q, dq, z)]
     state = cp.ascontiguousarray(cp.concatenate(x0, -1).reshape(math.prod(batch), -1))
@@ -70,9 +76,7 @@ def read_gpu_setup(model: Model, arguments: Arguments) -> Setup:
 
 def _arrays_on_gpu(cp: ModuleType, arguments: Arguments) -> dict[str, Array]:
     """The arguments that are arrays on the GPU, as arrays of CuPy without a copy."""
-    named: dict[str, Any] = {
-        name: getattr(arguments, name) for name in ("q0", "dq0", "tau", "F_ext")
-    }
+    named: dict[str, Any] = {name: getattr(arguments, name) for name in NAMES}
     named |= {f"parameter {name}": x for name, x in (arguments.parameters or {}).items()}
     return {
         name: x if isinstance(x, cp.ndarray) else cp.asarray(x)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.stepping import Run, Stepping
 from kinetree.errors import CompileError
 from kinetree.model import Model
+from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.fixed_steps import Machine, Method, fixed_steps
 from kinetree.simulate.core.outcome import finish
 from kinetree.simulate.core.setup import Arguments, Plan
@@ -60,21 +61,33 @@ class GpuTrajectory:
         """Copy the motion to the memory of the CPU."""
         arrays: list[Any] = [self.q, self.dq, self.ddq, self.tau]
         q, dq, ddq, tau = (np.asarray(x.get(), float) for x in arrays)
-        meta = {key: x.get() if hasattr(x, "get") else x for key, x in self.meta.items()}
+        meta = {key: _on_cpu(x) for key, x in self.meta.items()}
         model = self.model
         return Trajectory(
             t=self.t, q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
         )
 
 
+def _on_cpu(x: Any) -> Any:
+    """An entry of meta with its arrays in the memory of the CPU; dicts have arrays by name."""
+    if isinstance(x, dict):
+        return {name: _on_cpu(part) for name, part in cast("dict[str, Any]", x).items()}
+    return x.get() if hasattr(x, "get") else x
+
+
 def simulate_on_gpu(
-    model: Model, arguments: Arguments, method: Method, plan: Plan
+    model: Model,
+    arguments: Arguments,
+    method: Method,
+    plan: Plan,
+    actuation: Actuation | None = None,
 ) -> GpuTrajectory:
     """Simulate on the GPU on which the arguments are; see `simulate`."""
     forces = arguments.tau, arguments.F_ext, arguments.controller
+    forces = *forces, arguments.controls, arguments.activation, arguments.drive_state
     given = arguments.q0, arguments.dq0, *forces, *(arguments.parameters or {}).values()
     with device_of(require_device(), given):
-        setup = read_gpu_setup(model, arguments)
+        setup = read_gpu_setup(model, arguments, actuation)
         steps = fixed_steps(model, setup, method, plan, "cuda", cuda_machine)
         with plan.bar() as bar:
             outcome = steps.run(setup, plan, bar)

@@ -46,7 +46,7 @@ class FixedDerivatives:
     def __init__(self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...]) -> None:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
-        external = with_step(with_stop(setup.external, self.space), self.method)
+        external = with_step(with_stop(setup.external, self.space), self.method.implicit)
         way = {"implicit": self.method.implicit, "positions": self.method.positions}
         plant = Plant(self.space, setup.acting, external, **way)
         self.rates = RateChanges(plant, self.directions)
@@ -60,7 +60,7 @@ class FixedDerivatives:
         E, B, N = len(x) - 1, x.shape[1], self.space.rates
         h, columns = np.diff(times), self.directions.count
         external = with_stop(setup.external, self.space, self.method.braking / float(h[0]))
-        external = with_step(external, self.method, times)
+        external = with_step(external, self.method.implicit, times)
         params = np.broadcast_to(external.params(setup.batch), (B, external.params_size))
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)

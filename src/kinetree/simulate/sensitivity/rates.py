@@ -68,7 +68,9 @@ class RateChanges:
         self.space, self.model = plant.space, plant.space.model
         self.external, self.free = plant.external, plant.acting.parameters
         self.constants = directions.constants
-        refuse_load_friction(self.model, "the derivative of fixed steps")
+        refuse_load_friction(
+            self.model, "the derivative of fixed steps", 'Choose the adaptive method, "dop853".'
+        )
         self.loaded = plant.acting.F_ext is not None
         self.implicit = plant.implicit
         self.forces = ForceChanges(plant, directions)

@@ -14,6 +14,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.simulate.core.actuation import refuse_actuation
 from kinetree.simulate.core.adaptive import (
     AdaptiveOptions,
     AdaptiveSteps,
@@ -105,6 +106,7 @@ def sensitivities(
     )
     arguments = aligned_arguments(model, arguments)
     arguments = complete(model, names, arguments)
+    refuse_actuation(model, "sensitivities")
     setup = read_setup(model, arguments)
     check_pure(model, setup)
     if fixed is not None:
