@@ -1,8 +1,10 @@
 """Rollouts for a GPU without one: emitted code on 32 real threads, NumPy in the place of CuPy."""
 
 import ctypes
+import functools
 import shutil
 import subprocess
+import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,12 +22,14 @@ from kinetree.simulate.gpu import inputs as gpu_inputs
 from kinetree.simulate.gpu import rollouts as gpu
 
 # a warp is 32 threads that meet at barriers; blocks come one after the other
-WARP = """
+LIBRARY = """
 #include <barrier>
 #include <cmath>
 #include <cstring>
 #include <thread>
 #include <vector>
+"""
+WARP = """
 struct place { int x; };
 static thread_local place threadIdx, blockIdx, blockDim;
 static unsigned char *memory_of_block;
@@ -56,6 +60,21 @@ ORDER = (
     "count evaluations steps offset state params params_step table table_row table_step times "
     "lengths rows first amount"
 ).split()
+
+
+FLAGS = ("-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-pthread")
+
+
+HEADERS = tempfile.TemporaryDirectory()  # removed at the end of the process
+
+
+@functools.cache
+def library_header(compiler: str) -> Path:
+    """The headers of the standard library, compiled once: they take as long as a rollout."""
+    header = Path(HEADERS.name) / "library.hpp"
+    header.write_text(LIBRARY)
+    subprocess.run([compiler, *FLAGS, str(header)], check=True, capture_output=True)
+    return header
 
 
 class HostRollout(rollouts.CudaRollout):
@@ -96,8 +115,8 @@ class HostRollout(rollouts.CudaRollout):
         path = self.folder / f"{abs(hash(self.stepping))}{dtype}.cpp"
         path.write_text(WARP + emit_rollout(self.stepping, dtype) + call)
         made = path.with_suffix(".so")
-        flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-pthread"]
-        command = [compiler, *flags, str(path), "-o", str(made)]
+        header = library_header(compiler)
+        command = [compiler, *FLAGS, "-include", str(header), "-shared", str(path), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return ctypes.CDLL(str(made))

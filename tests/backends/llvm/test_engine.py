@@ -27,6 +27,7 @@ def resident() -> int:
 
 def test_three_hundred_kernels_come_and_go(monkeypatch, living, scale):
     monkeypatch.setenv("KINETREE_CACHE", "0")
+    monkeypatch.setattr(engine, "level", lambda text: 0)  # what the code is like is not asked here
 
     def cycle(k):
         kernel = Kernel(scale(float(k)), dtypes=("float64",))
