@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.errors import InputError
 
 G = 9.81
 ALL = [
@@ -125,3 +126,39 @@ def test_adaptive_and_fixed_steps_agree(exponent):
     )
     assert coarse.q[-1] == pytest.approx(fine.q[-1], abs=2e-3)
     assert np.abs(fine.q[-1] - fine.q[0]).max() > 0.1
+
+
+def sliding_arm(**last):
+    """Three joints that slide for a while, with a Stribeck effect and a sigmoid."""
+    laws = [
+        kt.Friction(0.1, 0.3, stribeck=kt.Stribeck(0.8, 0.5)),
+        kt.Friction(sigmoid=kt.Sigmoid(0.5, 6, 0.1)),
+        kt.Friction(0.2, **last),
+    ]
+    robot = kt.robots.spatial_3r()
+    return robot.with_friction(dict(zip(robot.model.joint_names, laws, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("last", "options"),
+    [
+        ({"coulomb": 0.1, "stribeck": kt.Stribeck(0.3, 0.4, 1)}, {"method": "rk4", "dt": 1e-3}),
+        ({"coulomb": 0.1, "stribeck": kt.Stribeck(0.3, 0.4, 1)}, {"method": "dop853"}),
+        ({"load": (0.2, 0.1)}, {"method": "dop853"}),
+    ],
+    ids=["rk4", "dop853", "load"],
+)
+def test_derivatives_of_motions_are_their_differences(last, options):
+    robot, h = sliding_arm(**last), 1e-5
+    q, dq = np.array([0.3, -0.4, 0.5]), np.array([1.2, -1.0, 3.0])
+    options = {"duration": 0.03, "limits": "ignore", **options}
+    found = robot.sensitivities(q, dq, **options).by("dq0")[-1]
+    for k, e in enumerate(np.eye(3) * h):
+        ends = [robot.simulate(q, dq + way * e, **options) for way in (1, -1)]
+        change = [np.concatenate([x.q[-1], x.dq[-1]]) for x in ends]
+        assert found[:, k] == pytest.approx((change[0] - change[1]) / (2 * h), abs=2e-7)
+
+
+def test_derivatives_of_fixed_steps_refuse_load_friction_by_name():
+    with pytest.raises(InputError, match="'joint3' of 'spatial 3R' has friction that grows with"):
+        sliding_arm(load=0.1).sensitivities([0, 0, 0], [1, 1, 1], duration=0.01, dt=1e-3)

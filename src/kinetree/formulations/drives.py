@@ -204,19 +204,20 @@ def without_load_friction(model: Model) -> Model:
     return model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
 
 
-def refuse_load_friction(model: Model, what: str) -> None:
+def refuse_load_friction(model: Model, what: str, instead: str) -> None:
     """Raise InputError if a joint has load friction, whose tau is not affine in ddq.
 
     Args:
         model: the robot.
         what: the computation that cannot have it, the beginning of the message.
+        instead: the way out, a sentence.
     """
     rubbing = [joint.name for joint in model.joints if not is_zero(joint.friction.load)]
     if rubbing:
         raise InputError(
             f"{what} needs joint forces that are affine in the accelerations, but joint "
-            f"{rubbing[0]!r} of {model.name!r} has friction that grows with its load. Take the "
-            "robot without load friction (an efficiency below 1 is load friction too)."
+            f"{rubbing[0]!r} of {model.name!r} has friction that grows with its load (as an "
+            f"efficiency below 1 does). {instead}"
         )
 
 

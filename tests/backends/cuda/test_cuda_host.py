@@ -17,7 +17,7 @@ from kinetree.compiler.schedule import live_values, short_lived
 from kinetree.compiler.trace import trace
 from kinetree.errors import GraphError, InputError
 from kinetree.kernels.compile import trace_quantity
-from tensor_robots import sprung
+from tensor_robots import rubbing, sprung
 
 DTYPES = ("float32", "float64")
 
@@ -145,6 +145,17 @@ def test_a_robot_has_the_bits_of_its_cpu_kernel(dtype, name, tmp_path):
 )
 def test_springs_have_the_bits_of_the_cpu_kernel(dtype, name, free, tmp_path):
     graph = trace_quantity(sprung().model, name, free=free)
+    given = states(graph, dtype, 40)
+    expected = Kernel(graph)(*given)
+    found = run_on_host(graph, dtype, given, tmp_path)
+    for x, y in zip(found, expected if len(found) > 1 else [expected], strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "step_implicit"])
+def test_friction_laws_have_the_bits_of_the_cpu_kernel(dtype, name, tmp_path):
+    graph = trace_quantity(rubbing().model, name, free=("friction",))
     given = states(graph, dtype, 40)
     expected = Kernel(graph)(*given)
     found = run_on_host(graph, dtype, given, tmp_path)
