@@ -1,0 +1,146 @@
+"""Laws of actuators: random MJCF files with servos, springs and tendons against MuJoCo."""
+
+import numpy as np
+from attack_case import law, note
+from attack_plants import close
+from laws_files import folder, random_mjcf, words
+
+import kinetree as kt
+from kinetree import convert
+
+JOINT = '<joint joint="{}" coef="{}"/>'
+
+
+def pair(rng, most):
+    """A range around zero, or beside it, as an attribute's value."""
+    low = rng.uniform(-1, 0.5) * most
+    return words((low, low + rng.uniform(0.1, 2) * most))
+
+
+def maybe(rng, attribute, value):
+    """The attribute, or nothing."""
+    return f' {attribute}="{value}"' if rng.random() < 0.4 else ""
+
+
+def own_attributes(rng, kind):
+    """Gains and dynamics of an actuator of a kind."""
+    k, d, T = rng.uniform(1, 50), rng.uniform(0.1, 5), rng.uniform(0.005, 0.5)
+    if kind == "position":
+        damping = rng.choice([f'kv="{words(d)}"', f'dampratio="{words(d / 5)}"', ""])
+        return f'kp="{words(k)}" {damping}' + maybe(rng, "timeconst", words(T))
+    if kind == "velocity":
+        return f'kv="{words(d)}"'
+    if kind == "damper":
+        return f'kv="{words(d)}" ctrlrange="0 {words(rng.uniform(0.1, 2))}"'
+    if kind == "intvelocity":
+        return f'kp="{words(k)}" kv="{words(d)}" actrange="{pair(rng, 1)}"'
+    if kind == "cylinder":
+        return f'timeconst="{words(T)}" area="{words(d)}" bias="{words(rng.normal(size=3))}"'
+    if kind == "general":
+        dynamics = str(rng.choice(["none", "integrator", "filter", "filterexact"]))
+        early = maybe(rng, "actearly", "true") if dynamics != "none" else ""
+        limit = maybe(rng, "actrange", pair(rng, 1)) if dynamics != "none" else ""
+        gain, bias = words(rng.normal(size=3) * 3), words(rng.normal(size=3))
+        return (
+            f'dyntype="{dynamics}" dynprm="{words(T)}" {early} {limit} '
+            f'gaintype="{rng.choice(["fixed", "affine"])}" gainprm="{gain}" '
+            f'biastype="{rng.choice(["none", "affine"])}" biasprm="{bias}"'
+        )
+    return ""
+
+
+KINDS = ("motor", "position", "velocity", "damper", "intvelocity", "cylinder", "general")
+
+
+def with_actuators(rng, text):
+    """The MJCF text with springs, limits of joint forces, tendons and actuators."""
+    parts = text.split('<joint name="')
+    names = [part.split('"')[0] for part in parts[1:]]
+    for k in range(1, len(parts)):
+        name, rest = parts[k].split('"', 1)
+        more = maybe(rng, "stiffness", words(rng.uniform(0, 30)))
+        more += maybe(rng, "springref", words(rng.normal() * 0.3))
+        # with 0 outside the range MuJoCo pushes joints that have no actuator, too
+        more += maybe(rng, "actuatorfrcrange", words(rng.uniform((-3, 0.1), (-0.1, 3))))
+        more += maybe(rng, "ref", words(rng.normal() * 0.3))
+        parts[k] = f'{name}"{more}{rest}'
+    tendons = actuators = ""
+    # MuJoCo knows a tendon of one joint from the joint where the sum of forces is clamped
+    for t in range(int(rng.integers(0, 3)) if len(names) > 1 else 0):
+        first, second = (names[int(k)] for k in rng.permutation(len(names))[:2])
+        chosen = sorted({first, second, str(rng.choice(names))})
+        ends = "".join(JOINT.format(name, words(rng.uniform(0.3, 2))) for name in chosen)
+        stiffness = words(rng.uniform(0.1, 10))
+        tendons += f'<fixed name="tendon{t}" stiffness="{stiffness}">{ends}</fixed>'
+    count = tendons.count("<fixed")
+    for a in range(int(rng.integers(1, 6))):
+        on_tendon = count and rng.random() < 0.4
+        target = f'tendon="tendon{int(rng.integers(count))}"' if on_tendon else ""
+        target = target or f'joint="{rng.choice(names)}"'
+        kind = str(rng.choice(KINDS))
+        more = own_attributes(rng, kind)
+        if "ctrlrange" not in more:
+            more += maybe(rng, "ctrlrange", pair(rng, 1))
+        more += maybe(rng, "forcerange", pair(rng, 3)) + maybe(rng, "gear", words(rng.normal() * 2))
+        more += maybe(rng, "armature", "0.02") if not on_tendon else ""
+        name = f'name="actuator{a}"' if rng.random() < 0.8 else ""
+        actuators += f"<{kind} {name} {target} {more}/>"
+    whole = '<joint name="'.join(parts).replace("</mujoco>", "")
+    return f"{whole}<tendon>{tendons}</tendon><actuator>{actuators}</actuator></mujoco>"
+
+
+def read(text):
+    """The robot of an MJCF text, and MuJoCo's model without constraints."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(text)
+    flag = mujoco.mjtDisableBit
+    model.opt.disableflags |= flag.mjDSBL_CONSTRAINT | flag.mjDSBL_AUTORESET
+    with folder() as path:
+        (path / "robot.xml").write_text(text)
+        robot = kt.load(path / "robot.xml")
+    return robot, model
+
+
+@law(ci=1)
+def law_steps_with_actuators_against_mujoco(rng):
+    """Ten steps of MuJoCo's implicitfast, or of its Euler, with constant controls."""
+    import mujoco
+
+    text = with_actuators(rng, random_mjcf(rng, most=4))
+    note(rng, text=text)
+    robot, model = read(text)
+    fast = rng.random() < 0.6
+    integrator = mujoco.mjtIntegrator
+    model.opt.integrator = integrator.mjINT_IMPLICITFAST if fast else integrator.mjINT_EULER
+    model.opt.disableflags |= 0 if fast else mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    dt = model.opt.timestep = float(rng.choice([1e-4, 1e-3, 5e-3]))
+    data = mujoco.MjData(model)
+    joints = [model.joint(j).name for j in range(model.njnt)]
+    there, back = convert.to_mujoco(robot, joints), convert.from_mujoco(robot, joints)
+    q, dq = rng.normal(size=(2, robot.n))
+    names = [model.actuator(a).name or f"#a{a}" for a in range(model.nu)]
+    u = {name: float(rng.normal()) for name in names}
+    states = {n: model.actuator_actadr[k] for k, n in enumerate(names) if model.actuator_actnum[k]}
+    a = {name: float(rng.normal()) for name in states}
+    data.qpos[:], data.qvel[:], data.ctrl[:] = there.q(q), there.dq(q, dq), list(u.values())
+    data.act[:] = [a[name] for name in sorted(states, key=states.__getitem__)]
+    left_out = set(names) - set(robot.model.actuator_names)
+    gears = dict(zip(names, model.actuator_gear[:, 0], strict=True))
+    assert all(gears[name] == 0 for name in left_out), f"{left_out} are not read"
+    controls = np.array([u[name] for name in robot.model.actuator_names])
+    acts = np.array([a[name] for name in robot.model.activation_names])
+    method = "implicitfast" if fast else "semi_implicit_euler"
+    tau = None if len(controls) else np.zeros(robot.n)
+    given = {"controls": controls} if len(controls) else {}
+    for _ in range(10):
+        if len(acts):
+            q, dq, acts = robot.step(q, dq, tau, dt, activation=acts, method=method, **given)
+        else:
+            q, dq = robot.step(q, dq, tau, dt, method=method, **given)
+        mujoco.mj_step(model, data)
+    expected, speed = back.q(data.qpos.copy()), back.dq(data.qpos.copy(), data.qvel.copy())
+    close(dq, speed, 1e-9 * (1 + np.abs(speed).max()), "dq")
+    close(q, expected, 1e-9 * (1 + np.abs(expected).max()), "q")
+    own = np.array([data.act[states[name]] for name in robot.model.activation_names])
+    close(acts, own, 1e-11 * (1 + np.abs(own).max(initial=0)), "activations")

@@ -1,0 +1,96 @@
+"""MuJoCo takes the same steps on real files with their springs, dampers and servos.
+
+The files are those of gymnasium and of the shared models, where they are present. Further folders
+are given by the environment variable KINETREE_MJCF_FILES, separated as in PATH: all MJCF files in
+them that both programs read are compared,
+
+    KINETREE_MJCF_FILES=mujoco_menagerie pytest tests/oracles/test_mujoco_files.py
+
+`mujoco_files.py` describes the comparison, and prints the table of docs/accuracy.md.
+"""
+
+import importlib.util
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mujoco_files import WAYS, Twins, Way, mjcf_files
+from shared_models import ROOT
+
+import kinetree as kt
+
+mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+ONE, ALL = 1e-10, 1e-6  # error of one step, and over a hundred
+FOLDERS = [Path(x) for x in os.environ.get("KINETREE_MJCF_FILES", "").split(os.pathsep) if x]
+GYMNASIUM = ("half_cheetah", "hopper", "walker2d", "swimmer", "ant")
+SHARED = ("mj_panda", "mj_ur5e", "mj_iiwa14", "mj_leap_right", "dm_manipulator")
+
+
+def files() -> list[Path]:
+    """The files to compare; a name that is absent stays in the list, and its test is skipped."""
+    found = importlib.util.find_spec("gymnasium")
+    assets = Path(found.origin or "").parent if found else Path("gymnasium")
+    own = [assets / "envs" / "mujoco" / "assets" / f"{name}.xml" for name in GYMNASIUM]
+    for name in SHARED:
+        folder = ROOT / "mjcf" / name
+        own += sorted(folder.glob("*.xml"))[:1] or [folder / f"{name}.xml"]
+    return own + list(mjcf_files(FOLDERS))
+
+
+@cache
+def twins(path: Path) -> Twins:
+    return Twins(path)
+
+
+def compared(path: Path) -> Twins:
+    """The file in both programs; skips where it is absent or one of them does not read it."""
+    if not path.exists():
+        pytest.skip(f"no {path.name} at {path.parent}")
+    try:
+        found = twins(path)
+    except (ValueError, kt.KinetreeError) as error:
+        if path not in LISTED:
+            pytest.skip(str(error).splitlines()[0])
+        raise
+    if found.theirs.nv == 0:
+        pytest.skip("no joints")
+    return found
+
+
+LISTED = files()[: len(GYMNASIUM) + len(SHARED)]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name.replace(" ", "_"))
+@pytest.mark.parametrize("path", files(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_files_take_the_same_steps(path: Path, way: Way) -> None:
+    both = compared(path)
+    assert not both.unnamed  # nothing is left out without a word
+    errors = both.run(way, seed=0)
+    assert errors.first < ONE
+    assert errors.all is None or errors.all < ALL
+    if path in LISTED and way.method == "implicitfast" and way.controls:
+        assert errors.all is not None  # the steps of these files are stable
+
+
+def test_the_servos_of_panda_hold_it_in_both_for_two_seconds() -> None:
+    """2 ms with the gains of the file, where explicit methods diverge; goals move every 0.5 s."""
+    both = compared(ROOT / "mjcf" / "mj_panda" / "panda.xml")
+    assert both.theirs.opt.timestep == 0.002 and len(both.actuators) == 8
+    both.start(3)
+    both.choose(WAYS[0])
+    rng, state = np.random.default_rng(3), both.state()
+    low, high = both.theirs.actuator_ctrlrange.T
+    worst = 0.0
+    for k in range(1000):
+        if k % 250 == 0:
+            both.data.ctrl[:] = rng.uniform(low, high)
+        state = both.step(WAYS[0], *state)
+        mujoco.mj_step(both.theirs, both.data)
+        worst = max(
+            worst, *(np.abs(x - y).max(initial=0) for x, y in zip(state, both.state(), strict=True))
+        )
+    assert worst < 1e-6
+    assert np.abs(state[1]).max() < 10
