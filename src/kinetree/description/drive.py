@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, isnan
 
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, number
 from kinetree.errors import InputError
 
 Curve = Sequence[tuple[float, float]]  # (speed, force) pairs
@@ -129,9 +129,28 @@ def _checked_curve(curve: Curve, joint: str) -> Curve:
 
 def _number(value: object, name: str, infinite: bool = False) -> float:
     try:
-        number = float(value)  # type: ignore[arg-type]
+        found = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r:.60}; expected a number.") from None
-    if isnan(number) or not (infinite or isfinite(number)):
-        raise InputError(f"{name} is {number}; expected a finite number.")
-    return number
+    if isnan(found) or not (infinite or isfinite(found)):
+        raise InputError(f"{name} is {found}; expected a finite number.")
+    return found
+
+
+def drive_parts(drive: Drive, angle: float = 1) -> dict[str, str]:
+    """The numbers of a drive that differ from those of an ideal one, as text by name.
+
+    Args:
+        drive: the drive.
+        angle: factor of the speeds, for degrees.
+    """
+    parts: dict[str, str] = {}
+    if drive.curve is not None:
+        points = (f"{number(force, 5)} at {number(v * angle, 5)}" for v, force in drive.curve)
+        parts["curve"] = ", ".join(points)
+    if drive.peak is not None:
+        parts["peak"] = number(drive.peak, 5)
+    if drive.efficiency != 1:
+        parts["efficiency"] = number(drive.efficiency, 5)
+    parts |= {key: f"{number(x, 5)} s" for key in ("lag", "delay") if (x := getattr(drive, key))}
+    return parts

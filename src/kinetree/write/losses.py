@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.base.arrays import known
 from kinetree.base.tables import exact_number as number
+from kinetree.description.drive import drive_parts
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.model import Joint, Model
 from kinetree.model.friction import has_more_laws, law_texts
@@ -74,6 +75,13 @@ def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list
             )
     found += lost_laws(joint, losses)
     return values["viscous"], values["coulomb"], found
+
+
+def lost_drive(joint: Joint, losses: Losses) -> list[Tag]:
+    """A comment on the drive of a joint, if it differs from an ideal one."""
+    parts = {} if joint.drive is None else drive_parts(joint.drive)
+    text = "; ".join(f"{key} {value}" for key, value in parts.items())
+    return [losses.add(f"drive of joint {joint.name!r}: {text}")] if text else []
 
 
 def lost_laws(joint: Joint, losses: Losses) -> list[Tag]:

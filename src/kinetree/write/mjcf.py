@@ -1,5 +1,6 @@
 """Model -> MJCF text, the format of MuJoCo: bodies, joints, limits, friction, springs, inertias."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isinf
 
@@ -17,11 +18,13 @@ from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import Ad, inverse
 from kinetree.spatial.so3 import cross, quaternion
+from kinetree.write.actuators import actuator_tags, effort_attributes
 from kinetree.write.losses import (
     Losses,
     Policy,
     check_policy,
     in_floats,
+    lost_drive,
     shown,
     symmetric_friction,
 )
@@ -74,6 +77,7 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     check_names(model.frames, "frame", "MJCF")
     check_names((joint.name for joint in model.joints), "joint", "MJCF")
     check_names((spring.name for spring in model.springs), "spring", "MJCF")
+    check_names(model.actuator_names, "actuator", "MJCF")
     root = _Writer(model, found).mujoco()
     found.report(model, losses)
     return document(root)
@@ -105,7 +109,9 @@ class _Writer:
             names = ", ".join(model.joints[i].name for i in self.order)
             root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
         self.note_tool(root)
-        return root.add(world, self.tendons(), self.equality())
+        actuators, pulled = actuator_tags(model, self.losses)
+        acting = Tag("actuator").add(*actuators) if actuators else None
+        return root.add(world, self.tendons(pulled), self.equality(), acting)
 
     def worldbody(self) -> Tag:
         """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""
@@ -164,8 +170,8 @@ class _Writer:
             expected = self.links[last] if self.order else BASE
             root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
 
-    def tendons(self) -> Tag | None:
-        """Springs that are not a joint's own, as tendons."""
+    def tendons(self, pulled: Sequence[Tag]) -> Tag | None:
+        """Springs that are not a joint's own, as tendons, and the tendons of actuators."""
         tag, model, own = Tag("tendon"), self.model, own_springs(self.model)
         for x in model.springs:
             if x.name in own:
@@ -181,6 +187,7 @@ class _Writer:
                 end = {"joint": model.coordinate_names[k], "coef": number(sign * arm)}
                 fixed.add(Tag("joint", end))
             tag.add(fixed)
+        tag.add(*pulled)
         return tag if tag.children else None
 
     def equality(self) -> Tag | None:
@@ -214,7 +221,7 @@ def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
             attributes["pos"] = numbers(point)
         if joint.follows is None and joint.offset:
             attributes["ref"] = number(-joint.offset)
-    limits, comments = _limits(joint, losses)
+    limits, comments = _limits(model, joint, losses)
     viscous, coulomb, rest = symmetric_friction(joint, losses)
     armature, others = _armature(model, step.link, losses)
     values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
@@ -222,7 +229,8 @@ def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
     if (spring := own_springs(model).get(joint.name)) is not None:
         drive["stiffness"] = number(spring.stiffness)
         drive |= {"springref": number(spring.rest)} if spring.rest else {}
-    return [*comments, *rest, *others, Tag("joint", attributes | limits | drive)]
+    lost = lost_drive(joint, losses)
+    return [*comments, *rest, *others, *lost, Tag("joint", attributes | limits | drive)]
 
 
 def own_springs(model: Model) -> dict[str, JointSpring]:
@@ -257,7 +265,7 @@ def _check_joint(model: Model, i: int) -> None:
         )
 
 
-def _limits(joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
+def _limits(model: Model, joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
     limits, name = joint.limits, joint.name
     if joint.type in (SPHERICAL, FREE):
         text = f"limits of joint {name!r} ({joint.type}): {shown(**vars(limits))}"
@@ -269,12 +277,9 @@ def _limits(joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
         comments.append(losses.add(f"limits of joint {name!r}: lower = upper = {limits.lower:g}"))
     elif not all(map(isinf, ends)):
         attributes |= {"limited": "true", "range": numbers(ends)}
-    if not isinf(limits.effort):
-        if limits.effort:
-            bounds = numbers((-limits.effort, limits.effort))
-            attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
-        else:
-            comments.append(losses.add(f"effort limit 0 of joint {name!r}"))
+    effort, lost = effort_attributes(model, joint, losses)
+    attributes |= effort
+    comments += lost
     if not isinf(limits.velocity):
         text = f"velocity limit {number(limits.velocity)} of joint {name!r}"
         comments.append(losses.add(text))

@@ -24,12 +24,14 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
+from kinetree.write.actuators import lost_actuators
 from kinetree.write.losses import (
     Losses,
     Policy,
     check_policy,
     has_friction,
     in_floats,
+    lost_drive,
     lost_laws,
     lost_springs,
     shown,
@@ -106,7 +108,8 @@ class _Writer:
         transmissions = [transmission_tag(model, rotor, self.losses) for rotor in model.rotors]
         if any(tag.name == "transmission" for tag in transmissions):
             robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
-        return robot.add(*transmissions, *lost_springs(model, self.losses))
+        lost = [*lost_springs(model, self.losses), *lost_actuators(model, self.losses)]
+        return robot.add(*transmissions, *lost)
 
     def link(self, i: int) -> Tag:
         """A link with the body of model link i."""
@@ -241,6 +244,7 @@ def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
         text = ", ".join(f"{key} {number(a)} and {number(b)}" for key, (a, b) in pairs.items())
         tags.append(losses.add(f"friction of joint {joint.name!r} ({joint.type}): {text}"))
         tags += lost_laws(joint, losses)
+    tags += lost_drive(joint, losses)
     if joint.armature:
         tags.append(losses.add(f"armature {number(joint.armature)} of joint {joint.name!r}"))
     if joint.follows is not None:
