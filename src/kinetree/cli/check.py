@@ -134,7 +134,6 @@ def margins(
         ranges = {
             "position": (loads.q, bounds.lower[k], bounds.upper[k]),
             "speed": (loads.dq, -bounds.velocity[k], bounds.velocity[k]),
-            "torque": (loads.tau, -bounds.effort[k], bounds.effort[k]),
         }
         for quantity, (x, low, high) in ranges.items():
             if quantity == "position" and bounds.coords[k] < 0:
@@ -148,22 +147,39 @@ def margins(
             found.append(
                 Margin(name, quantity, unit, *numbers, ok=not report.violated(name, quantity))
             )
+        if isfinite(bounds.effort[k]):
+            load, unit = loads.with_force_peaks(k, bounds), UNITS["torque"][sliding]
+            numbers = _worst(load.t, load.tau, load.least, load.most, 1.0)
+            found.append(
+                Margin(name, "torque", unit, *numbers, ok=not report.violated(name, "torque"))
+            )
     return found
 
 
 def _worst(
-    times: Array, values: Array, low: float, high: float, scale: float
+    times: Array, values: Array, low: Array | float, high: Array | float, scale: float
 ) -> tuple[float, float, float, float, float]:
-    """Value, time, limits and margin where the margin is smallest; the first of equal ones."""
+    """Value, time, limits and margin where the margin is smallest; the first of equal ones.
+
+    The limits are numbers, or arrays like the values: those of a drive change with the rate.
+    """
+    low, high = (np.broadcast_to(x, values.shape) for x in (low, high))
     left = np.minimum(high - values, values - low)
-    dust = EQUAL * max(abs(x) for x in (low, high) if isfinite(x))
+    largest = np.abs([low, high])
+    dust = EQUAL * float(np.max(largest, where=np.isfinite(largest), initial=0.0))
     k, first = int(np.argmin(left)), int(np.argmax(left <= left.min() + dust))
-    value, lower, upper, margin = (float(x) * scale for x in (values[k], low, high, left[k]))
+    value, lower, upper, margin = (float(x) * scale for x in (values[k], low[k], high[k], left[k]))
     return value, float(times[first]), lower, upper, margin
 
 
 def _scale(quantity: str, sliding: bool, degrees: bool) -> float:
     return in_degrees(1) if degrees and not sliding and quantity != "torque" else 1.0
+
+
+def _rate(violation: "Violation", degrees: bool) -> float | None:
+    """Rate at which the limit of a drive counts; None if the limit does not depend on it."""
+    scale = _scale("speed", violation.sliding, degrees)
+    return None if violation.rate is None else violation.rate * scale
 
 
 def _unit(unit: str, degrees: bool) -> str:
@@ -173,6 +189,9 @@ def _unit(unit: str, degrees: bool) -> str:
 def sentence(violation: "Violation", degrees: bool) -> str:
     """A violation in the user's units."""
     unit = violation.unit
+    if degrees and violation.rate is not None and not violation.sliding:
+        text = str(replace(violation, rate=in_degrees(violation.rate)))
+        return text.replace(violation.rate_unit, _unit(violation.rate_unit, True))
     if not degrees or "rad" not in unit:
         return str(violation)
     value, limit = in_degrees(violation.value), in_degrees(violation.limit)
@@ -254,6 +273,7 @@ def document(report: "LimitReport", rows: list[Margin], degrees: bool) -> dict[s
                 x: getattr(v, x) * _scale(v.quantity, v.sliding, degrees)
                 for x in ("value", "limit")
             }
+            | {"rate": _rate(v, degrees)}
             for v in report.violations
         ],
         "joints": [

@@ -17,6 +17,7 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
+from kinetree.description.drive import Drive, drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
@@ -104,6 +105,19 @@ def _joint(model: Model, i: int, degrees: bool) -> dict[str, Any]:
         "coulomb": list(joint.friction.coulomb),
         **_laws(joint),
         "armature": joint.armature,
+        "drive": None if joint.drive is None else _drive(joint.drive, scale),
+    }
+
+
+def _drive(drive: Drive, angle: float) -> dict[str, Any]:
+    """A drive, the speeds of its curve times `angle`."""
+    curve = drive.curve
+    return {
+        "curve": None if curve is None else [[speed * angle, force] for speed, force in curve],
+        "peak": drive.peak,
+        "efficiency": drive.efficiency,
+        "lag": drive.lag,
+        "delay": drive.delay,
     }
 
 
@@ -168,6 +182,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     if model.joints:
         parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]
         parts += [spring_table(model, degrees)] if model.springs else []
+        parts += [drive_table(model, degrees)] if any(x.drive for x in model.joints) else []
         for part in parts:
             screen.print()
             screen.print(part)
@@ -322,6 +337,26 @@ def spring_table(model: Model, degrees: bool) -> Group:
     rows = list(zip(names, measured, *(cells for _, cells in columns), strict=True))
     heads = ["spring", "pulls on", *(head for head, _ in columns)]
     return screen_table("springs", heads, rows, left=(0, 1))
+
+
+def drive_table(model: Model, degrees: bool) -> Group:
+    """A row for every drive: its torque-speed curve and other numbers, as far as there are any."""
+    driven = [(x, x.drive, *_angle(x, degrees)) for x in model.joints if x.drive is not None]
+    parts = [drive_parts(drive, angle) for _, drive, angle, _ in driven]
+    forces = ["N" if x.type == PRISMATIC else "N m" for x, *_ in driven]
+    curves = [
+        f"{own['curve']} {unit}/s" if "curve" in own else "-"
+        for own, (*_, unit) in zip(parts, driven, strict=True)
+    ]
+    columns = [unit_column("most force at speed", curves, forces)]
+    peaks = [own.get("peak", "-") for own in parts]
+    if any(x != "-" for x in peaks):
+        columns.append(unit_column("peak", peaks, forces))
+    for key in ("efficiency", "lag", "delay"):
+        texts = [own.get(key, "-") for own in parts]
+        columns += [(f"{key}\n", texts)] if any(x != "-" for x in texts) else []
+    rows = list(zip([x.name for x, *_ in driven], *(cells for _, cells in columns), strict=True))
+    return screen_table("drives", ["drive of", *(head for head, _ in columns)], rows, left=(0, 1))
 
 
 def link_table(model: Model) -> Group:

@@ -16,8 +16,8 @@ from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.model.bounds import bounds_of, limit_vector
-from kinetree.model.force_limits import force_share
 from kinetree.model.constrain import without_constraints
+from kinetree.model.force_limits import force_share
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.robot import Robot
 from kinetree.trajectory import Trajectory

@@ -69,7 +69,7 @@ def force_limits(effort: Array, drives: Sequence[Drive | None], dq: Array) -> tu
             ahead = curve_values(drive.curve, np.maximum(dq[..., k], 0))
             behind = curve_values(drive.curve, np.maximum(-dq[..., k], 0))
             most[..., k] = np.minimum(most[..., k], ahead)
-            least[..., k] = np.maximum(least[..., k], -behind)
+            least[..., k] = np.maximum(least[..., k], 0 - behind)  # not -0
     return least, most
 
 

@@ -180,7 +180,7 @@ def _draw(axis: "Axes", drawing: Drawing, panel: str) -> None:
     axis.grid(True, color="#e0e0e0", lw=0.6)
     axis.margins(y=0.08)
     if drawing.bounds is not None and panel in CHECKED:
-        _draw_limits(axis, drawing.bounds, drawing.rate_colours, panel, x)
+        _draw_limits(axis, drawing, drawing.bounds, panel, x)
     if drawing.report is not None and panel in CHECKED:
         _draw_violations(axis, trajectory, drawing.report, panel, x, colours)
 
@@ -206,10 +206,9 @@ def _draw_violations(
         axis.plot(t[during], x[during, k], color=colours[k], lw=4, solid_capstyle="butt")
 
 
-def _draw_limits(
-    axis: "Axes", bounds: Bounds, colours: Sequence[Colour], panel: str, x: Array
-) -> None:
-    """Draw the limits that are near the motion, dashed."""
+def _draw_limits(axis: "Axes", drawing: Drawing, bounds: Bounds, panel: str, x: Array) -> None:
+    """Draw the limits that are near the motion, dashed; those of drives as they change."""
+    colours = drawing.rate_colours
     low, high = {
         "q": (bounds.lower, bounds.upper),
         "dq": (-bounds.velocity, bounds.velocity),
@@ -217,7 +216,16 @@ def _draw_limits(
     }[panel]
     reach = max(float(np.max(np.abs(x))), 1e-12)
     hidden = False
+    curved = np.array([bounds.curve(k) is not None for k in range(len(bounds.names))])
+    curved = curved & (panel == "tau" and not drawing.trajectory.batch_shape)
+    for k in np.flatnonzero(curved).tolist():
+        for side in bounds.forces(drawing.trajectory.dq):
+            near = np.where(np.abs(side[:, k]) > NEAR * reach, np.nan, side[:, k])
+            axis.plot(drawing.trajectory.t, near, color=colours[k], ls="--", lw=1.2, zorder=1)
+            hidden = hidden or bool(np.isnan(near).any())
     for limits in (low, high):
+        if curved.any():
+            limits = np.where(curved, np.inf, limits)
         for value in np.unique(limits[np.isfinite(limits)]):
             if abs(value) > NEAR * reach:
                 hidden = True

@@ -341,4 +341,6 @@ def _all_slide(report: LimitReport) -> bool:
 
 
 def _percent(use: float, limit: float) -> str:
-    return f"{100 * use:.0f} %" if isfinite(limit) else "-"
+    if not isfinite(limit):
+        return "-"
+    return f"{100 * use:.0f} %" if isfinite(use) else ">999 %"  # a drive too fast for any force

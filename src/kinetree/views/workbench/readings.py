@@ -15,6 +15,7 @@ from kinetree.errors import SingularityError
 from kinetree.explain.torque import dof_units
 from kinetree.formulations.drives import frictionless, load_coefficients
 from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
 from kinetree.spatial.so3 import quaternion
 from kinetree.views.workbench.bench import Bench, show, user_action
@@ -101,13 +102,13 @@ def torques(state: State) -> Torques:
         parts["friction"] = tau - loaded
         parts["external"] = loaded - bare.inverse_dynamics(q, dq, ddq)
     model = robot.model
-    return Torques(model.dof_names, dof_units(model), parts, tau, effort_limits(model))
+    return Torques(model.dof_names, dof_units(model), parts, tau, effort_limits(model, dq, tau))
 
 
-def effort_limits(model: Model) -> Array:
-    """The largest |tau| of every degree of freedom, (n,)."""
-    own = [joint for joint in model.joints if joint.follows is None]
-    return np.array([joint.limits.effort for joint in own for _ in joint.dofs], float)
+def effort_limits(model: Model, dq: Array, tau: Array) -> Array:
+    """The largest |tau| of every degree of freedom at rates dq, in the direction of tau, (n,)."""
+    least, most = bounds_of(model).forces(np.asarray(dq, float))
+    return np.where(tau >= 0, most, -least)
 
 
 def torque_reading(x: Torques) -> str:
