@@ -29,6 +29,7 @@ from kinetree.simulate.core.switches import (
     traced_activity,
 )
 from kinetree.simulate.core.system import Plant, make_system
+from kinetree.simulate.friction.modes import friction_size
 
 # The default of max_step is the duration over this number. It bounds what a step can pass over
 # where nothing moves, and neither a switch nor a sample shows that something is going to.
@@ -70,7 +71,8 @@ class AdaptiveSteps:
         plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
         self.system = make_system(plant)
         self.margins = margins_graph(space, plan.bounds, space.model.n)
-        self.shown = shown_parts(setup.acting, space.model.n + self.dry, space.model)
+        first = space.model.n + friction_size(space.model, self.dry)
+        self.shown = shown_parts(setup.acting, first, space.model)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 

@@ -38,7 +38,12 @@ from kinetree.simulate.core.events import (
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.switches import Breaks
 from kinetree.simulate.core.system import System
-from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
+from kinetree.simulate.friction.modes import (
+    DryFriction,
+    consistent_modes,
+    friction_size,
+    read_dry_friction,
+)
 
 CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
 DEFECT = 1e3  # of the error allowed in a step: the largest defect of the polynomial
@@ -115,7 +120,7 @@ class Rollouts:
         def evaluate(mode: Array) -> tuple[Array, Array]:
             self.params[row, self.at_end] = mode
             k, y = self.rate(np.array([t]), x[None], np.array([row]))
-            return k[0, nq : nq + n], y[0, n : n + len(mode)]
+            return k[0, nq : nq + n], y[0, n : n + friction_size(self.space.model, len(mode))]
 
         _, dq, _ = self.space.split(x)
         self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
@@ -161,7 +166,7 @@ class Rollouts:
             if (mode == 0).any():
                 times = polynomial.step.times(own, shares)
                 friction = self.rate(times, x, np.full(len(shares), row))[1]
-                friction = friction[:, n : n + len(mode)]
+                friction = friction[:, n : n + friction_size(self.space.model, len(mode))]
             return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
 
         return guards

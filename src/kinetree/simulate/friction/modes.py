@@ -63,6 +63,11 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     return ddq, np.array([f - x[d] for x in ways for d, f in zip(dry, friction, strict=True)])
 
 
+def friction_size(model: Model, dry: int) -> int:
+    """Count of the numbers of friction that `accelerations_in_mode` gives for `dry` joints."""
+    return 2 * dry if load_coefficients(model) else dry
+
+
 @dataclass(frozen=True, eq=False)
 class DryFriction:
     """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d).
