@@ -30,6 +30,7 @@ from kinetree.cli.arguments import (
     words_argument,
 )
 from kinetree.cli.choices import find_robot
+from kinetree.cli.controls import read_controls
 from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import (
     check_output,
@@ -74,6 +75,21 @@ def simulate(
         str | None,
         table_argument(
             "Recording with t and tau:JOINT, or - for standard input; linear between the rows."
+        ),
+    ] = None,
+    controls: Annotated[
+        list[str] | None,
+        words_argument(
+            "Controls of the actuators of an MJCF file: all in order, or some as ACTUATOR=NUMBER, "
+            "the others 0. Actuators act only where controls are given.",
+            NUMBERS,
+        ),
+    ] = None,
+    control_file: Annotated[
+        str | None,
+        table_argument(
+            "CSV file with t and a column for each actuator, or - for standard input; a value is "
+            "kept until the next row."
         ),
     ] = None,
     controller: Annotated[
@@ -121,7 +137,7 @@ def simulate(
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
     for computed-torque (100 and 20 if left out). pd-gravity and pid add g(q). JSON has robot,
     coordinates, joints, units, t, q, dq, ddq, tau (each a list over time), method, controller,
-    violations, stopped.
+    violations, stopped; with --controls also controls and activation, by actuator.
 
     For example:
 
@@ -142,6 +158,7 @@ def simulate(
             "expected names in these files that need no mapping."
         )
     acting = _forces(found, tau, forces, recorded)
+    inputs = read_controls(model, controls, control_file)
     control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
     q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     motion = None
@@ -149,7 +166,7 @@ def simulate(
         with waiting(compiling("and simulating the motion", model)):
             motion = found.simulate(
                 q0, dq0, tau=acting, controller=control, duration=duration, dt=dt, method=method,
-                limits=limits,
+                limits=limits, controls=inputs,
             )  # fmt: skip
     except SimulationError as error:
         if not error.violations:  # a number that is not finite
@@ -348,6 +365,7 @@ class Result:
             **{x: getattr(shown, x) for x in letters},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
+            **{key: shown.meta[key] for key in ("controls", "activation") if key in shown.meta},
             "violations": [_violation(v) for v in self.violations()],
             "stopped": str(self.ended) or None,
         }

@@ -71,7 +71,7 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
     known = names(model, quantity)
     scale = np.broadcast_to(factors(model, quantity, degrees), len(known))
     if any("=" in piece for piece in pieces):
-        given = _named(model, option, known, pieces)
+        given = named_numbers(model, option, known, pieces)
         for name, value in given.items():
             default[known.index(name)] = value * scale[known.index(name)]
         if quantity == "q":
@@ -85,7 +85,7 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         )
     else:
         pairs = zip(known, pieces, strict=True)
-        x = np.array([_number(option, name, piece) for name, piece in pairs]) * scale
+        x = np.array([typed_number(option, name, piece) for name, piece in pairs]) * scale
     return coordinates(model, x, option).astype(float) if quantity == "q" else x
 
 
@@ -108,7 +108,7 @@ def report_middle(
         )
 
 
-def _named(
+def named_numbers(
     model: Model, option: str, known: Sequence[str], pieces: Sequence[str]
 ) -> dict[str, float]:
     """Read entries such as shoulder=0.1."""
@@ -127,11 +127,12 @@ def _named(
             )
         if name in found:
             raise InputError(f"{option} names {name!r} twice; expected one number for it.")
-        found[name] = _number(option, name, text)
+        found[name] = typed_number(option, name, text)
     return found
 
 
-def _number(option: str, name: str, text: str) -> float:
+def typed_number(option: str, name: str, text: str) -> float:
+    """Read one finite number of an option; `name` is what it is for, in messages."""
     try:
         value = float(text)
     except ValueError:
