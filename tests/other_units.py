@@ -79,6 +79,7 @@ class Units:
         return {
             "kg": kg, "kg m": kg * m, "kg m^2": kg * m * m, "N": newton, "N m": newton * m,
             "N s/m": newton * s / m, "N m s/rad": newton * m * s,
+            "rad/s": 1 / s, "s/rad": s, "m/s": m / s, "s/m": s / m, "1": 1.0,
         }[name]  # fmt: skip
 
     def motion(self, model, q, dq, ddq, tau):

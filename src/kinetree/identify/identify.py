@@ -74,7 +74,7 @@ def identify(
     while True:  # again without the laws that the recording does not determine
         sought = unknowns(robot, choices, armature, springs)
         report(f"base parameters of {len(sought.names)} unknowns")
-        solved = _solve(sought, train, method, torque_cutoff, report)
+        solved = solve(sought, train, method, torque_cutoff, report)
         if not solved.doubts:
             break
         for law, text in solved.doubts:
@@ -126,14 +126,24 @@ class Solved:
     doubts: list[tuple[Law, str]]
 
 
-def _solve(
+def solve(
     sought: Unknowns,
     data: Recording,
-    method: Method,
-    cutoff: float | None,
-    report: Callable[[str], None],
+    method: Method = "weighted",
+    cutoff: float | None = None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> Solved:
-    """Base parameters and shapes of friction laws of a recording, with their covariance."""
+    """Base parameters and shapes of friction laws of a recording, with their covariance.
+
+    It makes no robot and compiles nothing but the regressor, so several laws are compared quickly.
+
+    Args:
+        sought: the unknowns, with any shapes.
+        data: the recording.
+        method: kind of least squares.
+        cutoff: as torque_cutoff of `identify`, Hz.
+        report: is called with the name of each stage.
+    """
     whole = find_base(sought)
     report(f"least squares of {whole.r} base parameters on {len(data)} samples")
     equations = make_equations(sought, data, cutoff)
