@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
+from kinetree.model.samples import random_model
 
 G = 9.81
 ALL = [
@@ -126,6 +127,19 @@ def test_adaptive_and_fixed_steps_agree(exponent):
     )
     assert coarse.q[-1] == pytest.approx(fine.q[-1], abs=2e-3)
     assert np.abs(fine.q[-1] - fine.q[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_joints_that_stop_and_start_together_agree(seed):
+    """Random robots with springs and all laws, some joints at rest in the beginning."""
+    model = random_model(seed, 3, types=("revolute", "prismatic"), laws=True, springs=True)
+    robot, rng = kt.Robot(model), np.random.default_rng(seed)
+    q = kt.algorithms.random(model, rng)
+    dq = rng.normal(size=model.n) * (rng.random(model.n) < 0.6)
+    fine = robot.simulate(q, dq, duration=1.0, limits="ignore")
+    coarse = robot.simulate(q, dq, duration=1.0, limits="ignore", method="rk4", dt=2e-4)
+    assert ((fine.dq[1:] == 0) != (fine.dq[:-1] == 0)).any()
+    assert coarse.q[-1] == pytest.approx(fine.q[-1], abs=2e-4)
 
 
 def sliding_arm(**last):

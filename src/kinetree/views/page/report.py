@@ -13,6 +13,7 @@ from kinetree.description.records import Note
 from kinetree.errors import KinetreeError
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.friction import law_texts
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
@@ -158,6 +159,9 @@ def joint_table(model: Model, degrees: bool = False) -> str:
     words = (
         f"{unit}, {unit}/s and N m; m, m/s and N for prismatic joints; friction per rad/s or m/s."
     )
+    for joint in model.joints:
+        for law, text in law_texts(joint.friction, page_number).items():
+            words += f" {law} friction of {joint.name}: {text}."
     return scroll_table(head, rows, caption=words, text=4)
 
 
