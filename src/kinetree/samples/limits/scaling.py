@@ -8,7 +8,7 @@ of quadratics again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -255,11 +255,14 @@ def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
     rest = loads.static - friction_forces(loads.dq)  # static forces without friction
     given = rest - held  # tau of the trajectory less that of the model
 
+    def forces(s: float) -> Array:
+        if c is None:
+            return s * s * loads.inertial + rest + friction_forces(s * loads.dq)
+        load = s * s * loads.inertial + loads.held
+        return load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + given
+
     def fits(s: float) -> bool:
-        tau = s * s * loads.inertial + rest + friction_forces(s * loads.dq)
-        if c is not None:
-            load = s * s * loads.inertial + loads.held
-            tau = load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + given
+        tau = forces(s)
         least, most = bounds.forces(s * loads.dq)
         within = (tau <= most) & (tau >= least)
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
@@ -273,7 +276,33 @@ def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
             found.append(float(speeds[0]))
         else:
             found.append(_bisect(fits, float(speeds[good]), float(speeds[good - 1])))
-    return found[0], found[1]
+
+    def fits_between(s: float) -> bool:
+        return _fits_between(replace(loads, tau=forces(s), dq=s * loads.dq), bounds)
+
+    slow, fast = (_less(fits_between, s) if loads.smooth and s > 0 else s for s in found)
+    return slow, fast
+
+
+def _fits_between(loads: Loads, bounds: Bounds) -> bool:
+    """Return True if forces and speeds are within their limits at the peaks between samples too."""
+    for k in range(len(bounds.names)):
+        load, slack = loads.with_force_peaks(k, bounds), 1e-9 * float(bounds.effort[k])
+        if np.any(load.tau > load.most + slack) or np.any(load.tau < load.least - slack):
+            return False
+        if np.max(np.abs(loads.with_peaks(loads.dq[:, k])[1])) > bounds.velocity[k] * (1 + 1e-9):
+            return False
+    return True
+
+
+def _less(fits: Callable[[float], bool], s: float) -> float:
+    """A speed at most a tenth below s that fits, the largest one; s itself if there is none."""
+    if fits(s):
+        return s
+    for share in (1e-5, 1e-4, 1e-3, 1e-2, 0.1):
+        if fits(s * (1 - share)):
+            return _bisect(fits, s * (1 - share), s)
+    return s
 
 
 def _bisect(fits: Callable[[float], bool], good: float, bad: float) -> float:

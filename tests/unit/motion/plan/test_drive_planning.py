@@ -73,6 +73,7 @@ def brute_force(robot, motion, intervals=150):
     top = min(j.drive.curve[-1][0] / abs(w) for j, w in pairs)
     x = np.linspace(0, 1, SPEEDS) ** 2 * (8 * top) ** 2
     jumps = [j.drive.curve[-1][0] / abs(w) for j, w in pairs if j.drive.curve[-1][1] > 0]
+    jumps += [j.limits.velocity / abs(w) for j, w in pairs]
 
     bare = robot.with_drives(dict.fromkeys(robot.joint_names))
 
