@@ -18,7 +18,7 @@ from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, size
 
 ACCURACY = 1e-12
-STEPS, DT = 3, 0.01
+STEPS, DT = 2, 0.01
 
 
 def smooth_robot(seed):
