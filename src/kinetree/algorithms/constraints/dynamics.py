@@ -251,7 +251,7 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
 
 def solvable(model: Model) -> Constraints:
     """The constraints of a model; raise ModelError for load friction, which depends on lambda."""
-    rubbing = load_coefficients(model)
+    rubbing = [d for d, pair in load_coefficients(model).items() if any(c != 0 for c in pair)]
     if rubbing:
         name = model.dof_names[min(rubbing)]
         raise ModelError(

@@ -1,0 +1,163 @@
+"""Kernels of constrained robots: the textbook form compiled, options, help, and refusals."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from closed_loops import four_bar, slider_crank, slider_crank_position, tied_robot
+from kinetree import algorithms
+from kinetree.description.constraints import Hold, Loop
+from kinetree.errors import ModelError
+from kinetree.kernels.help import quantity_help
+from kinetree.kernels.quantities import CONSTRAINED, QUANTITIES
+
+SEEDS = (0, 3, 6)
+
+
+class Case:
+    """A random constrained robot of screw joints and others, at a closed state with wrenches."""
+
+    def __init__(self, seed):
+        tree, given, q = tied_robot(seed, 4)
+        rng = np.random.default_rng(seed)
+        self.tree, self.robot = tree, tree.constrained(given, near=q)
+        self.model, self.q = self.robot.model, q
+        self.dq = algorithms.project_rates(self.model, q, rng.normal(size=tree.n))
+        self.tau, self.F_ext = rng.normal(size=tree.n), rng.normal(size=(len(tree.model.links), 6))
+
+
+@pytest.fixture(params=SEEDS, scope="module")
+def case(request):
+    return Case(request.param)
+
+
+def relative(x, y):
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    return np.abs(x - y).max(initial=0) / (1 + np.abs(y).max(initial=0))
+
+
+def agree(found, expected):
+    return all(relative(x, y) < 1e-10 for x, y in zip(found, expected, strict=True))
+
+
+def test_kinematics_of_constraints_are_those_of_the_textbook(case):
+    model, q, dq = case.model, case.q, case.dq
+    errors = case.robot.constraint_errors(q)
+    assert np.abs(errors - algorithms.constraint_errors(model, q)).max() < 1e-13
+    J = case.robot.constraint_jacobian(q)
+    assert relative(J, algorithms.constraint_jacobian(model, q)) < 1e-13
+    gamma = case.robot.constraint_bias(q, dq)
+    assert relative(gamma, algorithms.constraint_bias(model, q, dq)) < 1e-12
+
+
+def test_dynamics_are_those_of_the_textbook_with_wrenches(case):
+    robot, state = case.robot, (case.q, case.dq, case.tau)
+    for loads in ((), (case.F_ext,)):
+        found = robot.constrained_forward_dynamics(*state, *loads)
+        expected = algorithms.constrained_forward_dynamics(case.model, *state, *loads)
+        assert agree(found, expected)
+        assert relative(robot.forward_dynamics(*state, *loads), expected.ddq) < 1e-10
+        motion = case.q, case.dq, expected.ddq
+        forces = algorithms.constrained_inverse_dynamics(case.model, *motion, *loads)
+        assert agree(robot.constrained_inverse_dynamics(*motion, *loads), forces)
+        assert relative(robot.inverse_dynamics(*motion, *loads), forces.tau) < 1e-10
+    expected = algorithms.constraint_impulse(case.model, case.q, case.tau)
+    assert agree(robot.constraint_impulse(case.q, case.tau), expected)
+
+
+def test_derivatives_are_those_of_the_textbook():
+    robot, q = four_bar(actuated=["crank"]), four_bar().project([0.7, 0.2, 1.8])
+    dq, tau = robot.project_rates(q, [1, 0, 0]), np.array([0.3, -0.2, 0.1])
+    found = robot.forward_dynamics_derivatives(q, dq, tau)
+    expected = algorithms.constrained_forward_dynamics_derivatives(robot.model, q, dq, tau)
+    assert agree(found, expected)
+    graph = robot.derivative("forward_dynamics", ["q", "dq", "tau"])(q, dq, tau)
+    assert agree(found, graph)
+
+
+def test_linearization_is_that_of_the_constrained_motion():
+    robot, q = slider_crank(), slider_crank_position(0.6)
+    system = robot.linearize(q, [0, 0, 0], [0, 0, 0])
+    blocks = robot.forward_dynamics_derivatives(q, [0, 0, 0], [0, 0, 0])
+    assert relative(system.A[3:, :3], blocks[0]) == 0 and relative(system.B[3:], blocks[2]) == 0
+
+
+def test_batches_give_the_same_bits_as_single_states(case):
+    rng = np.random.default_rng(1)
+    taus = rng.normal(size=(5, case.tree.n))
+    many = case.robot.forward_dynamics(case.q, case.dq, taus)
+    for tau, ddq in zip(taus, many, strict=True):
+        assert (case.robot.forward_dynamics(case.q, case.dq, tau) == ddq).all()
+
+
+def test_free_masses_and_gravity_are_arguments():
+    robot, q = slider_crank(actuated=["crank"]), slider_crank_position(0.6)
+    kernel = robot.compile("forward_dynamics", free=["mass", "gravity"])
+    state = q, robot.project_rates(q, [1, 0, 0]), [0.2, 0, 0]
+    m, g = np.array([2.0, 1.5, 0.5]), np.array([1.0, -5.0, 0.3])
+    model = robot.model.replace(m=m).with_gravity(g)
+    expected = algorithms.constrained_forward_dynamics(model, *state).ddq
+    assert relative(kernel(*state, m, g), expected) < 1e-12
+
+
+def test_terms_of_the_equation_are_those_of_the_tree(case):
+    for name in ("mass_matrix", "gravity_forces", "potential_energy"):
+        own, tree = getattr(case.robot, name), getattr(case.tree, name)
+        assert np.array_equal(own(case.q), tree(case.q))
+        assert "quantity of its tree" in " ".join(own.__doc__.split())
+        assert "quantity of its tree" not in " ".join(tree.__doc__.split())
+
+
+def test_the_help_states_what_is_honoured():
+    robot = slider_crank(actuated=["crank"])
+    for name in ("forward_dynamics", "inverse_dynamics"):
+        assert "are honoured" in " ".join(getattr(robot, name).__doc__.split())
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_the_docstrings_are_those_of_the_kernels(name):
+    assert inspect.getdoc(getattr(kt.Robot, name)) == quantity_help(name)
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_a_robot_without_constraints_has_none_of_these_quantities(name):
+    with pytest.raises(ModelError, match=f"{name} needs a robot with constraints"):
+        kt.robots.planar_2r().compile(name)
+
+
+def test_results_are_labelled_by_the_names_of_equations():
+    xarray = pytest.importorskip("xarray")
+    robot, q = slider_crank("point"), slider_crank_position(0.6)
+    data = xarray.DataArray(q, dims="joint", coords={"joint": list(robot.joint_names)})
+    found = robot.constraint_errors(data)
+    (axis,) = found.dims
+    assert list(found[axis].values) == ["loop.linear_x", "loop.linear_y", "loop.linear_z"]
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_robots_without_constraints_are_compiled_as_before(name):
+    """The choice between a tree and a constrained robot leaves no trace in the graph."""
+    robot = kt.robots.planar_2r()
+    again = robot.constrained({"tip": Hold("tool", "point", (1.2, 0.3, 0))})
+    again = again.constrained({"tip": None})
+    assert again.compile(name).graph.operations == robot.compile(name).graph.operations
+
+
+def test_singular_positions_give_finite_answers_and_a_residual():
+    """A rhombus folds flat: its links lie on one line, where two motions branch."""
+    builder = kt.Builder("rhombus").link("base")
+    for name in ("a", "b", "c"):
+        builder.link(name, m=1, com=(0.5, 0, 0), I_com=np.eye(3) * 0.1)
+    builder.joint("first", "revolute", "base", "a")
+    builder.joint("second", "revolute", "a", "b", at=(1, 0, 0))
+    builder.joint("third", "revolute", "base", "c", at=(1, 0, 0))
+    builder.frame("p", "b", (1, 0, 0)).frame("r", "c", (1, 0, 0))
+    robot = builder.build().constrained({"loop": Loop("p", "r", "point")})
+    flat = np.array([0.0, 0.0, 0.0])
+    q = robot.project(flat + [0, 1e-3, 0], keep=["first"])
+    for state in (flat, q):
+        ddq, lam, residual = robot.constrained_forward_dynamics(state, [0, 0, 0], [1, 0.5, 0.2])
+        assert np.isfinite(ddq).all() and np.isfinite(lam).all()
+        assert np.abs(residual).max() < 1e-6 * (1 + np.abs(ddq).max())

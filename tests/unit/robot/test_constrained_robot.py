@@ -1,0 +1,146 @@
+"""Doors of a constrained robot: what honours its constraints, and what refuses it by name."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from closed_loops import slider_crank, slider_crank_position
+from kinetree import algorithms
+from kinetree.controllers import GravityCompensation
+from kinetree.errors import InputError, ModelError
+from kinetree.model import reshape
+from kinetree.model.describe import describe_model
+
+ROBOT = slider_crank(actuated=["crank"])
+MODEL, TREE = ROBOT.model, ROBOT.constrained({"loop": None})
+Q, REST = slider_crank_position(0.7), np.zeros(3)
+STATE = Q, REST, REST
+
+
+def trajectory():
+    t = np.linspace(0, 1, 5)
+    q = np.array([slider_crank_position(0.1 * x) for x in t])
+    zero = np.zeros_like(q)
+    return kt.motion.Trajectory(t=t, q=q, dq=zero, ddq=zero, model=MODEL)
+
+
+def line():
+    return kt.motion.straight_line(ROBOT, Q, ROBOT.pose(Q), duration=1.0)
+
+
+DOORS = {
+    "simulate": lambda: ROBOT.simulate(Q, REST, duration=0.1),
+    "kt.simulate": lambda: kt.simulate(ROBOT, Q, REST, duration=0.1),
+    "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
+    "step": lambda: ROBOT.step(Q, REST, REST, 0.01),
+    "algorithms.step": lambda: algorithms.step(MODEL, Q, REST, REST, 0.01),
+    "regressor": lambda: ROBOT.regressor(*STATE),
+    "algorithms.regressor": lambda: algorithms.regressor(MODEL, *STATE),
+    "base_parameters": lambda: ROBOT.base_parameters(),
+    "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
+    "inverse_dynamics_derivatives": lambda: ROBOT.inverse_dynamics_derivatives(*STATE),
+    "algorithms.inverse_dynamics": lambda: algorithms.inverse_dynamics(MODEL, *STATE),
+    "algorithms.forward_dynamics": lambda: algorithms.forward_dynamics(MODEL, *STATE),
+    "algorithms.inverse_dynamics_derivatives": lambda: algorithms.inverse_dynamics_derivatives(
+        MODEL, *STATE
+    ),
+    "algorithms.forward_dynamics_derivatives": lambda: algorithms.forward_dynamics_derivatives(
+        MODEL, *STATE
+    ),
+    "algorithms.linearize": lambda: algorithms.linearize(MODEL, *STATE),
+    "newton_euler": lambda: ROBOT.newton_euler(*STATE),
+    "closed_form": lambda: algorithms.closed_form(MODEL, *STATE),
+    "forward_dynamics_by_articulated_bodies": lambda: (
+        algorithms.forward_dynamics_by_articulated_bodies(MODEL, *STATE)
+    ),
+    "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
+        MODEL, *STATE
+    ),
+    "explain": lambda: ROBOT.explain(*STATE),
+    "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
+    "task_space_derivatives": lambda: ROBOT.task_space_derivatives(Q, REST, rows=[3]),
+    "mass_ellipsoid": lambda: ROBOT.mass_ellipsoid(Q),
+    "force_ellipsoid": lambda: ROBOT.force_ellipsoid(Q),
+    "inverse_kinematics": lambda: ROBOT.inverse_kinematics(ROBOT.pose(Q)),
+    "straight_line": line,
+    "quintic": lambda: kt.motion.quintic(Q, Q + 0.1, duration=1.0, robot=ROBOT),
+    "time_optimal": lambda: kt.motion.time_optimal(ROBOT, trajectory()),
+    "check": lambda: ROBOT.check(trajectory()),
+    "controller": lambda: kt.controllers.step_by_step(GravityCompensation(), ROBOT),
+    "model of a controller": lambda: TREE.simulate(
+        Q, REST, duration=0.01, controller=GravityCompensation(robot=ROBOT)
+    ),
+    "excite": lambda: kt.identify.excite(ROBOT),
+    "identify": lambda: kt.identify.identify(ROBOT, trajectory()),
+    "symbolic": lambda: kt.symbolic(ROBOT),
+    "to_urdf": lambda: ROBOT.to_urdf(),
+    "to_mjcf": lambda: ROBOT.to_mjcf(),
+    "lock": lambda: ROBOT.lock({"crank": 0.1}),
+    "subtree": lambda: ROBOT.subtree("arm"),
+    "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
+    "lock of a model": lambda: reshape.lock(MODEL, {"crank": 0.1}),
+    "describe_model": lambda: describe_model(MODEL),
+    "check_robot": lambda: kt.testing.check_robot(ROBOT),
+    "rollouts": lambda: kt.parallel.rollouts(ROBOT, 2, q0=Q, duration=0.1),
+    "envelope": lambda: kt.parallel.envelope(ROBOT, 10),
+    "report_page": lambda: kt.views.report_page(ROBOT),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
+    with pytest.raises(ModelError, match=r"does not honour constraints.*'slider_crank'.*'loop'"):
+        DOORS[door]()
+
+
+def test_the_way_out_leads_to_the_tree():
+    tree = ROBOT.constrained({"loop": None})
+    assert tree.model.constraints is None
+    assert tree.newton_euler(*STATE).tau.shape == (3,)
+
+
+def test_a_motion_that_the_loop_forbids_is_refused_in_the_textbook_form():
+    with pytest.raises(InputError, match="forbid this motion: row 'loop.linear_"):
+        algorithms.constrained_inverse_dynamics(MODEL, Q, REST, [1.0, 0.0, 0.0])
+
+
+def test_gravity_is_carried_through_the_loop():
+    """At rest, one motor carries the weight of crank and rod: the virtual work of gravity."""
+    tau = ROBOT.inverse_dynamics(Q, REST, REST)
+    N = ROBOT.reduced_dynamics(Q, REST)[2]
+    g = ROBOT.gravity_forces(Q)
+    assert tau[1] == 0 and tau[2] == 0 and abs(tau[0] - N[:, 0] @ g) < 1e-12
+    assert np.abs(ROBOT.forward_dynamics(Q, REST, tau)).max() < 1e-11
+
+
+def test_weights_decide_between_motors():
+    loop = {"loop": ROBOT.model.constraints.given["loop"]}
+    tree = ROBOT.constrained({"loop": None})
+    dear = tree.constrained(loop, actuated={"crank": 1e6, "slide": 1})
+    cheap = tree.constrained(loop, actuated={"crank": 1, "slide": 1e6})
+    first, second = (x.inverse_dynamics(Q, REST, REST) for x in (dear, cheap))
+    assert abs(first[0]) < 1e-3 and abs(second[2]) < 1e-3
+    for robot, tau in ((dear, first), (cheap, second)):
+        assert tau[1] == 0 and np.abs(robot.forward_dynamics(Q, REST, tau)).max() < 1e-9
+    N = dear.reduced_dynamics(Q, REST)[2][:, 0]
+    work = N @ ROBOT.gravity_forces(Q)  # both do the same virtual work
+    assert abs(N @ first - work) < 1e-10 and abs(N @ second - work) < 1e-10
+    # least w tau^2 with N . tau given: tau = (N / w) (work / N^2 / w)
+    share = np.array([N[0] / 1e6, N[2]])
+    expected = share * work / (N[0] ** 2 / 1e6 + N[2] ** 2)
+    assert np.abs(first[[0, 2]] - expected).max() < 1e-9 * (1 + abs(work))
+
+
+def test_load_friction_is_refused_by_the_name_of_its_joint():
+    rubbing = ROBOT.with_friction({"rod": kt.Friction(load=0.1)})
+    with pytest.raises(ModelError, match="joint 'rod' .* friction that grows with its load"):
+        rubbing.forward_dynamics(Q, REST, REST)
+
+
+def test_exported_code_computes_the_constrained_acceleration():
+    text = kt.export(ROBOT, "forward_dynamics", language="python")
+    names = {}
+    exec(text, names)
+    function = next(x for key, x in names.items() if "forward_dynamics" in key and callable(x))
+    assert np.abs(np.array(function(Q, REST, [1.0, 0, 0])) - ROBOT.forward_dynamics(
+        Q, REST, [1.0, 0, 0])).max() < 1e-9  # fmt: skip
