@@ -11,7 +11,7 @@ from typing import Literal
 from kinetree.base.arrays import ArrayLike
 from kinetree.scalars import Scalar
 
-__all__ = ["Constraint", "Couple", "Hold", "Loop", "Rod"]
+__all__ = ["Couple", "Hold", "Loop", "Rod"]
 
 LoopKind = Literal["point", "axis", "plane", "pose"]
 HoldKind = Literal["point", "pose"]

@@ -156,7 +156,7 @@ def test_singular_positions_give_finite_answers_and_a_residual():
     builder.frame("p", "b", (1, 0, 0)).frame("r", "c", (1, 0, 0))
     robot = builder.build().constrained({"loop": Loop("p", "r", "point")})
     flat = np.array([0.0, 0.0, 0.0])
-    q = robot.project(flat + [0, 1e-3, 0], keep=["first"])
+    q = robot.project(flat + np.array([0, 1e-3, 0]), keep=["first"])
     for state in (flat, q):
         ddq, lam, residual = robot.constrained_forward_dynamics(state, [0, 0, 0], [1, 0.5, 0.2])
         assert np.isfinite(ddq).all() and np.isfinite(lam).all()

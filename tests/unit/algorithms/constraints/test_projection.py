@@ -12,7 +12,7 @@ def test_a_position_is_closed_with_a_joint_kept():
     robot = slider_crank()
     for angle in np.linspace(-3, 3, 7):
         expected = slider_crank_position(angle)
-        q = robot.project(expected + [0, 0.2, -0.1], keep=["crank"])
+        q = robot.project(expected + np.array([0, 0.2, -0.1]), keep=["crank"])
         assert np.abs(q - expected).max() < 1e-9
         assert np.abs(robot.constraint_errors(q)).max() < 1e-10
 
@@ -37,7 +37,7 @@ def test_kernels_and_the_textbook_form_project_alike():
 def test_batches_and_names_are_projected():
     robot, angles = slider_crank(), np.array([[0.2, 0.4], [1.1, 2.0]])
     q = np.array([[slider_crank_position(x) for x in row] for row in angles])
-    found = robot.project(q + [0, 0.05, 0.02], keep=["crank"])
+    found = robot.project(q + np.array([0, 0.05, 0.02]), keep=["crank"])
     assert found.shape == (2, 2, 3) and np.abs(found - q).max() < 1e-9
     named = robot.project({"crank": 0.2, "rod": -0.2, "slide": 1.0}, keep=["crank"])
     assert set(named) == {"crank", "rod", "slide"} and abs(named["slide"] - q[0, 0, 2]) < 1e-9
@@ -51,7 +51,7 @@ def test_a_start_that_cannot_be_closed_is_refused_with_residual_and_name():
 
 def test_bad_names_are_refused():
     robot = slider_crank()
-    with pytest.raises(NameLookupError, match="keep names 'krank'.*crank, rod, slide"):
+    with pytest.raises(NameLookupError, match=r"keep names 'krank'.*crank, rod, slide"):
         robot.project([0, 0, 1.1], keep=["krank"])
     with pytest.raises(InputError, match="expected names of joints"):
         robot.project([0, 0, 1.1], keep="crank")
