@@ -176,3 +176,13 @@ def test_derivatives_of_motions_are_their_differences(last, options):
 def test_derivatives_of_fixed_steps_refuse_load_friction_by_name():
     with pytest.raises(InputError, match="'joint3' of 'spatial 3R' has friction that grows with"):
         sliding_arm(load=0.1).sensitivities([0, 0, 0], [1, 1, 1], duration=0.01, dt=1e-3)
+
+
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+def test_implicit_steps_stay_stable_where_a_load_amplifies_damping(method):
+    """A load that brakes with 0.9 makes viscous friction act tenfold; steps of 50 time constants."""
+    d, tau = 1000.0, 10.0
+    robot = block(kt.Friction(d, load=(0.5, 0.9)), mass=1.0)
+    motion = robot.simulate([0.0], [2.0], duration=1.0, dt=0.05, method=method, tau=[tau])
+    rates = motion.dq[:, 0]
+    assert (np.diff(rates) <= 1e-15).all() and rates[-1] == pytest.approx(tau / d, rel=1e-9)

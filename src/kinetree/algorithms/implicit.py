@@ -22,8 +22,10 @@ import numpy as np
 
 from kinetree.algorithms.drives import friction_slopes
 from kinetree.algorithms.stiction import (
+    DryLevels,
     dry_levels,
     slide_or_hold,
+    slip,
     smooth_equations,
     solve_equations,
     solve_in,
@@ -31,6 +33,7 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.formulations.drives import friction_forces, load_coefficients, load_factors
 from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
@@ -74,6 +77,32 @@ class Gains:
         others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
         return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
 
+    def shared(self, shares: Array) -> "Gains":
+        """The gains of the loads, which change by `shares`, (n,), of the joint forces."""
+        n = len(self.kp)
+
+        def scaled(x: Array) -> Array:
+            rows: list[list[Any]] = [[0] * n for _ in range(n)]
+            for i in range(n):
+                for j in range(n):
+                    entry = x[(j, i) if self.symmetric and j > i else (i, j)]
+                    rows[i][j] = 0 if is_zero(entry) else entry * shares[i]
+            return np.array(rows, dtype=object).reshape(n, n)
+
+        kp, kd = scaled(self.kp), scaled(self.kd)
+        apart = ~np.eye(n, dtype=bool)
+        return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
+
+
+def load_shares(model: Model, dq: Array, tau: Array, dry: DryLevels) -> Array:
+    """d load/d tau of each degree of freedom with load friction, (n,), 1 for the others.
+
+    What friction and gains change in tau, they change in the load by this much.
+    """
+    u = tau - friction_forces(without_dry_friction(model), dq)
+    sliding = [slip(dry.slide.get(d, (0, 0)), dq[d]) for d in range(model.n)]
+    return 1 / load_factors(model, dq, u - np.array(sliding))
+
 
 def no_gains(n: int) -> Array:
     """A matrix of integers 0, (n, n)."""
@@ -113,7 +142,8 @@ def implicit_accelerations(
     model = tree.model
     dry = dry_levels(model, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
-    slopes = StepSlopes.of(model, dq, gains, positions=positions)
+    shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
+    slopes = StepSlopes.of(model, dq, gains, positions=positions, shares=shares)
     A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
     if not dry.slide:
         return solve_equations(model, A, ahead), solve_equations(model, M, b)
@@ -134,13 +164,25 @@ class StepSlopes:
     symmetric: bool
 
     @staticmethod
-    def of(model: Model, dq: Array, gains: Gains | None, *, positions: bool) -> "StepSlopes":
-        """The slopes of a robot and of tau at dq, (n,)."""
+    def of(
+        model: Model,
+        dq: Array,
+        gains: Gains | None,
+        *,
+        positions: bool,
+        shares: Array | None = None,
+    ) -> "StepSlopes":
+        """The slopes of a robot and of tau at dq, (n,).
+
+        shares: d load/d tau of each degree of freedom, (n,), with load friction; None: 1.
+        """
         n = model.n
-        by_rate = diagonal(np.array(implicit_damping(model, dq), dtype=object))
+        damping = np.array(implicit_damping(model, dq), dtype=object)
+        by_rate = diagonal(damping if shares is None else damping * shares)
         by_position = spring_stiffness(model) if positions else no_gains(n)
         if gains is None:
             return StepSlopes(by_rate, by_position, True)
+        gains = gains if shares is None else gains.shared(shares)
         by_rate = _sum(by_rate, gains.kd)
         by_position = _sum(by_position, gains.kp) if positions else by_position
         return StepSlopes(by_rate, by_position, gains.symmetric)
