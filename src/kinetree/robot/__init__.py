@@ -42,7 +42,7 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     Derivatives: inverse_dynamics_derivatives, forward_dynamics_derivatives, derivative, linearize,
         sensitivities.
     Parameters: parameters, regressor, energy_regressor, momentum_regressor, base_parameters.
-    Motion: step, simulate, check.
+    Motion: step, simulate, check, force_limits.
     One state in detail: newton_euler, explain, task_space, task_space_derivatives,
         mass_ellipsoid, force_ellipsoid.
     Positions: neutral, random, integrate, difference.

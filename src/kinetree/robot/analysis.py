@@ -10,8 +10,9 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
-from kinetree.base.arrays import ArrayLike, StateLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
+from kinetree.errors import ShapeError
 from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
@@ -210,6 +211,32 @@ class Analysis(RobotCore):
             self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
             formulation=formulation,
         )  # fmt: skip
+
+    def force_limits(self, dq: StateLike | None = None) -> tuple[Array, Array]:
+        """Least and most joint forces at given rates, each of shape (..., n), N m or N.
+
+        The effort limits of the joints, and the peak and torque-speed curve of their drives, the
+        narrowest of them; infinite without a limit. See `kt.Drive`.
+
+        Args:
+            dq: joint rates, shape (..., n), rad/s or m/s; None: at standstill.
+
+        Example:
+            >>> motor = kt.Drive(curve=[(0, 80), (3, 80), (6, 0)])
+            >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
+            >>> arm.force_limits([5, 0])[1].round(3)
+            array([26.667,    inf])
+        """
+        from kinetree.model.bounds import bounds_of
+
+        given = np.zeros(self.n) if dq is None else dq
+        rates = np.asarray(Alignment([(given, dof_axis(self.model), "dq")]).values[0], float)
+        if rates.shape[-1:] != (self.n,):
+            raise ShapeError(
+                f"dq has shape {rates.shape}; expected (..., {self.n}), a rate for each of "
+                f"{', '.join(self.dof_names)}."
+            )
+        return bounds_of(self.model).forces(rates)
 
     def linearize(
         self,

@@ -44,7 +44,7 @@ class Construction(RobotCore):
             unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
                 "allow".
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.description.tables.screws import describe_screws
 
@@ -75,7 +75,7 @@ class Construction(RobotCore):
             unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
                 "allow".
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.description.tables.screws import describe_transforms
 
@@ -112,7 +112,7 @@ class Construction(RobotCore):
             unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
                 "allow".
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.description.tables.dh import describe_dh
 
@@ -156,7 +156,7 @@ class Construction(RobotCore):
             unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
                 "allow".
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits.
+                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.description.tables.points import describe_points
 

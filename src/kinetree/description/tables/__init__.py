@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
+from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction
 from kinetree.description.records import (
     Body,
@@ -29,8 +30,8 @@ TOOL = "tool"
 class JointOptions(TypedDict, total=False):
     """Names and drive data of the joints, and the fields of the robot itself.
 
-    Each of friction, armature, rotors and limits is one value for all joints or a list with one
-    entry per joint (None: nothing there).
+    Each of friction, armature, rotors, limits and drives is one value for all joints or a list with
+    one entry per joint (None: nothing there).
     """
 
     name: str
@@ -42,6 +43,7 @@ class JointOptions(TypedDict, total=False):
     armature: ArrayLike
     rotors: Rotor | Sequence[Rotor | None] | None
     limits: Limits | Sequence[Limits | None] | None
+    drives: Drive | Sequence[Drive | None] | None
 
 
 def check_options(options: JointOptions) -> None:
@@ -65,7 +67,7 @@ def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
 
 
 def joint_options(n: int, options: JointOptions) -> list[dict[str, Any]]:
-    """Keyword arguments of each JointDescription: name, friction, armature, rotor, limits."""
+    """Keyword arguments of each JointDescription: name, friction, armature, limits and others."""
     check_options(options)
     names = per_joint(options.get("joint_names"), n, None, "joint_names")
     columns = {
@@ -73,6 +75,7 @@ def joint_options(n: int, options: JointOptions) -> list[dict[str, Any]]:
         "armature": per_joint(options.get("armature"), n, 0, "armature"),
         "rotor": per_joint(options.get("rotors"), n, None, "rotors"),
         "limits": per_joint(options.get("limits"), n, Limits(), "limits"),
+        "drive": per_joint(options.get("drives"), n, None, "drives"),
     }
     return [
         {"name": names[i] or f"joint{i + 1}"} | {key: column[i] for key, column in columns.items()}

@@ -84,8 +84,13 @@ def time_optimal(
     and u = d2s/dt2, except for viscous friction, which is taken from the previous profile and
     iterated. Between the knots, forces and speeds are evaluated, and the amount by which they
     exceed a limit is subtracted from the limit in the next iteration. The result is sampled ten
-    times finer than `dt` and checked before it is returned. Positions are those of the given path;
-    if they are beyond limits, the report has these violations.
+    times finer than `dt` and checked before it is returned. The limit of a drive with a torque-speed
+    curve falls with sqrt(x) in straight pieces; lines of x below it, which touch it at the previous
+    profile, take its place, so that every iteration is within the curve and none is slower. Beyond
+    the last speed of a curve a drive can only brake; if the curve ends there above zero force, the
+    plan does not go beyond. Load friction and efficiencies scale the rows by their factor.
+    Positions are those of the given path; if they are beyond limits, the report has these
+    violations.
 
     Args:
         robot: the robot; its joints have one degree of freedom each. None is the one that the
@@ -96,6 +101,7 @@ def time_optimal(
             constant in each, so that a varying force does not use its whole limit: with 1000, the
             motion takes at most about 1e-3 longer than the fastest; twice as many halve that.
         effort: limits of joint force, a number or shape (n,), N m or N; None: those of the robot.
+            The drives of the joints count besides.
         velocity: limits of rate, a number or shape (n,), rad/s or m/s; None: those of the robot.
         acceleration: limits of acceleration, a number or shape (n,), rad/s^2 or m/s^2; None: no
             limit.
