@@ -180,7 +180,7 @@ def test_derivatives_of_fixed_steps_refuse_load_friction_by_name():
 
 @pytest.mark.parametrize("method", ["implicit", "implicitfast"])
 def test_implicit_steps_stay_stable_where_a_load_amplifies_damping(method):
-    """A load that brakes with 0.9 makes viscous friction act tenfold; steps of 50 time constants."""
+    """A load that brakes with 0.9 makes viscous friction act tenfold; dt is 50 time constants."""
     d, tau = 1000.0, 10.0
     robot = block(kt.Friction(d, load=(0.5, 0.9)), mass=1.0)
     motion = robot.simulate([0.0], [2.0], duration=1.0, dt=0.05, method=method, tau=[tau])
