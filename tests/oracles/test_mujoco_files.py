@@ -94,3 +94,56 @@ def test_the_servos_of_panda_hold_it_in_both_for_two_seconds() -> None:
         )
     assert worst < 1e-6
     assert np.abs(state[1]).max() < 10
+
+
+TOY = """<mujoco><compiler angle="radian"/><option timestep="0.001953125"/>
+<worldbody><body><joint name="a" axis="0 1 0" damping=".3" stiffness="4" springref=".2"
+actuatorfrcrange="-6 6"/><geom type="capsule" size=".04" fromto="0 0 0 .3 .1 0" mass="1"/>
+<body pos=".3 0 0"><joint name="b" axis="0 0 1" armature=".01" damping="1"/>
+<geom type="capsule" size=".04" fromto="0 0 0 .3 .1 0" mass="1"/></body>
+<body pos=".1 0 0"><joint name="c" type="slide" axis="1 0 0" damping="2"/>
+<geom size=".05" mass=".3"/></body></body></worldbody>
+<tendon><fixed name="t" stiffness="3"><joint joint="b" coef="1"/><joint joint="c" coef="-2"/>
+</fixed></tendon>
+<actuator><position name="servo" joint="a" kp="200" kv="20" ctrlrange="-1 1"/>
+<general name="lag" tendon="t" dyntype="filter" dynprm=".05" gainprm="8" biastype="affine"
+biasprm="0 -8 -3" forcerange="-4 4"/>
+<intvelocity name="goal" joint="c" kp="50" kv="4" actrange="-.2 .2" ctrlrange="-1 1"/>
+<damper name="brake" joint="b" kv="3" ctrlrange="0 1"/>
+<general name="early" joint="b" dyntype="filterexact" dynprm=".02" actearly="true" gainprm="2"/>
+</actuator></mujoco>"""  # the tendon joins two branches; dt is 1/512 s
+
+
+@pytest.mark.parametrize("way", WAYS[:2], ids=lambda way: way.name)
+def test_simulate_takes_the_steps_of_step_and_of_mujoco(tmp_path: Path, way: Way) -> None:
+    path = tmp_path / "toy.xml"
+    path.write_text(TOY)
+    both, dt, steps = Twins(path), 2**-9, 200
+    both.start(1)
+    both.choose(way)
+    state = start = both.state()
+    u = both.data.ctrl.copy()
+    path_q, forces, goals = [start[0]], list[np.ndarray](), [start[2]]
+    for _ in range(steps):
+        state = both.step(way, *state)
+        mujoco.mj_forward(both.theirs, both.data)
+        forces.append(both.data.qfrc_actuator.copy())
+        mujoco.mj_step(both.theirs, both.data)
+        path_q.append(state[0])
+        goals.append(state[2])
+    motion = both.robot.simulate(
+        start[0], start[1], duration=steps * dt, dt=dt, method=way.method, controls=u,
+        activation=start[2], limits="ignore",
+    )  # fmt: skip
+    assert np.array_equal(motion.q, path_q)  # to the last bit
+    assert np.abs(motion.q[-1] - both.state()[0]).max() < 1e-12
+    assert np.abs(motion.tau[:-1] - forces).max() < 1e-11
+    names = both.robot.model.activation_names
+    found = np.stack([motion.meta["activation"][name] for name in names], -1)
+    assert np.abs(found - goals).max() < 1e-14
+    by_name = dict(zip(reversed(both.robot.model.actuator_names), reversed(u), strict=True))
+    again = both.robot.simulate(
+        start[0], start[1], duration=steps * dt, dt=dt, method=way.method, controls=by_name,
+        activation=start[2], limits="ignore",
+    )  # fmt: skip
+    assert np.array_equal(again.q, motion.q)

@@ -57,6 +57,7 @@ class Actuation:
     fixed: steps are fixed. sampled: forces are evaluated once a step. controlled: actuators act.
     control_delays: samples of delay of each actuator. drive_delays: of degrees of freedom that have
     one. lags: time constants of degrees of freedom that have one, s. limited: drives limit forces.
+    across: slopes between branches of the tree count, see `actuator_gains`.
     """
 
     fixed: bool
@@ -67,6 +68,7 @@ class Actuation:
     drive_delays: tuple[tuple[int, int], ...]
     lags: tuple[tuple[int, float], ...]
     limited: bool
+    across: bool = True
 
     @property
     def driven(self) -> bool:
@@ -130,7 +132,7 @@ class Actuation:
         """Slopes of the joint forces that act: none where a drive has a memory or limits them."""
         total = of_laws
         if acted.actuated is not None:
-            own = actuator_gains(model, acted.actuated)
+            own = actuator_gains(model, acted.actuated, across=self.across)
             total = own if total is None else total.plus(own)
         if total is None or all(map(is_zero, [*total.kp.flat, *total.kd.flat])):
             return None
@@ -209,6 +211,7 @@ def read_actuation(
         drive_delays=tuple(drive_delays),
         lags=tuple((d, drive.lag) for d, (_, drive) in drives.items() if drive.lag),
         limited=bool(limited_drives(model)),
+        across=method is None or method.positions,  # "implicitfast" is that of MuJoCo
     )
     return found if controlled or found.driven else None
 
