@@ -279,6 +279,8 @@ def switch_off(m: Any, actuators: Iterable[int]) -> list[str]:
     for a in actuators:
         m.actuator_group[a] = UNREAD
         m.opt.disableactuator |= 1 << UNREAD
+        if m.actuator_plugin[a] >= 0:  # plugins act in disabled groups, too
+            m.actuator_gear[m.actuator_outadr[a]] = 0
         if m.actuator_trntype[a] > 1 or m.jnt_type[m.actuator_trnid[a, 0]] <= 1:
             m.actuator_damping[a] = m.actuator_armature[a] = 0
         if "some actuators" not in found:
