@@ -16,7 +16,7 @@ def depth(model):
     return max(len(model.path(i)) for i in model.links)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_W_is_nilpotent_and_L_inverts_one_less_W(seed):
     model = any_robot(seed, most=15)
@@ -31,7 +31,7 @@ def test_W_is_nilpotent_and_L_inverts_one_less_W(seed):
     assert relative(form.L, series) < ROUNDING
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_J_stacks_the_body_jacobians_of_all_links(seed):
     model = any_robot(seed, most=15)
@@ -44,7 +44,7 @@ def test_J_stacks_the_body_jacobians_of_all_links(seed):
     assert relative(carried.V, form.J @ x.dq + form.L @ carried.V_base) < ROUNDING
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_M_C_and_g_follow_from_the_stacks_of_a_robot_without_drives(seed):
     model = random_model(seed, 1 + seed % 15, types=ALL_TYPES, drives=False, mimic=True)
@@ -60,7 +60,7 @@ def test_M_C_and_g_follow_from_the_stacks_of_a_robot_without_drives(seed):
     assert relative(total, tau) < ROUNDING * size(M) * size(form.L)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_stacks_satisfy_the_equations_of_the_recursion(seed):
     model = any_robot(seed, most=15)

@@ -25,7 +25,7 @@ def with_parameters(model, values):
     return model.replace(m=m, com=com, I_com=np.array(I))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_tau_is_linear_in_the_inertial_parameters(seed, a, b):
     one = random_model(seed, 1 + seed % 20, types=ALL_TYPES, mimic=True, drives=False)

@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 10**6)
 ROUNDING = 1000 * EPS
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_renumbering_links_changes_nothing_but_the_order(seed):
     model = any_robot(seed)
@@ -42,7 +42,7 @@ def test_renumbering_links_changes_nothing_but_the_order(seed):
     assert relative(other_fast[dofs], fast) < ROUNDING * np.linalg.cond(M)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_moving_the_base_frame_moves_poses_alone(seed):
     model = any_robot(seed)
@@ -59,7 +59,7 @@ def test_moving_the_base_frame_moves_poses_alone(seed):
     assert relative(kt.gravity_forces(other, x.q), kt.gravity_forces(model, x.q)) < ROUNDING
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SEEDS, st.sampled_from(sorted(kt.FORMULATIONS)))
 def test_a_moving_base_is_a_free_joint_that_is_driven(seed, formulation):
     model = any_robot(seed)
@@ -73,7 +73,7 @@ def test_a_moving_base_is_a_free_joint_that_is_driven(seed, formulation):
     assert relative(driven[6:], tau) < ROUNDING
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_gravity_is_an_upward_acceleration_of_the_base_or_a_weight_on_every_link(seed):
     model = any_robot(seed)

@@ -11,7 +11,7 @@ SEEDS = st.integers(0, 10**6)
 ROUNDING = 1000 * EPS  # up to 30 links, each carried through a few products of 6x6 matrices
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_forward_dynamics_undoes_inverse_dynamics(seed):
     model = any_robot(seed)
@@ -31,7 +31,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(seed):
     assert relative(again, tau) < ROUNDING * np.linalg.cond(M)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_integrate_and_difference_undo_each_other(seed):
     """For turns by less than half a turn, of which there is only one shortest."""

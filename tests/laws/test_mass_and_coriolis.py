@@ -14,7 +14,7 @@ SEEDS = st.integers(0, 10**6)
 ROUNDING = 1000 * EPS  # up to 30 links, each carried through a few products of 6x6 matrices
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_the_mass_matrix_is_symmetric_and_positive_definite(seed):
     model = any_robot(seed)
@@ -25,7 +25,7 @@ def test_the_mass_matrix_is_symmetric_and_positive_definite(seed):
         np.linalg.cholesky(M)  # raises unless positive definite
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_the_rate_of_M_less_twice_C_is_skew_symmetric(seed):
     model = any_robot(seed)
@@ -36,7 +36,7 @@ def test_the_rate_of_M_less_twice_C_is_skew_symmetric(seed):
     assert size(N + N.T) < ROUNDING * size(kt.mass_matrix(model, q)) * size(dq)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_coriolis_forces_are_those_of_the_recursion(seed):
     model = any_robot(seed)
@@ -49,7 +49,7 @@ def test_coriolis_forces_are_those_of_the_recursion(seed):
     assert size(kt.coriolis_forces(model, q, dq) - c) < ROUNDING * scale
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_tau_is_the_sum_of_its_terms(seed):
     model = any_robot(seed)

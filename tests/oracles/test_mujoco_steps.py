@@ -99,7 +99,7 @@ def follows(robot, theirs, seed, method, integrator, damped, more=99):
     return first, pair.error()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))  # as many joints and one more
 @pytest.mark.parametrize(("method", "integrator", "damped"), WAYS, ids=IDS)
 def test_random_trees_take_the_same_steps(method, integrator, damped, seed):
     # RK4 of MuJoCo adds the rates of a ball joint without the corrections of Munthe-Kaas

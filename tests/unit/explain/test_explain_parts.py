@@ -41,8 +41,8 @@ def _wrenches(steps):
     return [part.value for term in terms for part in term.parts]
 
 
-@pytest.mark.parametrize("block", range(6))
-def test_parts_and_shares_add_up_for_60_random_robots(block):
+@pytest.mark.parametrize("block", range(3))
+def test_parts_and_shares_add_up_for_30_random_robots(block):
     """1 to 30 joints of any type, mimic joints, drives, wrenches, a moving base; each form."""
     for seed in range(10 * block, 10 * block + 10):
         explanation = explained(seed, list(FORMULATIONS)[seed % 4])
