@@ -5,7 +5,7 @@ columns of their own, and at the end of x their shapes, on which those columns d
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -56,7 +56,6 @@ class Unknowns:
         units: unit of each.
         S: selection, shape (P, p), from x into the robot's whole parameter vector, dimensionless.
         fixed: the known part of that vector, shape (P,), in the units of the parameters.
-        choices: what is sought of the friction of each joint.
         laws: friction laws with shapes that are sought.
         shapes: values of the shapes at which columns are computed, shape (s,), each in its unit;
             they are the last s entries of x.
@@ -67,7 +66,6 @@ class Unknowns:
     units: tuple[str, ...]
     S: Array
     fixed: Array
-    choices: Mapping[str, FrictionChoice] = dataclasses.field(default_factory=dict)
     laws: tuple[Law, ...] = ()
     shapes: Array = dataclasses.field(default_factory=lambda: np.zeros(0))
 
@@ -417,7 +415,7 @@ def unknowns(
         for law, own in zip(laws, shapes, strict=True)
     ]
     return Unknowns(
-        robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed, choices, laws,
+        robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed, laws,
         np.concatenate(start) if start else np.zeros(0),
     )  # fmt: skip
 

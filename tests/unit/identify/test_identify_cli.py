@@ -1,5 +1,6 @@
 """`kinetree identify` as a program: a robot that fits, one paragraph for an error."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import pytest
 from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_drives
 
 import kinetree as kt
+from kinetree.cli.identify import friction_choices
+from kinetree.errors import InputError
 from kinetree.motion import write_csv
 
 TRUE = with_drives(spatial_arm())
@@ -68,6 +71,7 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
             "--method",
             "best",
         ): "'ordinary', 'weighted', 'robust'",
+        ("arm.urdf", "data.csv", "-o", "o.urdf", "--friction", "elbow=load"): "joint 'elbow'",
     }
     for arguments, text in cases.items():
         found = program(folder, *arguments)
@@ -78,6 +82,41 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
     found = program(folder, "arm.urdf", "bad.csv", "-o", "o.urdf")
     assert found.returncode == 2 and "times must increase" in found.stderr
     assert not (folder / "o.urdf").exists()
+
+
+def test_friction_is_chosen_for_all_joints_or_for_some():
+    assert friction_choices(None) == "symmetric" and friction_choices(["load"]) == "load"
+    some = {"lift": "stribeck", "a=b": "known"}
+    assert friction_choices(["lift=stribeck", "a=b=known"]) == some
+    for words, text in (
+        (["rough"], "--friction is 'rough'; expected symmetric, directional, stribeck"),
+        (["lift=rough"], "--friction is 'lift=rough'"),
+        (["load", "lift=known"], "expected one choice for all joints, or one for each"),
+        (["lift=known", "load"], "expected one choice for all joints, or one for each"),
+        (["lift=known", "lift=load"], "expected one choice for all joints, or one for each"),
+    ):
+        with pytest.raises(InputError) as problem:
+            friction_choices(words)
+        assert text in str(problem.value)
+
+
+def test_the_numbers_of_a_law_are_printed_with_margins_and_units(folder):
+    motion, rng = arm_motion(TRUE), np.random.default_rng(0)
+    laws = {"lift": kt.Friction(1, 2, stribeck=kt.Stribeck(4, 0.3)), "turn": kt.Friction(load=0.2)}
+    sticky = spatial_arm().with_friction(laws)
+    tau = sticky.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    write_csv(motion.replace(tau=tau + 0.02 * rng.normal(size=tau.shape)), folder / "sticky.csv")
+    words = ("arm.urdf", "sticky.csv", "-o", "out.xml", "--friction", "lift=stribeck", "turn=load")
+    found = program(folder, *words, "--json")
+    data = json.loads(found.stdout)
+    rows = {(x["kind"], x["of"]): x for x in data["friction"]}
+    speed = rows["speed", "lift"]
+    assert speed["unit"] == "rad/s" and speed["described"] is None
+    assert abs(speed["value"] - 0.3) < 1.5 * speed["margin"] < 0.03
+    assert abs(rows["static", "lift"]["value"] - 4) < 0.1
+    load = rows["load", "turn"]
+    assert load["unit"] == "1" and abs(load["value"] - 0.2) < 1.5 * load["margin"]
+    assert "Stribeck" in found.stderr  # MJCF has no words for it
 
 
 def test_the_report_is_one_page_or_a_folder(folder):

@@ -8,7 +8,13 @@ from identified_robots import exists, misjudged, spatial_arm
 
 import kinetree as kt
 from kinetree.errors import InputError, NameLookupError
-from kinetree.identify import identify, make_recording, simulated_recording, unknowns
+from kinetree.identify import (
+    identify,
+    make_recording,
+    plot_parameters,
+    simulated_recording,
+    unknowns,
+)
 from kinetree.identify.identify import solve
 from kinetree.identify.laws import chosen_laws, curve, laws_of, slopes
 from kinetree.motion import excitation
@@ -124,6 +130,25 @@ def test_the_robot_found_has_the_law_and_predicts_like_the_true_one(forces, kind
     for name, unit in zip(found.sought.names[-3:], found.sought.units[-3:], strict=True):
         own = [x for x in text.replace("\\", "").split("\n") if name in x]
         assert any(" to " in x and unit in x for x in own), own  # with its interval
+
+
+def test_pages_plots_and_bootstraps_have_the_shapes(forces):
+    found = identify(DESCRIBED, recorded(forces["mixed"], 0.05), friction=MIXED, folds=2)
+    page = kt.views.identification_page(found)
+    names = found.sought.names[-4:]
+    assert all(page.count(name) >= 3 for name in names)  # two tables and a picture
+    assert "nan" not in page and "nan" not in found.summary()
+    pytest.importorskip("matplotlib")
+    labels = [x.get_text() for x in plot_parameters(found).axes[0].get_yticklabels()]
+    assert set(names) <= set(labels)
+    results = kt.parallel.bootstrap(found, 200, seed=1, workers=1)
+    low, high = results.quantiles("beta", (0.025, 0.975))
+    assert low.shape == found.fit.beta.shape
+    middle, width = (low + high) / 2, (high - low) / (2 * 1.96)
+    error = found.fit.standard_error
+    assert np.abs((middle - found.fit.beta) / error).max() < 1
+    ratio = (width / error)[-4:]  # of the shapes
+    assert np.all((ratio > 0.6) & (ratio < 1.6))
 
 
 def test_intervals_contain_the_truth_at_their_rate(forces):
