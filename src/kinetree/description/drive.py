@@ -29,13 +29,13 @@ class Drive:
     N m (or N).
 
     Args:
-        curve: torque-speed curve, pairs (speed, force), linear between them: speeds from 0 upward,
-            forces that never increase. It limits the force in the direction of motion, which is 0
+        curve: torque-speed curve, pairs (speed in rad/s or m/s, force in N m or N), linear between
+            them: speeds from 0 upward, forces that never increase. It limits the force in the direction of motion, which is 0
             beyond the last speed; the force against the motion is limited by the force at
             standstill. None: no curve.
         peak: most force at any speed and in both directions, N m or N; None: no such limit.
         efficiency: power at the joint over power of the motor while the motor drives the joint,
-            and the reverse while the load drives the motor; above 0, at most 1.
+            and the reverse while the load drives the motor; dimensionless, above 0, at most 1.
         lag: time constant of the first-order lag between a command and the force, s.
         delay: time between a command and its first effect, s: a whole number of time steps of a
             simulation.
