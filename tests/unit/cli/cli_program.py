@@ -10,17 +10,46 @@ from pathlib import Path
 BIN = Path(sys.executable).parent
 
 
-class Program:
-    """The program in a folder, with a cache of its own; warnings are errors."""
+class Server:
+    """A process that has kinetree imported and runs many command lines; see `cli_server`."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self):
+        self._process = None
+
+    def ask(self, **request):
+        """The exit code, the output and the complaints of one command line."""
+        if self._process is None:
+            server = [sys.executable, "-W", "error", str(Path(__file__).with_name("cli_server.py"))]
+            self._process = subprocess.Popen(
+                server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+                env=os.environ | {"PYTHONUTF8": "1"},
+            )  # fmt: skip
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self):
+        if self._process is not None:
+            self._process.stdin.close()
+            self._process.wait(60)
+            self._process.stdout.close()
+
+
+class Program:
+    """The program in a folder; warnings are errors.
+
+    Args:
+        folder: where it is started.
+        server: runs the command lines that need no process of their own.
+        cache: the folder of compiled code; that of the test run unless one is given.
+    """
+
+    def __init__(self, folder, server, cache=None):
+        self.folder, self._server = folder, server
         kept = {key: x for key, x in os.environ.items() if not key.startswith("KINETREE")}
         path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
-        cache = {"KINETREE_CACHE_DIR": str(folder / "cache")}
-        self.environment = kept | cache | {"COLUMNS": "100", "PATH": path, "PYTHONUTF8": "1"}
-
-        self._server = None
+        kept["KINETREE_CACHE_DIR"] = str(cache or os.environ["KINETREE_CACHE_DIR"])
+        self.environment = kept | {"COLUMNS": "100", "PATH": path, "PYTHONUTF8": "1"}
 
     def command(self, line):
         return [sys.executable, "-W", "error", "-m", "kinetree", *words_of(line)]
@@ -28,7 +57,12 @@ class Program:
     def __call__(self, line, stdin="", code=0, **environment):
         """What a command line gives; its exit code is as expected, and there is no traceback."""
         if hasattr(os, "fork"):
-            found = self._ask(words_of(line), stdin, environment)
+            words = words_of(line)
+            answer = self._server.ask(
+                words=words, stdin=stdin, folder=str(self.folder),
+                environment=self.environment | environment,
+            )  # fmt: skip
+            found = subprocess.CompletedProcess(words, *answer)
         else:
             found = subprocess.run(
                 self.command(line), input=stdin, capture_output=True, text=True, encoding="utf-8",
@@ -37,26 +71,6 @@ class Program:
         assert "Traceback" not in found.stdout + found.stderr, found.stderr
         assert code in (None, found.returncode), (found.returncode, found.stderr)
         return found
-
-    def _ask(self, words, stdin, environment):
-        """By a process that is running already; see `cli_server`."""
-        if self._server is None:
-            server = [sys.executable, "-W", "error", str(Path(__file__).with_name("cli_server.py"))]
-            self._server = subprocess.Popen(
-                server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-                env=self.environment,
-            )  # fmt: skip
-        request = {"words": words, "stdin": stdin, "environment": environment}
-        self._server.stdin.write(json.dumps(request | {"folder": str(self.folder)}) + "\n")
-        self._server.stdin.flush()
-        code, *texts = json.loads(self._server.stdout.readline())
-        return subprocess.CompletedProcess(words, code, *texts)
-
-    def close(self):
-        if self._server is not None:
-            self._server.stdin.close()
-            self._server.wait(60)
-            self._server.stdout.close()
 
     def json(self, line, stdin="", code=0):
         """The JSON that it writes."""

@@ -21,6 +21,7 @@ def child(request, streams):
     """Never returns."""
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
+    os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     sys.argv = ["kinetree", *request["words"]]

@@ -29,7 +29,8 @@ def words(text):
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[commands(x)[0][0][:40] for x in BLOCKS])
-def test_a_block_prints_what_stands_there(program, block):
+def test_a_block_prints_what_stands_there(with_own_cache, block):
+    program = with_own_cache
     pytest.importorskip("sympy")
     if "check" in block and not (program.folder / "reach.csv").exists():
         pytest.skip("the block that writes the trajectory was not run")

@@ -23,12 +23,11 @@ posix = pytest.mark.skipif(os.name != "posix", reason="pipes of Windows are neve
 
 
 @pytest.fixture
-def program(tmp_path):
+def program():
     """Run `python -m kinetree` with arguments; warnings are errors."""
 
     def run(*arguments, **environment):
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("KINETREE")}
-        clean |= {"KINETREE_CACHE_DIR": str(tmp_path / "cache"), "COLUMNS": "100"} | environment
+        clean = os.environ | {"COLUMNS": "100"} | environment
         command = [sys.executable, "-W", "error", "-m", "kinetree", *arguments]
         found = subprocess.run(
             command, capture_output=True, text=True, env=clean, encoding="utf-8", timeout=120
@@ -93,20 +92,22 @@ def test_wrong_words_are_refused_with_exit_code_2(program, arguments, words):
 
 
 def test_the_cache_is_shown_and_cleared(program, tmp_path):
-    empty = program("cache", "info").stdout
+    own = {"KINETREE_CACHE_DIR": str(tmp_path / "cache")}
+    empty = program("cache", "info", **own).stdout
     assert str(tmp_path / "cache") in empty and "entries  0" in empty and "cache    on" in empty
-    program("demo")
+    program("demo", **own)
     count = len(list((tmp_path / "cache").glob("*.kto")))
-    assert count > 0 and f"entries  {count}" in program("cache", "info").stdout
-    cleared = program("cache", "clear")
+    assert count > 0 and f"entries  {count}" in program("cache", "info", **own).stdout
+    cleared = program("cache", "clear", **own)
     assert cleared.returncode == 0 and f"{count} entries removed" in cleared.stdout
     assert list((tmp_path / "cache").glob("*.kto")) == []
-    assert "0 entries removed" in program("cache", "clear").stdout
+    assert "0 entries removed" in program("cache", "clear", **own).stdout
 
 
 def test_the_cache_says_that_it_is_off(program, tmp_path):
-    assert "off (KINETREE_CACHE=0)" in program("cache", "info", KINETREE_CACHE="0").stdout
-    assert program("demo", KINETREE_CACHE="0").returncode == 0
+    off = {"KINETREE_CACHE": "0", "KINETREE_CACHE_DIR": str(tmp_path / "cache")}
+    assert "off (KINETREE_CACHE=0)" in program("cache", "info", **off).stdout
+    assert program("demo", **off).returncode == 0
     assert not (tmp_path / "cache").exists()
 
 
@@ -123,11 +124,10 @@ def test_a_home_that_does_not_exist_is_one_sentence(program, command):
     assert found.stderr.startswith("kinetree: no folder for the cache")
 
 
-def end(arguments, tmp_path, output):
+def end(arguments, output):
     """Exit code and last words of a process that writes into `output`."""
-    clean = os.environ | {"KINETREE_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-W", "error", *arguments]
-    found = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, env=clean, timeout=120)
+    found = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, timeout=120)
     return found.returncode, found.stderr.decode()
 
 
@@ -142,8 +142,8 @@ def nobody():
 
 @posix
 @pytest.mark.parametrize("argument", ["demo", "--help"])
-def test_a_reader_that_goes_away_is_no_fault(argument, tmp_path, nobody):
-    code, words = end(["-m", "kinetree", argument], tmp_path, nobody)
+def test_a_reader_that_goes_away_is_no_fault(argument, nobody):
+    code, words = end(["-m", "kinetree", argument], nobody)
     assert words == "" and code == 141
 
 
@@ -156,8 +156,8 @@ ENDING = (
 
 
 @posix
-def test_a_broken_pipe_has_the_exit_code_of_its_signal(tmp_path, nobody):
-    assert end(["-c", ENDING.format(error="SystemExit")], tmp_path, nobody) == (141, "")
+def test_a_broken_pipe_has_the_exit_code_of_its_signal(nobody):
+    assert end(["-c", ENDING.format(error="SystemExit")], nobody) == (141, "")
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_a_broken_pipe_has_the_exit_code_of_its_signal(tmp_path, nobody):
         ("kinetree.KinetreeError('a known fault')", 2, "kinetree: a known fault"),
     ],
 )
-def test_every_end_has_its_exit_code(tmp_path, error, code, words):
-    found, said = end(["-c", ENDING.format(error=error)], tmp_path, subprocess.DEVNULL)
+def test_every_end_has_its_exit_code(error, code, words):
+    found, said = end(["-c", ENDING.format(error=error)], subprocess.DEVNULL)
     assert (found, said.strip()) == (code, words)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to write to")
-def test_a_full_disk_is_one_sentence(tmp_path):
+def test_a_full_disk_is_one_sentence():
     with open("/dev/full", "w") as full:
-        code, words = end(["-m", "kinetree", "demo"], tmp_path, full)
+        code, words = end(["-m", "kinetree", "demo"], full)
     assert code == 2 and words.startswith("kinetree: ") and words.count("\n") == 1

@@ -83,15 +83,14 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = Program(tmp_path_factory.mktemp("faults"))
+def folder(tmp_path_factory, server):
+    found = Program(tmp_path_factory.mktemp("faults"), server)
     (found.folder / "in.csv").write_text("1,2\n", encoding="utf-8")
     (found.folder / "text.urdf").write_text("hello\n", encoding="utf-8")
     (found.folder / "page.xml").write_text("<html></html>\n", encoding="utf-8")
     (found.folder / "notes.txt").write_text("<robot/>\n", encoding="utf-8")
     (found.folder / "arm.urdf").write_text("<robot name='x'><link name='a'/></robot>")
-    yield found
-    found.close()
+    return found
 
 
 @pytest.mark.parametrize("line", CASES)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_program import Program
+from cli_program import Program, Server
 
 import kinetree as kt
 from kinetree.cli.app import app
@@ -220,13 +220,14 @@ def test_no_stored_text_has_python_or_cut_names():
 def write():
     """Store the texts of this version."""
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(Path(folder))
+        server = Server()
+        program = Program(Path(folder), server, Path(folder) / "cache")
         prepare(program)
         for name in [*COMMANDS, "help"]:
             for width in WIDTHS:
                 path = FOLDER / f"{name}_{width}.txt"
                 path.write_text(text_of(program, name, width), encoding="utf-8", newline="\n")
-        program.close()
+        server.close()
 
 
 if __name__ == "__main__":

@@ -52,8 +52,9 @@ def test_every_command_has_an_example_and_says_what_its_json_has(name):
 
 
 @pytest.fixture(scope="module")
-def outcomes(program):
-    """Every example run, in the order of the pages."""
+def outcomes(with_own_cache):
+    """Every example run, in the order of the pages; one of them clears the cache."""
+    program = with_own_cache
     robot = kt.robots.spatial_3r()
     (program.folder / "arm.urdf").write_text(robot.to_urdf(), encoding="utf-8")
     write_csv(recorded(robot), program.folder / "data.csv")

@@ -243,7 +243,8 @@ def test_bench_times_peers_that_agree(program):
     assert any("several degrees of freedom" in x for x in told["notes"])
 
 
-def test_the_cache_as_json(program):
+def test_the_cache_as_json(with_own_cache):
+    program = with_own_cache
     program("id rp")
     found = program.json("cache info")
     assert found["entries"] > 0 and found["size"] > 0 and found["enabled"] is True

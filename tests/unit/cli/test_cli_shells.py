@@ -41,7 +41,10 @@ def shell(typed, name, *words):
     if not shutil.which(name):
         pytest.skip(f"{name} is not installed")
     home = str(typed.folder / "home")
-    typed(f"completion {name} --install", HOME=home)
+    installed = typed.folder / f"installed.{name}"
+    if not installed.exists():
+        typed(f"completion {name} --install", HOME=home)
+        installed.touch()
     found = subprocess.run(
         [name, *words], capture_output=True, text=True, encoding="utf-8", cwd=typed.folder,
         env=typed.environment | {"HOME": home, "ZDOTDIR": home, "TERM": "xterm"}, timeout=120,

@@ -251,5 +251,6 @@ def test_progress_is_shown_on_a_terminal_only(warm):
 def test_json_is_indented_for_people(warm):
     code, text = on_terminal(warm, "id planar_2r --json")
     assert code == 0 and '\n  "robot": "planar 2R"' in text
-    assert json.loads(text)["robot"] == "planar 2R"
+    # a slow machine is told before it what takes long, on the same terminal
+    assert json.loads(text[text.index("{\n") :])["robot"] == "planar 2R"
     assert warm("id planar_2r --json").stdout.count("\n") == 1

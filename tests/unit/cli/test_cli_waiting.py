@@ -92,7 +92,7 @@ def test_algorithms_and_kernels_agree(monkeypatch, robot, quantity, rows):
 
 
 @pytest.fixture(scope="module")
-def chain(program):
+def chain(with_own_cache):
     """A hanging chain too long for a kernel of its forward dynamics."""
     built = kt.Builder("chain").link("l0")
     for i in range(LONG):
@@ -100,11 +100,12 @@ def chain(program):
         axis = (0, 1, 0) if i % 2 else (1, 0, 0)
         built.joint(f"j{i}", "revolute", f"l{i}", f"l{i + 1}", at=(0, 0, -0.2), axis=axis)
     robot = built.build()
-    (program.folder / "chain.urdf").write_text(robot.to_urdf(), encoding="utf-8")
+    (with_own_cache.folder / "chain.urdf").write_text(robot.to_urdf(), encoding="utf-8")
     return robot
 
 
-def test_a_long_chain_is_not_compiled(program, chain):
+def test_a_long_chain_is_not_compiled(with_own_cache, chain):
+    program = with_own_cache
     found = program.json("fd chain.urdf --q j0=0.3 --tau j5=2")
     q, tau = np.zeros(LONG), np.zeros(LONG)
     q[0], tau[5] = 0.3, 2
