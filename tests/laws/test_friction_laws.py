@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import algorithms, controllers
 from kinetree.formulations.drives import friction_force, frictionless
 from kinetree.model.friction import joint_friction
 from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.samples.energy import energy_balance
 from kinetree.write.code.export import export
 from precise_robots import numbers
 from robot_states import EPS, size
@@ -194,6 +195,37 @@ def test_the_law_is_named_and_its_share_counted():
     for link, value in zip(found.links, found.tau, strict=True):
         parts = {part.name: part.value for part in link.terms["tau"].parts}
         assert sum(float(x[0]) for x in parts.values()) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["computed torque", "operational space", "impedance", "adaptive"])
+def test_laws_of_control_cancel_every_friction(name):
+    """With and without friction, the robot and its controller accelerate alike."""
+    rubbing, smooth = laws_robot(), kt.robots.spatial_3r()
+    q, dq, _ = random_state(smooth.model, 8)
+    T = smooth.pose(q + 0.1)
+    law = {
+        "computed torque": controllers.ComputedTorque(q + 0.1, 20.0, 5.0),
+        "operational space": controllers.OperationalSpace(T, 20.0, 5.0, rows=(3, 4, 5)),
+        "impedance": controllers.Impedance(T, 50.0, 5.0, rows=(3, 4, 5)),
+        "adaptive": controllers.Adaptive(q + 0.1, 3.0, 5.0, 0.1, guess=smooth),
+    }[name]
+    found = []
+    for robot in (rubbing, smooth):
+        step = controllers.step_by_step(law, robot)
+        tau, _ = step(0.0, q, dq, step.start) if name == "adaptive" else step(0.0, q, dq)
+        found.append(robot.forward_dynamics(q, dq, tau))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
+
+
+def test_the_energy_lost_in_friction_is_counted():
+    robot = laws_robot()
+    motion = robot.simulate(
+        [0.3, -0.4, 0.5], [1.2, -1.0, 3.0], duration=0.05, dt=1e-3, tau=[5.0, -30.0, 8.0],
+        limits="ignore",
+    )  # fmt: skip
+    found = energy_balance(motion, robot)
+    assert found.losses[-1] > 0.1
+    assert np.abs(found.defect).max() < 1e-5 * found.losses[-1]
 
 
 def test_files_name_the_laws_that_they_cannot_have(panda):
