@@ -80,6 +80,26 @@ def test_locked_deflections_give_the_rigid_robot_back(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
+def test_armature_and_rotors_of_the_robot_stay_with_the_motor(seed):
+    """Rotors on moving carriers keep their gyroscopic forces."""
+    rigid = kt.Robot(random_model(seed, 4, types=("revolute", "prismatic")))
+    soft = rigid
+    for name in rigid.joint_names:
+        has = any(rigid.model.joints[x.joint].name == name for x in rigid.model.rotors)
+        if has or rigid.model.joint(name).armature:
+            soft = soft.with_elastic_joint(name, 300)
+    deflections = [name for name in soft.joint_names if name.endswith("_elastic")]
+    assert deflections
+    q, dq, ddq = np.random.default_rng(seed).normal(size=(3, rigid.n))
+    bare = soft.lock(dict.fromkeys(deflections, 0))
+    expected = rigid.inverse_dynamics(q, dq, ddq)
+    assert bare.inverse_dynamics(q, dq, ddq) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    state = np.random.default_rng(seed).normal(size=(3, soft.n))
+    tau = soft.inverse_dynamics(*state)
+    assert soft.forward_dynamics(*state[:2], tau) == pytest.approx(state[2], rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_forces_of_the_link_and_of_the_motor_obey_newton(seed):
     """The deflection's row: links move as the rigid robot at q + d, driven by the spring."""
     rigid, soft, inertia = elastic(seed)
