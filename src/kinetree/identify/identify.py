@@ -30,6 +30,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
 CHECKED = 50  # samples at which a result is computed again
+TURNS = 20  # fits with other directions of loads
 AGREE = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
 
@@ -151,18 +152,20 @@ def solve(
         equations = find_shapes(equations, whole, method, report)
     sought, forces = equations.sought, sought.natural.forces
     lag = row_memory(data, equations.step, cutoff)
-    kept: list[int] = []
-    while True:
-        Y, y = equations.sides(range(sought.p))
-        base = separated_with_shapes(whole, Y[..., list(whole.kept)], sought)
-        again = kept == list(base.kept[: base.r - len(sought.shapes)])
+    base, Y, y, found = _fitted(equations, whole, method, 0 if sought.laws else lag)
+    for _ in range(TURNS if equations.has_load else 0):
+        # loads near zero may change their direction for ever, where it hardly matters
         kept = list(base.kept[: base.r - len(sought.shapes)])
-        W = Y[..., kept]
-        found = fit(W, y, method, lag=0 if sought.laws else lag, forces=forces)
         turned = equations.turned(kept, found.beta)
-        if not equations.has_load or (again and np.array_equal(turned.signs, equations.signs)):
+        if np.array_equal(turned.signs, equations.signs):
             break
         equations = turned
+        base, Y, y, found = _fitted(equations, whole, method, 0 if sought.laws else lag)
+    kept = list(base.kept[: base.r - len(sought.shapes)])
+    W = Y[..., kept]
+    if equations.has_load:
+        rows, other = equations.turned(kept, found.beta).sides(kept)
+        found = replace(found, residual=other - rows @ found.beta)
     if not sought.laws:
         return Solved(sought, whole, base, Y, W, y, found, [])
     D = equations.tangent(
@@ -178,6 +181,17 @@ def solve(
     found = replace(found, beta=beta, covariance=both.covariance, sigma=both.sigma,
                     condition=both.condition)  # fmt: skip
     return Solved(sought, whole, base, Y, W, y, found, doubts)
+
+
+def _fitted(
+    equations: Equations, whole: Base, method: Method, lag: int
+) -> tuple[Base, Array, Array, Fit]:
+    """Base with shapes, columns of linear unknowns, the other side, and the fit of linear ones."""
+    sought = equations.sought
+    Y, y = equations.sides(range(sought.p))
+    base = separated_with_shapes(whole, Y[..., list(whole.kept)], sought)
+    kept = list(base.kept[: base.r - len(sought.shapes)])
+    return base, Y, y, fit(Y[..., kept], y, method, lag=lag, forces=sought.natural.forces)
 
 
 def _doubts(
