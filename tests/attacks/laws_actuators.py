@@ -102,45 +102,90 @@ def read(text):
     return robot, model
 
 
+class Run:
+    """A robot and MuJoCo's model at the same random state, controls and step."""
+
+    def __init__(self, rng, robot, model):
+        import mujoco
+
+        self.robot, self.model, self.data = robot, model, mujoco.MjData(model)
+        fast, kinds = rng.random() < 0.6, mujoco.mjtIntegrator
+        self.method = "implicitfast" if fast else "semi_implicit_euler"
+        model.opt.integrator = kinds.mjINT_IMPLICITFAST if fast else kinds.mjINT_EULER
+        model.opt.disableflags |= 0 if fast else mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+        self.dt = model.opt.timestep = float(rng.choice([1e-4, 1e-3, 5e-3]))
+        joints = [model.joint(j).name for j in range(model.njnt)]
+        self.back = convert.from_mujoco(robot, joints)
+        there = convert.to_mujoco(robot, joints)
+        self.q, self.dq = rng.normal(size=(2, robot.n))
+        names = [model.actuator(k).name or f"#a{k}" for k in range(model.nu)]
+        self.u = {name: float(rng.normal()) for name in names}
+        self.states = {
+            name: int(model.actuator_actadr[k])
+            for k, name in enumerate(names)
+            if model.actuator_actnum[k]
+        }
+        self.a = {name: float(rng.normal()) for name in self.states}
+        self.data.qpos[:] = there.q(self.q)
+        self.data.qvel[:] = there.dq(self.q, self.dq)
+        self.data.ctrl[:] = list(self.u.values())
+        for name, k in self.states.items():
+            self.data.act[k] = self.a[name]
+        idle = [name for k, name in enumerate(names) if not model.actuator_gear[k, 0]]
+        assert sorted(set(names) - set(idle)) == sorted(robot.model.actuator_names)
+
+    def steps(self, robot, count):
+        """q, dq and activations after some steps of a robot with the same actuators."""
+        q, dq = self.q, self.dq
+        u = np.array([self.u[name] for name in robot.model.actuator_names])
+        a = np.array([self.a[name] for name in robot.model.activation_names])
+        tau = None if len(u) else np.zeros(robot.n)
+        given = ({"controls": u} if len(u) else {}) | {"method": self.method}
+        for _ in range(count):
+            if len(a):
+                q, dq, a = robot.step(q, dq, tau, self.dt, activation=a, **given)
+            else:
+                q, dq = robot.step(q, dq, tau, self.dt, **given)
+        return q, dq, a
+
+    def expected(self, count):
+        """The same of MuJoCo."""
+        import mujoco
+
+        for _ in range(count):
+            mujoco.mj_step(self.model, self.data)
+        place, names = self.data.qpos.copy(), self.robot.model.activation_names
+        a = np.array([self.data.act[self.states[name]] for name in names])
+        return self.back.q(place), self.back.dq(place, self.data.qvel.copy()), a
+
+
+def agree(found, expected, tolerance):
+    """Assert that q, dq and activations are equal."""
+    for name, x, y in zip(("q", "dq", "activations"), found, expected, strict=True):
+        close(x, y, tolerance * (1 + np.abs(y).max(initial=0)), name)
+
+
 @law(ci=1)
 def law_steps_with_actuators_against_mujoco(rng):
     """Ten steps of MuJoCo's implicitfast, or of its Euler, with constant controls."""
-    import mujoco
-
     text = with_actuators(rng, random_mjcf(rng, most=4))
     note(rng, text=text)
-    robot, model = read(text)
-    fast = rng.random() < 0.6
-    integrator = mujoco.mjtIntegrator
-    model.opt.integrator = integrator.mjINT_IMPLICITFAST if fast else integrator.mjINT_EULER
-    model.opt.disableflags |= 0 if fast else mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    dt = model.opt.timestep = float(rng.choice([1e-4, 1e-3, 5e-3]))
-    data = mujoco.MjData(model)
-    joints = [model.joint(j).name for j in range(model.njnt)]
-    there, back = convert.to_mujoco(robot, joints), convert.from_mujoco(robot, joints)
-    q, dq = rng.normal(size=(2, robot.n))
-    names = [model.actuator(a).name or f"#a{a}" for a in range(model.nu)]
-    u = {name: float(rng.normal()) for name in names}
-    states = {n: model.actuator_actadr[k] for k, n in enumerate(names) if model.actuator_actnum[k]}
-    a = {name: float(rng.normal()) for name in states}
-    data.qpos[:], data.qvel[:], data.ctrl[:] = there.q(q), there.dq(q, dq), list(u.values())
-    data.act[:] = [a[name] for name in sorted(states, key=states.__getitem__)]
-    left_out = set(names) - set(robot.model.actuator_names)
-    gears = dict(zip(names, model.actuator_gear[:, 0], strict=True))
-    assert all(gears[name] == 0 for name in left_out), f"{left_out} are not read"
-    controls = np.array([u[name] for name in robot.model.actuator_names])
-    acts = np.array([a[name] for name in robot.model.activation_names])
-    method = "implicitfast" if fast else "semi_implicit_euler"
-    tau = None if len(controls) else np.zeros(robot.n)
-    given = {"controls": controls} if len(controls) else {}
-    for _ in range(10):
-        if len(acts):
-            q, dq, acts = robot.step(q, dq, tau, dt, activation=acts, method=method, **given)
-        else:
-            q, dq = robot.step(q, dq, tau, dt, method=method, **given)
-        mujoco.mj_step(model, data)
-    expected, speed = back.q(data.qpos.copy()), back.dq(data.qpos.copy(), data.qvel.copy())
-    close(dq, speed, 1e-9 * (1 + np.abs(speed).max()), "dq")
-    close(q, expected, 1e-9 * (1 + np.abs(expected).max()), "q")
-    own = np.array([data.act[states[name]] for name in robot.model.activation_names])
-    close(acts, own, 1e-11 * (1 + np.abs(own).max(initial=0)), "activations")
+    run = Run(rng, *read(text))
+    agree(run.steps(run.robot, 10), run.expected(10), 1e-9)
+
+
+@law(ci=1)
+def law_written_actuators_read_back(rng):
+    """By kinetree and by MuJoCo: the written file takes the same steps."""
+    text = with_actuators(rng, random_mjcf(rng, most=3))
+    note(rng, text=text)
+    robot, _ = read(text)
+    written = robot.to_mjcf()
+    note(rng, written=written)
+    again, model = read(written)
+    run = Run(rng, again, model)
+    found = run.steps(again, 5)
+    agree(found, run.expected(5), 1e-9)
+    assert again.joint_names == robot.joint_names
+    assert again.model.actuator_names == robot.model.actuator_names
+    agree(run.steps(robot, 5), found, 1e-12)
