@@ -415,6 +415,8 @@ class Model:
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
         title = f"{self.name}: {size}, base {self.base_name}, tool {self.tool}"
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
+        if self.constraints is not None:
+            notes.append(f"Constraints, beyond this tree: {', '.join(self.constraints.given)}.")
         return notebook_table(title, head, rows, text=3, notes=notes)
 
     def __repr__(self) -> str:

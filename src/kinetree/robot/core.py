@@ -71,11 +71,16 @@ class RobotCore:
         return algorithms.parameters(self.model)
 
     def neutral(self) -> Array:
-        """The position in which every joint is at zero, shape (nq,), rad or m."""
+        """The position in which every joint is at zero, shape (nq,), rad or m.
+
+        It is a position of the tree: `project` closes the constraints of a robot that has some.
+        """
         return algorithms.neutral(self.model)
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
         """A random position within the limits, shape (nq,), rad or m.
+
+        It is a position of the tree: `project` closes the constraints of a robot that has some.
 
         Args:
             rng: a NumPy generator, or a seed; None: a new random generator.

@@ -144,3 +144,23 @@ def test_exported_code_computes_the_constrained_acceleration():
     function = next(x for key, x in names.items() if "forward_dynamics" in key and callable(x))
     assert np.abs(np.array(function(Q, REST, [1.0, 0, 0])) - ROBOT.forward_dynamics(
         Q, REST, [1.0, 0, 0])).max() < 1e-9  # fmt: skip
+
+
+def test_derivatives_of_the_motor_forces_are_those_of_the_graph():
+    """The refusal of inverse_dynamics_derivatives names this way."""
+    found = ROBOT.derivative("inverse_dynamics", ["q", "dq", "ddq"])(Q, [1, 2, 3], [0.1, 0.2, 0.3])
+    state, h = [Q, np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])], 1e-5
+    for k, slope in enumerate(found):
+        for d, unit in enumerate(np.eye(3)):
+            ends = [
+                ROBOT.inverse_dynamics(
+                    *[x + s * h * unit if i == k else x for i, x in enumerate(state)]
+                )
+                for s in (1, -1)
+            ]
+            assert np.abs((ends[0] - ends[1]) / (2 * h) - slope[:, d]).max() < 1e-6
+
+
+def test_tables_of_a_constrained_robot_name_its_constraints():
+    assert "loop" in ROBOT._repr_html_()
+    assert "loop" not in TREE._repr_html_()
