@@ -32,8 +32,9 @@ class Actuator:
     Args:
         joints: {joint name: gear}; joints of one degree of freedom. The force at a joint is gear
             times the force of the actuator.
-        gain: (g0, g1, g2): what multiplies the control or activation is g0 + g1 x + g2 v.
-        bias: (b0, b1, b2): the force without control is b0 + b1 x + b2 v.
+        gain: (g0, g1, g2): what multiplies the control or activation is g0 + g1 x + g2 v; N m or N
+            per unit of control.
+        bias: (b0, b1, b2): the force without control is b0 + b1 x + b2 v, N m or N.
         dynamics: "none": the control acts itself. "integrator": the activation is the integral of
             the control. "filter" and "filterexact": it follows the control with a first-order
             lag, da/dt = (u - a) / time_constant; in fixed steps of first order, "filterexact" is
@@ -42,9 +43,10 @@ class Actuator:
         delay: time between a control and its first effect, s: a whole number of time steps.
         early: in fixed steps, the activation of the end of the step acts instead of that of its
             beginning.
-        control_range: least and most control; others are clamped.
-        force_range: least and most force of the actuator; others are clamped.
-        activation_range: least and most activation; others are clamped.
+        control_range: least and most control, in its unit; others are clamped.
+        force_range: least and most force of the actuator, N m or N; others are clamped.
+        activation_range: least and most activation, in the unit of the control, of its integral
+            for an integrator; others are clamped.
     """
 
     joints: Mapping[str, float]
@@ -74,8 +76,8 @@ class Actuator:
             joint: name of the joint.
             gear: force at the joint for a unit of control, N m or N.
             delay: time between a control and its first effect, s.
-            control_range: least and most control.
-            force_range: least and most force before the gear.
+            control_range: least and most control, in its unit.
+            force_range: least and most force before the gear, in the unit of the control.
         """
         return cls({joint: gear}, delay=delay, control_range=control_range, force_range=force_range)
 
@@ -163,7 +165,7 @@ class Actuator:
             joint: name of the joint.
             kd: damping for a control of 1, N m s/rad or N s/m, 0 or more.
             gear: ratio of the damper's speed to that of the joint.
-            control_range: least and most control, 0 or more.
+            control_range: least and most control, 0 or more, dimensionless.
             force_range: least and most force, N m or N.
         """
         kd = _gain(kd, "kd", joint, "damper")

@@ -233,12 +233,13 @@ class Motion(RobotCore):
             parameters: robot data that differ between rollouts, such as {"mass": array of shape
                 (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
             controls: controls of the actuators, shape (..., u) in the order of
-                `robot.model.actuator_names`, given in the same ways as tau; None: actuators do not
-                act. Their forces add to tau.
+                `robot.model.actuator_names`, in their units, given in the same ways as tau; None:
+                actuators do not act. Their forces add to tau.
             activation: activations of the actuators at the start, shape (..., a) in the order of
-                `robot.model.activation_names`; None: 0.
-            drive_state: delayed commands and lagged forces at the start, the last entry of
-                `meta["drive_state"]` of the run before, in the units of control or force; None: 0.
+                `robot.model.activation_names`, in their units; None: 0.
+            drive_state: delayed commands and lagged forces at the start, shape (..., k), in the
+                units of control or force: the last entry of `meta["drive_state"]` of the run
+                before; None: 0.
             every: record every so many steps, and the last one.
             limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
                 violations in the result's `meta`, "ignore" does not look.

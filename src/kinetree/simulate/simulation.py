@@ -128,11 +128,12 @@ def simulate(
         parameters: data of the robot that differ between rollouts, such as {"mass": (..., links)};
             names and shapes as in `Robot.compile(free=...)`.
         controls: controls of the actuators, shape (..., u) in the order of `model.actuator_names`,
-            given in the same ways as tau; None: actuators do not act. Their forces add to tau.
+            in their units, given in the same ways as tau; None: actuators do not act. Their forces
+            add to tau.
         activation: activations of the actuators at the start, shape (..., a) in the order of
-            `model.activation_names`; None: 0.
-        drive_state: commands under way and lagged forces at the start, from the end of
-            `meta["drive_state"]` of a run that goes on; None: 0.
+            `model.activation_names`, in their units; None: 0.
+        drive_state: delayed commands and lagged forces at the start, shape (..., k), in the units
+            of control or force: the last entry of `meta["drive_state"]` of the run before; None: 0.
         every: record every so many steps, and the last one.
         limits: "stop" raises a SimulationError if a joint leaves its limits, "record" goes on and
             lists the violations in `meta["violations"]`, "ignore" does not look. "stop" is the
