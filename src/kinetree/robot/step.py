@@ -6,7 +6,7 @@ arguments.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,10 @@ from kinetree.algorithms.actuation import check_step_actuators
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.call.choice import Choice
 from kinetree.backends.kernel import Door, Kernel
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
-from kinetree.kernels.step import gain_names, step_name
+from kinetree.kernels.step import step_name
 from kinetree.model import HasModel, Model
 
 DEFAULT = "semi_implicit_euler"
@@ -44,15 +45,18 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
 
     Args:
         model: the robot.
-        learn: is given the kernel of a method when it is first used.
+        learn: is given the kernel of a method when it is first used without further arguments.
     """
-    kernels: dict[str, Kernel] = {}  # by method
-    longest = float("inf")
+    kernels: dict[tuple[object, ...], Kernel] = {}  # by method and the options that are given
+    longest, still = float("inf"), np.zeros(model.n)
+    still.flags.writeable = False
 
-    def compiled(method: str) -> Kernel:
-        found = kernel(model, step_name(method))
-        learn(method, found)
-        return kernels.setdefault(method, found)
+    def compiled(method: str, *given: bool) -> Kernel:
+        names = [x for x, here in zip(OPTIONS, given, strict=True) if here]
+        found = kernel(model, option_name(model, method, names))
+        if not names:
+            learn(method, found)
+        return kernels.setdefault((method, *given), found)
 
     def step(
         q: object,
@@ -62,76 +66,76 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
         F_ext: object = None,
         *,
         method: str = DEFAULT,
-        kp: Any = None,
-        kd: Any = None,
+        kp: object = None,
+        kd: object = None,
         controls: object = None,
         activation: object = None,
         out: object = None,
     ) -> Any:
-        if controls is not None or activation is not None:
-            given = _controlled(model, dq, tau, controls, activation, (kp, kd))
-            name = step_name(method, controls=True, activation=activation is not None)
-            found, given = kernel(model, name), [q, dq, given[0], checked_length(dt), *given[1:]]
-            given += [] if F_ext is None else [F_ext]
-            return found(*given) if out is None else found(*given, out=out)
+        kind = (
+            method, kp is not None, kd is not None, controls is not None, activation is not None
+        )  # fmt: skip
         try:
-            found = kernels[method]
+            found = kernels[kind]
         except (KeyError, TypeError):  # the first time, or not a method
-            found = compiled(method)
-        plain = F_ext is out is kp is kd is None
-        if plain and type(dt) is float and 0.0 < dt < longest and tau is not None:
-            return found(q, dq, tau, dt)
+            found = compiled(*kind)
         if tau is None:
-            raise InputError(
-                "tau is missing; expected joint forces (N m or N), or controls of the actuators."
-            )
-        given = [q, dq, tau, checked_length(dt)]
-        gains = {name: x for name, x in (("kp", kp), ("kd", kd)) if x is not None}
-        if gains:
-            found = kernel(model, step_name(method, gains=tuple(gains)))
-            known = next(iter(gains.values()))
-            zeros = known * 0 if hasattr(known, "dtype") else np.zeros(model.n)
-            given += [gains.get(name, zeros) for name in gain_names(METHODS[method])]
-        given += [] if F_ext is None else [F_ext]
+            if controls is None:
+                raise InputError(
+                    "tau is missing; expected joint forces (N m or N), or controls of the "
+                    "actuators."
+                )
+            tau = zeros_like(dq, still)
+        if not (type(dt) is float and 0.0 < dt < longest):
+            dt = checked_length(dt)
+        given = [q, dq, tau, dt]
+        if kp is not None or kd is not None:
+            if METHODS[method].positions:
+                given.append(zeros_like(kd, still) if kp is None else kp)
+            given.append(zeros_like(kp, still) if kd is None else kd)
+        given += [x for x in (controls, activation, F_ext) if x is not None]
         return found(*given) if out is None else found(*given, out=out)
 
     return step
 
 
-def _controlled(
-    model: Model,
-    dq: Any,
-    tau: object,
-    controls: object,
-    activation: object,
-    gains: tuple[object, object],
-) -> list[object]:
-    """Joint forces, controls and activations of a step with actuators, complete and consistent."""
+OPTIONS = ("kp", "kd", "controls", "activation")
+
+
+def zeros_like(x: Any, still: Array) -> object:
+    """Zeros of the same kind of array as x; `still`, (n,), for one state, lists and dicts."""
+    if isinstance(x, np.ndarray):
+        return still if x.ndim == 1 and x.dtype == still.dtype else np.zeros_like(x)
+    return x * 0 if hasattr(x, "dtype") else still
+
+
+def option_name(model: Model, method: str, names: Sequence[str]) -> str:
+    """The quantity of a step with these further arguments; raise if they are not consistent."""
+    if not {"controls", "activation"} & {*names}:
+        return step_name(method, gains=tuple(names))
     check_step_actuators(model)
-    states, names = model.activation_names, ", ".join(model.activation_names)
-    if controls is None:
+    states = ", ".join(model.activation_names)
+    if "controls" not in names:
         raise InputError(
             f"activation is given without controls; expected controls of the actuators of "
             f"{model.name!r}: {', '.join(model.actuator_names)}."
         )
-    if activation is None and states:
+    if "activation" not in names and states:
         raise InputError(
-            f"activation is missing: actuators of {model.name!r} have a state ({names}). Give "
+            f"activation is missing: actuators of {model.name!r} have a state ({states}). Give "
             "activation=..., 0 at the start, and the third result of a step to the next one."
         )
-    if activation is not None and not states:
+    if "activation" in names and not states:
         raise InputError(
             f"activation is given, but no actuator of {model.name!r} has a state; leave it out."
         )
-    if any(x is not None for x in gains):
+    if {"kp", "kd"} & {*names}:
         raise InputError(
             "kp and kd are slopes of tau and are not taken together with controls, whose slopes "
             "are known from the actuators. Describe the servo behind tau as an actuator, or give "
             "its force without slopes."
         )
-    if tau is None:  # zeros of the same kind of array
-        tau = dq * 0 if hasattr(dq, "dtype") else np.zeros(model.n)
-    return [tau, controls, *([] if activation is None else [activation])]
+    return step_name(method, controls=True, activation=bool(states))
 
 
 def checked_length(dt: object) -> object:
