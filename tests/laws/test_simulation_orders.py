@@ -40,6 +40,7 @@ def thrown_state(robot):
         ("euler", 1, 1e-4),
         ("semi_implicit_euler", 1, 1e-4),
         ("implicit", 1, 1e-4),
+        ("implicitfast", 1, 1e-4),
         ("rk4", 4, 5e-3),
     ],
 )

@@ -126,3 +126,16 @@ def test_wrong_shapes_are_named():
         interpret(graph, np.zeros(4), 1.0)
     with pytest.raises(ShapeError, match="1 arrays given for 2 inputs: x, t"):
         interpret(graph, np.zeros(3))
+
+
+def test_a_graph_is_built_again_from_traced_scalars():
+    """Single scalars without axes, of which NumPy would ask for its own functions."""
+    ports = [Port("x", (2,)), Port("t", ())]
+
+    def function(x, t):
+        return np.array([scalars.sin(3 * x[0]) * x[1], scalars.atan2(x[1] - t, 2 + x[0] * t)])
+
+    graph = trace(function, ports, [("y", ())])
+    again = trace(lambda x, t: interpret(graph, x, t)[0], ports, [("y", ())])
+    given = np.array([0.4, -1.3]), np.array(0.7)
+    assert np.array_equal(interpret(graph, *given)[0], interpret(again, *given)[0])
