@@ -21,6 +21,7 @@ from kinetree.spatial.se3 import placement
 
 LOOPS = ("point", "axis", "plane", "pose")
 HOLDS = ("point", "pose")
+LARGEST_RATIO = 1e3  # of weights of motors
 
 
 def tree_of(model: Model) -> Model:
@@ -95,8 +96,23 @@ def motor_dofs(
                 "the cost of the square of its force."
             )
         weights.update(dict.fromkeys(dofs_named(model, name, "actuated"), weight))
+    _check_ratio(model, weights)
     found = sorted(weights)
     return tuple(found), tuple(weights[k] for k in found)
+
+
+def _check_ratio(model: Model, weights: Mapping[int, Scalar]) -> None:
+    numbers = {d: known(np.asarray(w)) for d, w in weights.items()}
+    given = {d: float(x) for d, x in numbers.items() if x is not None}
+    if not given:
+        return
+    low, high = min(given, key=lambda d: given[d]), max(given, key=lambda d: given[d])
+    if given[high] > LARGEST_RATIO * given[low]:
+        raise InputError(
+            f"the weights of the motors of {model.dof_names[high]!r} and {model.dof_names[low]!r} "
+            f"are {given[high]:g} and {given[low]:g}; expected a ratio of {LARGEST_RATIO:g} at "
+            "most, which rounding can resolve. Leave a motor that shall not act out of `actuated`."
+        )
 
 
 def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from kinetree.description.records import (
 )
 from kinetree.errors import InputError, ModelError
 from kinetree.model.build import build_model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model
 from kinetree.model.joint import Joint
 from kinetree.model.model import Model
@@ -59,6 +60,7 @@ def with_elastic_joint(
         motor_inertia: inertia of the motor as seen by the joint, kg m^2 or kg, in place of the
             joint's armature and rotor; None: these.
     """
+    without_constraints(model, "with_elastic_joint")
     own = _checked_joint(model, joint)
     k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
     b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)

@@ -17,11 +17,14 @@ from kinetree.description.records import JointDescription, Note, RobotDescriptio
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.actuators import actuators_within, held_actuator, renamed_actuator
 from kinetree.model.build import build_model
+from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
+
+AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
 def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
@@ -37,6 +40,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         values: joint name -> its position, as in q: a number (rad or m) or the coordinates of a
             spherical, planar or free joint (quaternions first, w x y z). Limits are not enforced.
     """
+    without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
         values = dict(values.items())
     if not isinstance(values, Mapping):
@@ -124,6 +128,7 @@ def subtree(model: Model, link: str) -> Model:
         model: the robot.
         link: name of a link that moves, or of the base (which gives the whole robot).
     """
+    without_constraints(model, "subtree", AFTERWARDS)
     names, root = link_names(model), _link_number(model, link)
     if root == WORLD:
         return model
@@ -272,6 +277,8 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         frame: frame of `model` that the base frame of `other` is put at; None is the tool.
         prefix: written before every name of `other`, where names would clash.
     """
+    for robot in (model, other):
+        without_constraints(robot, "attach", AFTERWARDS)
     place, own = model.frame(frame), describe_model(model)
     theirs = _prefixed(describe_model(other), prefix)
     _check_clash("frame", _frame_names(own), _frame_names(theirs), model, other)

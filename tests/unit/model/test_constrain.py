@@ -49,6 +49,8 @@ def test_bad_collections_and_motors_are_refused():
         tree.constrained(loop, actuated="crank")
     with pytest.raises(InputError, match="weight of the motor of joint 'crank' is 0"):
         tree.constrained(loop, actuated={"crank": 0})
+    with pytest.raises(InputError, match="'slide' and 'crank' are 2000 and 1; expected a ratio"):
+        tree.constrained(loop, actuated={"crank": 1, "slide": 2000})
 
 
 def test_spherical_joints_cannot_be_coupled():

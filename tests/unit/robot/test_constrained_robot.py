@@ -116,18 +116,18 @@ def test_gravity_is_carried_through_the_loop():
 def test_weights_decide_between_motors():
     loop = {"loop": ROBOT.model.constraints.given["loop"]}
     tree = ROBOT.constrained({"loop": None})
-    dear = tree.constrained(loop, actuated={"crank": 1e6, "slide": 1})
-    cheap = tree.constrained(loop, actuated={"crank": 1, "slide": 1e6})
+    dear = tree.constrained(loop, actuated={"crank": 1e3, "slide": 1})
+    cheap = tree.constrained(loop, actuated={"crank": 1, "slide": 1e3})
     first, second = (x.inverse_dynamics(Q, REST, REST) for x in (dear, cheap))
-    assert abs(first[0]) < 1e-3 and abs(second[2]) < 1e-3
+    assert abs(first[0]) < 0.1 and abs(second[2]) < 0.1
     for robot, tau in ((dear, first), (cheap, second)):
         assert tau[1] == 0 and np.abs(robot.forward_dynamics(Q, REST, tau)).max() < 1e-9
     N = dear.reduced_dynamics(Q, REST)[2][:, 0]
     work = N @ ROBOT.gravity_forces(Q)  # both do the same virtual work
     assert abs(N @ first - work) < 1e-10 and abs(N @ second - work) < 1e-10
     # least w tau^2 with N . tau given: tau = (N / w) (work / N^2 / w)
-    share = np.array([N[0] / 1e6, N[2]])
-    expected = share * work / (N[0] ** 2 / 1e6 + N[2] ** 2)
+    share = np.array([N[0] / 1e3, N[2]])
+    expected = share * work / (N[0] ** 2 / 1e3 + N[2] ** 2)
     assert np.abs(first[[0, 2]] - expected).max() < 1e-9 * (1 + abs(work))
 
 

@@ -42,8 +42,10 @@ from kinetree.model.inputs import zeros
 from kinetree.spatial.matrices import Column, Factor, eliminated, is_zero, product, solve
 
 Items = Sequence[Closure | Coupling]
-STIFF = 2.0**20  # weight of joints without motors, relative to the largest weight of a motor
-MULTIPLIER_STEPS = 4  # each takes the imbalance of these joints down by about STIFF
+# weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
+# which divides the imbalance of these joints by about STIFF. More would hide the motors in rounding.
+STIFF = 2.0**15
+MULTIPLIER_STEPS = 5
 
 
 class Accelerations(NamedTuple):
