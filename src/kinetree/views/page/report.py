@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.base.tables import counted, page_number
+from kinetree.description.drive import drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.errors import KinetreeError
@@ -162,6 +163,10 @@ def joint_table(model: Model, degrees: bool = False) -> str:
     for joint in model.joints:
         for law, text in law_texts(joint.friction, page_number).items():
             words += f" {law} friction of {joint.name}: {text}."
+        if joint.drive is not None:
+            angle = 180 / np.pi if degrees and joint.type != PRISMATIC else 1.0
+            own = "; ".join(f"{x} {y}" for x, y in drive_parts(joint.drive, angle).items())
+            words += f" Drive of {joint.name}: {own or 'ideal'}."
     return scroll_table(head, rows, caption=words, text=4)
 
 
