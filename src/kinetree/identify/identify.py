@@ -13,7 +13,7 @@ from kinetree.identify.base import Base, find_base, separable
 from kinetree.identify.equations import Equations, make_equations, separated_with_shapes
 from kinetree.identify.filtering import whole_above
 from kinetree.identify.identification import Identification
-from kinetree.identify.laws import FrictionChoices, Law, chosen_laws, doubt
+from kinetree.identify.laws import FrictionChoices, Law, chosen_laws, described_shapes, doubt
 from kinetree.identify.least_squares import METHODS, Fit, Method, fit
 from kinetree.identify.notes import (
     check_motion,
@@ -80,7 +80,8 @@ def identify(
             break
         for law, text in solved.doubts:
             choices[law.joint] = "symmetric"
-            notes.append(text)
+            bare = described_shapes(law, robot.model.joints[law.index].friction) is None
+            notes.append(text + ". It gets viscous and Coulomb friction" * bare)
         open_laws += [law for law, _ in solved.doubts]
     sought, found, W, base = solved.sought, solved.fit, solved.W, solved.base
     errors = _cross_validate(W, solved.y, method, folds, sought, list(base.kept), report)

@@ -235,7 +235,9 @@ def _reason(law: Law, rate: Array, shapes: Array) -> str:
         return "the joint never reverses"
     scale = float(shapes[0]) if law.kind == "stribeck" else 1 / float(shapes[0])
     if (slow := int((speed < scale).sum())) <= FEW:
-        return f"{counted(slow, 'sample')} slower than {scale:.3g} {unit}; record slow motions"
-    if (fast := int((speed > scale).sum())) <= FEW:
-        return f"{counted(fast, 'sample')} faster than {scale:.3g} {unit}; record fast motions"
+        count = counted(slow, "sample") if slow else "no sample"
+        return f"{count} slower than {scale:.3g} {unit}; record slow motions"
+    if int((speed > scale).sum()) <= FEW:
+        fastest = float(speed.max(initial=0))
+        return f"the curve does not bend below {fastest:.3g} {unit}, the fastest sample"
     return "its effect is within the noise; record slow and fast motions with many reversals"

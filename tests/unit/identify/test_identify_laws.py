@@ -1,6 +1,7 @@
 """Friction laws with shapes: curves, choices, and what recordings say of the shapes."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from kinetree.identify import (
     unknowns,
 )
 from kinetree.identify.identify import solve
-from kinetree.identify.laws import chosen_laws, curve, laws_of, slopes
+from kinetree.identify.laws import chosen_laws, curve, doubt, laws_of, slopes
 from kinetree.motion import excitation
 from other_units import MM_G_MS
 
@@ -165,6 +166,16 @@ def test_intervals_contain_the_truth_at_their_rate(forces):
     assert 0.91 < np.mean(held) < 0.985
 
 
+@pytest.mark.parametrize(("noise", "seed"), [(0.1, 121), (0.3, 103), (0.05, 0)])
+def test_residuals_of_load_friction_are_those_of_the_values_found(forces, noise, seed):
+    """In the first two, loads close to zero change their direction in every round."""
+    data = recorded(forces["load"], noise, seed)
+    solved = solve(unknowns(DESCRIBED, "load"), data)
+    state = data.q, data.dq, data.ddq
+    expected = data.tau - solved.sought.forces(*state, solved.fit.beta, solved.base.kept)
+    np.testing.assert_allclose(solved.fit.residual, expected, atol=1e-11)
+
+
 def test_choices_that_do_not_exist_are_refused():
     with pytest.raises(InputError, match="friction is 'rough'; expected one of symmetric, direc"):
         unknowns(ARM, "rough")
@@ -178,7 +189,8 @@ def test_a_law_that_the_data_do_not_show_is_left_out_with_a_note(forces):
     plain = {name: kt.Friction(0.5, 1.0) for name in ARM.joint_names}
     tau = ARM.with_friction(plain).inverse_dynamics(*STATE)
     found = identify(DESCRIBED, recorded(tau, 0.05, 3), friction="stribeck", folds=2)
-    assert sum("Stribeck" in note for note in found.notes) == 3
+    own = [note for note in found.notes if "Stribeck" in note]
+    assert len(own) == 3 and all(x.endswith("It gets viscous and Coulomb friction") for x in own)
     assert all(x.friction.stribeck is None for x in found.robot.model.joints)
     assert {f"speed[{x}]" for x in ARM.joint_names} <= set(found.untold)
     assert "This recording does not determine speed[turn]" in found.summary().replace("\\", "")
@@ -197,6 +209,23 @@ def test_a_joint_that_never_reverses_does_not_determine_its_stribeck_speed():
     solved = solve(unknowns(arm, "stribeck"), recorded(tau, 0.05, 0, (q, dq, ddq), arm))
     assert [law.joint for law, _ in solved.doubts] == ["turn"]
     assert "'turn': the joint never reverses" in solved.doubts[0][1]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "text"),
+    [
+        (0.5, 9, r"no sample slower than 0\.\d+ rad/s"),
+        (0, 0.08, "does not bend below 0.0\\d+ rad/s"),
+    ],
+)
+def test_rates_that_do_not_show_the_bend_are_named(forces, least, most, text):
+    law = laws_of(TRUE["stribeck"].model, {"turn": "stribeck"})[0]
+    rate = STATE[1][:, 0]
+    rate = rate[(np.abs(rate) >= least) & (np.abs(rate) <= most)]
+    size = {"shapes": np.array([0.3]), "errors": np.array([0.9]), "size": 1.5, "error": 0.1}
+    found = doubt(law, rate, **size, still=False)
+    assert re.search(text, found) and "the Stribeck speed of 'turn'" in found
+    assert doubt(law, rate, **size | {"errors": np.array([0.1])}, still=False) == ""
 
 
 def test_what_is_not_sought_or_not_shown_stays_as_described_and_is_named():
