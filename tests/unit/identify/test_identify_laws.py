@@ -85,6 +85,41 @@ def test_curves_are_the_friction_of_the_model_and_slopes_their_derivatives():
             np.testing.assert_allclose(slopes(law, rate, x)[:, j], numeric, rtol=1e-5, atol=1e-7)
 
 
+def test_forces_of_the_true_values_are_those_of_the_robot():
+    """Mimic and sliding joints, a drive with losses, and a load law that is kept."""
+    build = kt.Builder("gripper").link("base")
+    for name, mass in (("hand", 2.0), ("left", 0.5), ("right", 0.5)):
+        build.link(name, mass, (0.1, 0.02, 0), np.diag([0.01, 0.02, 0.02]))
+    build.joint("wrist", "revolute", "base", "hand", axis=(0, 1, 0))
+    build.joint("slide", "prismatic", "hand", "left", at=(0.2, 0, 0), axis=(0, 0, 1))
+    build.joint("follow", "prismatic", "hand", "right", at=(0.2, 0, 0), axis=(0, 0, 1),
+                mimic=kt.Mimic("slide", -1.5, 0.01))  # fmt: skip
+    described = build.build().with_drives({"wrist": kt.Drive(efficiency=0.8)})
+    robot = described.with_friction(
+        {
+            "wrist": kt.Friction(0.5, 1.0),
+            "slide": kt.Friction(2.0, 3.0, stribeck=kt.Stribeck(5.0, 0.4, 1)),
+            "follow": kt.Friction(1.0, sigmoid=kt.Sigmoid(4.0, 3.0, 0.1)),
+        }
+    )
+    choice = {"slide": "stribeck", "follow": "sigmoid"}
+    sought = unknowns(robot, choice)
+    assert sought.units[-3:] == ("m/s", "s/m", "m/s")
+    x = sought.values(robot.model)
+    state = np.random.default_rng(3).normal(size=(3, 40, robot.n))
+    expected = robot.inverse_dynamics(*state)
+    sought = sought.at(x[sought.p :])
+    np.testing.assert_allclose(sought.forces(*state, x), expected, rtol=1e-12, atol=1e-12)
+    again = kt.Robot(sought.model(x)).inverse_dynamics(*state)
+    np.testing.assert_allclose(again, expected, rtol=1e-12, atol=1e-12)
+    loaded = unknowns(robot, {"wrist": "load"})
+    found = loaded.at(np.array([0.3])).model(loaded.values(robot.model)).joint("wrist")
+    assert found.friction.load == (0.3, 0.3) and found.drive.efficiency == 1
+    with pytest.raises(InputError, match="'follow' is 'load', but it follows 'slide'"):
+        unknowns(robot, {"follow": "load"})
+    assert [law.joint for law in unknowns(robot, "load").laws] == ["wrist", "slide"]
+
+
 @pytest.mark.parametrize("kind", [*LAWS, "mixed"])
 def test_exact_data_give_the_true_law(forces, kind):
     choice = MIXED if kind == "mixed" else kind
