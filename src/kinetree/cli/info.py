@@ -17,10 +17,12 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
+from kinetree.description.actuators import UNLIMITED
 from kinetree.description.drive import Drive, drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
+from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
@@ -41,8 +43,8 @@ def info(
     """Show links, joints, limits and drives of a robot, and the warnings about its file.
 
     JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
-    the coefficient of each joint), effects (what changes tau besides rigid bodies), notes,
-    warnings, missing_meshes; missing limits are null.
+    the coefficient of each joint), actuators (with gears and laws), effects (what changes tau
+    besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
 
     For example:
 
@@ -78,6 +80,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "links": [_link(model, i) for i in model.links],
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
+        "actuators": [_actuator(model, x) for x in model.actuators],
         "effects": list(tau_effects(model)),
         "notes": [_remark(x) for x in model.notes],
         "warnings": [_remark(x) for x in model.warnings],
@@ -182,6 +185,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     if model.joints:
         parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]
         parts += [spring_table(model, degrees)] if model.springs else []
+        parts += [actuator_table(model)] if model.actuators else []
         parts += [drive_table(model, degrees)] if any(x.drive for x in model.joints) else []
         for part in parts:
             screen.print()
@@ -337,6 +341,35 @@ def spring_table(model: Model, degrees: bool) -> Group:
     rows = list(zip(names, measured, *(cells for _, cells in columns), strict=True))
     heads = ["spring", "pulls on", *(head for head, _ in columns)]
     return screen_table("springs", heads, rows, left=(0, 1))
+
+
+def _actuator(model: Model, x: JointActuator) -> dict[str, Any]:
+    """An actuator: its kind, the gear of each joint, its law and ranges, in SI units."""
+    ends = zip(x.coords, x.gears, strict=True)
+    fields = ("gain", "bias", "dynamics", "time_constant", "delay", "early", "control_range")
+    fields = *fields, "force_range", "activation_range"
+    return {
+        "name": x.name,
+        "kind": actuator_kind(x),
+        "joints": {model.coordinate_names[k]: gear for k, gear in ends},
+        **{field: getattr(x, field) for field in fields},
+    }
+
+
+def actuator_table(model: Model) -> Group:
+    """A row for every actuator: its kind, the joints with their gears, and its ranges."""
+    rows: list[tuple[str, ...]] = []
+    for x in model.actuators:
+        ends = zip(x.coords, x.gears, strict=True)
+        named = [(model.coordinate_names[k], gear) for k, gear in ends]
+        joints = " + ".join(name if gear == 1 else f"{gear:.4g} {name}" for name, gear in named)
+        ranges = [
+            "-" if limits == UNLIMITED else " .. ".join(number(end, 4) for end in limits)
+            for limits in (x.control_range, x.force_range)
+        ]
+        rows.append((x.name, actuator_kind(x), joints, *ranges))
+    heads = ("actuator", "kind", "drives", "control", "force")
+    return screen_table("actuators", heads, rows, left=(0, 1, 2))
 
 
 def drive_table(model: Model, degrees: bool) -> Group:

@@ -90,8 +90,19 @@ def state_space(
 def check_step(model: Model, names: Sequence[str]) -> None:
     """Raise if a step with these arguments would need a memory that it does not have."""
     check_step_drives(model)
-    if "controls" in names:
-        check_step_actuators(model)
+    if "controls" not in names:
+        return
+    check_step_actuators(model)
+    if model.activation_names and "activation" not in names:
+        raise InputError(
+            f"actuators of {model.name!r} have activations ({', '.join(model.activation_names)}), "
+            f"which a step must be given; expected a quantity that ends with {ACTIVATION!r}."
+        )
+    if "activation" in names and not model.activation_names:
+        raise InputError(
+            f"no actuator of {model.name!r} has an activation; expected a quantity that ends with "
+            f"{CONTROLS!r}."
+        )
 
 
 def joint_forces(

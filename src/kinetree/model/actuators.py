@@ -42,6 +42,22 @@ class JointActuator:
         return self.dynamics != "none"
 
 
+def actuator_kind(x: JointActuator) -> str:
+    """The kind of an actuator in a word, from its law; "general" if it is not a usual one."""
+    (g0, g1, g2), (b0, b1, b2) = x.gain, x.bias
+    if g1 or b0:
+        return "general"
+    if x.dynamics == "integrator":
+        return "integrated velocity" if (b1 == -g0 and not g2) else "general"
+    if not (g2 or b1 or b2):
+        return "motor"
+    if not g2 and b1 == -g0:
+        return "position"
+    if not (g2 or b1) and b2 == -g0:
+        return "velocity"
+    return "damper" if not (g0 or b1 or b2) else "general"
+
+
 def build_actuators(
     actuators: Mapping[str, Actuator], joints: Sequence[Joint]
 ) -> tuple[JointActuator, ...]:

@@ -69,5 +69,16 @@ def test_a_fault_is_one_paragraph_that_names_it(arm, words):
     assert found.stderr.startswith("kinetree: ") and found.stderr.count("\n") == 1
 
 
+def test_info_lists_the_actuators(arm):
+    found = json.loads(arm("info arm.xml --json").stdout)["actuators"]
+    assert [(x["name"], x["kind"], x["joints"]) for x in found] == [
+        ("push", "motor", {"hinge": 3}),
+        ("turn", "integrated velocity", {"wrist": 1}),
+    ]
+    assert found[1]["activation_range"] == [-1, 1] and found[1]["force_range"] == [None, None]
+    rows = [x.split() for x in arm("info arm.xml").stdout.splitlines()]
+    assert ["push", "motor", "3", "hinge", "-", "-"] in rows
+
+
 def test_a_robot_without_actuators_takes_no_controls(arm):
     assert "has no actuators" in arm("simulate planar_2r --controls 1 2", code=2).stderr

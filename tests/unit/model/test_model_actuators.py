@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.actuation import actuate
 from kinetree.model import build_model
+from kinetree.model.actuators import actuator_kind
 from kinetree.model.describe import describe_model
 
 A = kt.Actuator
@@ -28,6 +29,19 @@ def test_actuators_are_added_replaced_and_removed_by_name():
     assert other.model.actuator_names == ("both", "elbow", "new")
     assert other.model.activation_names == ()
     assert other.with_actuators({"both": None}).model.actuator_names == ("elbow", "new")
+
+
+def test_the_kind_of_an_actuator_is_a_word():
+    made = {
+        "motor": A.motor("joint1", 3),
+        "position": A.position("joint1", 3, 1, time_constant=0.1),
+        "velocity": A.velocity("joint1", 3),
+        "damper": A.damper("joint1", 3),
+        "integrated velocity": A.integrated_velocity("joint1", 3),
+        "general": A({"joint1": 1}, (1, 0, 0), (0, -2, 0)),
+    }
+    model = ARM.with_actuators({"both": None, "elbow": None, **made}).model
+    assert [actuator_kind(x) for x in model.actuators] == list(model.actuator_names)
 
 
 @pytest.mark.parametrize(
