@@ -70,14 +70,15 @@ WARNINGS = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Worst error of the first step, and of all steps.
+    """Worst error of the first step, and of all steps with the time step divided by `finer`.
 
-    all: None if the steps of MuJoCo are not stable, so that rates run away, or rounding errors grow
-    by a factor of a million.
+    Steps of MuJoCo that are not stable with the time step of the file run away, or let rounding
+    errors grow by a factor of a million; a finer step is taken then. all: None if none is stable.
     """
 
     first: float
     all: float | None
+    finer: int = 1
 
 
 class Twins:
@@ -150,6 +151,21 @@ class Twins:
 
     def run(self, way: Way, seed: int, steps: int = STEPS) -> Errors:
         """Compare all steps from a random state."""
+        dt = float(self.theirs.opt.timestep)
+        first, found, finer = np.nan, None, 1
+        for finer in (1, 4, 16, 64, 256, 1024):
+            self.theirs.opt.timestep = dt / finer
+            errors = self._errors(way, seed, steps)
+            first = errors[0] if finer == 1 else first
+            steady = self.free or not way.controls or self._growth(seed, steps) < UNSTABLE
+            if len(errors) == steps and steady:
+                found = max(errors)
+                break
+        self.theirs.opt.timestep = dt
+        return Errors(first, found, finer)
+
+    def _errors(self, way: Way, seed: int, steps: int) -> list[float]:
+        """The error after each step, until rates run away."""
         self.start(seed)
         self.choose(way)
         own = self.state()
@@ -159,14 +175,13 @@ class Twins:
             before, speed = self.state(), self.data.qvel.copy()
             own = self.step(way, *(before if self.free else own))
             self.mujoco.mj_step(self.theirs, self.data)
-            if not size(self.data.qvel) < RUNAWAY:  # NaN included
-                return Errors(errors[0] if errors else np.inf, None)
+            if errors and not size(self.data.qvel) < RUNAWAY:  # NaN included
+                break
             local = self._local(way, before, own, speed) if self.free else None
             errors.append(measure(self.state(), own) if local is None else local)
-        grows = not self.free and way.controls and self._amplification(seed, steps) > UNSTABLE
-        return Errors(errors[0], None if grows else max(errors))
+        return errors
 
-    def _amplification(self, seed: int, steps: int) -> float:
+    def _growth(self, seed: int, steps: int) -> float:
         """Difference of two runs of MuJoCo whose starts differ in the last digits."""
         ends = list[tuple[np.ndarray, ...]]()
         for change in (0, 1e-15):
@@ -175,6 +190,8 @@ class Twins:
             begin = self.state()
             for _ in range(steps):
                 self.mujoco.mj_step(self.theirs, self.data)
+                if not size(self.data.qvel) < RUNAWAY:
+                    return np.inf
             ends.append(self.state())
         return Measure(begin)(*ends)
 
@@ -309,8 +326,10 @@ def row(path: Path, seeds: int = 2) -> str:
     for way in WAYS:
         errors = [twins.run(way, seed) for seed in range(seeds)]
         runs = [error.all for error in errors if error.all is not None]
+        finer = max(error.finer for error in errors)
+        word = f"{max(runs):.0e}" if len(runs) == seeds else "unstable"
         cells.append(f"{max(error.first for error in errors):.0e}")
-        cells.append(f"{max(runs):.0e}" if len(runs) == seeds else "unstable")
+        cells.append(word + (f" (dt/{finer})" if finer > 1 else ""))
     sizes = f"{m.nv}{' (free)' if twins.free else ''} | {len(twins.actuators)}"
     return f"| {name} | {sizes} | {' | '.join(cells)} | {', '.join(twins.left_out) or '-'} |"
 
