@@ -43,7 +43,7 @@ from kinetree.spatial.matrices import Column, Factor, eliminated, is_zero, produ
 
 Items = Sequence[Closure | Coupling]
 # weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
-# which divides the imbalance of these joints by about STIFF. More would hide the motors in rounding.
+# which divides the imbalance of these joints by about STIFF; more would hide motors in rounding
 STIFF = 2.0**15
 MULTIPLIER_STEPS = 5
 

@@ -91,6 +91,11 @@ def close(model: Model, q: Array, evaluate: Evaluate, fixed: Sequence[int] = ())
     """Newton's method from q; the best position found, closed or not."""
     moving = np.ones(model.n)
     moving[list(fixed)] = 0
+    with np.errstate(all="ignore"):  # frames that are half a turn apart have infinite errors
+        return _newton(model, q, evaluate, moving)
+
+
+def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array) -> Closed:
     Phi, J = evaluate(q)
     for _ in range(MOST_STEPS):
         size = float(np.abs(Phi).max(initial=0))
@@ -110,6 +115,7 @@ def close(model: Model, q: Array, evaluate: Evaluate, fixed: Sequence[int] = ())
         else:
             break
         q, Phi, J = tried, Phi_new, J_new
+    Phi = np.where(np.isnan(Phi), np.inf, Phi)
     return Closed(q, float(np.abs(Phi).max(initial=0)), Phi)
 
 
@@ -119,8 +125,14 @@ def _smaller(new: Array, old: Array) -> bool:
 
 def unclosed(model: Model, given: Constraints, found: Closed, keep: Sequence[str]) -> str:
     """The message for a position at which the constraints stay open."""
-    row = int(np.argmax(np.abs(np.where(np.isfinite(found.Phi), found.Phi, np.inf))))
+    row = int(np.argmax(np.abs(found.Phi)))
     kept = f" with {', '.join(keep)} kept" if keep else ""
+    if not np.isfinite(found.Phi[row]):
+        return (
+            f"the constraints of {model.name!r} cannot be closed from this position{kept}: the "
+            f"frames of constraint {given.owner(row)!r} are turned by half a turn from one another "
+            f"(row {given.row_names[row]!r}). Turn one of the frames, or start elsewhere."
+        )
     return (
         f"the constraints of {model.name!r} cannot be closed from this position{kept}: constraint "
         f"{given.owner(row)!r} stays open by {abs(found.Phi[row]):.3g} (row "

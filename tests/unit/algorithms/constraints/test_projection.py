@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
-from closed_loops import four_bar, slider_crank, slider_crank_position, tied_robot
+from closed_loops import (
+    CONNECTING_ROD,
+    four_bar,
+    slider_crank,
+    slider_crank_position,
+    slider_crank_tree,
+    tied_robot,
+)
 from kinetree import algorithms
+from kinetree.description.constraints import Loop
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.spatial import pose
 
 
 def test_a_position_is_closed_with_a_joint_kept():
@@ -65,3 +74,12 @@ def test_rates_are_projected_as_an_impulse_would():
     assert np.abs(robot.constraint_jacobian(q) @ dq).max() < 1e-12
     assert np.abs(robot.project_rates(q, dq) - dq).max() < 1e-12
     assert np.abs(dq - algorithms.project_rates(robot.model, q, [1.0, 0.3, -0.2])).max() < 1e-12
+
+
+def test_frames_that_are_half_a_turn_apart_are_named():
+    """The axis of the pin points down, a common slip: no motion of a plane can turn it."""
+    down = pose(np.diag([1.0, -1.0, -1.0]), np.array([CONNECTING_ROD, 0, 0]))
+    tree = slider_crank_tree().with_tool("turned", down, "bar")
+    with pytest.raises(InputError, match="'hinge' are turned by half a turn from one another"):
+        tree.constrained({"hinge": Loop("pin", "turned", "axis")})
+    assert tree.constrained({"ball": Loop("pin", "turned", "point")}).mobility.rows
