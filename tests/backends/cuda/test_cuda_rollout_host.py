@@ -211,3 +211,23 @@ def test_nvcc_accepts_a_loop_without_a_warning(dtype, method, tmp_path):
     plan = read_plan(model, method, 0.1, None, "ignore")
     steps = fixed_steps(model, setup, METHODS[method], plan)
     compile_for_gpu(emit_rollout(CudaRollout(steps.stepping).stepping, dtype), tmp_path)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "rk4"])
+def test_controls_activations_and_drives(cp, method):
+    servo = kt.Actuator.position("joint2", 50, 5, time_constant=0.1, force_range=(-30, 30))
+    robot = kt.robots.planar_2r().with_actuators(
+        {"elbow": servo, "m": kt.Actuator.motor("joint1", delay=4e-3)}
+    )
+    model = robot.with_drives({"joint1": kt.Drive(peak=2, lag=0.01, delay=2e-3)}).model
+    q0, u = RNG.normal(size=(BATCH, 2)), RNG.normal(size=(BATCH, 2))
+    options = {"method": method, "duration": 0.02, "dt": 2e-3, "limits": "ignore"}
+    found = simulate(model, moved(q0), target="cuda", controls=moved(u), **options)
+    expected = simulate(model, q0, controls=u, **options)
+    same(found, expected)
+    meta = found.cpu().meta
+    for key in ("controls", "activation"):
+        for name, values in expected.meta[key].items():
+            np.testing.assert_array_equal(meta[key][name], values)
+    for key in ("command", "drive_state"):
+        np.testing.assert_array_equal(meta[key], expected.meta[key])
