@@ -340,13 +340,18 @@ def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
 def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
     """Largest values in every interval less their limits, (5, N, n), as in `Limits.sided`."""
     q, dq, ddq = profile.inside()
-    tau = kernel(model, "inverse_dynamics")(q, dq, ddq)
+    inverse_dynamics = kernel(model, "inverse_dynamics")
+    tau = inverse_dynamics(q, dq, ddq)
     most = np.stack([_most(x) for x in (tau, -tau, np.abs(dq), ddq, -ddq)])
     excess = most - limits.sided()[:, None]
     for j, curve in limits.curves.items():
         for side, sign in enumerate((1, -1)):
             over = _over(curve, sign * tau[..., j], sign * dq[..., j], float(limits.effort[j]))
             excess[side, :, j] = over
+    # the robot starts at rest, where friction of motion does not help to brake a load
+    standing = inverse_dynamics(q[0, 0], 0 * dq[0, 0], ddq[0, 0])
+    for side, sign in enumerate((1, -1)):
+        excess[side, 0] = np.maximum(excess[side, 0], sign * standing - limits.effort)
     return excess
 
 

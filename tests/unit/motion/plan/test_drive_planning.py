@@ -11,7 +11,7 @@ import kinetree as kt
 from kinetree.model.samples import random_model
 from kinetree.motion import quintic, time_optimal
 from kinetree.motion.plan.fastest import lines_below
-from motion_robots import INERTIA, wheel
+from motion_robots import GRAVITY, INERTIA, MASS, lift, wheel
 
 SPEEDS = 1500
 
@@ -146,6 +146,17 @@ def test_a_curve_far_beyond_the_motion_changes_no_bit():
         time_optimal(x, motion, intervals=200).trajectory for x in (robot, robot.with_drives(peaks))
     )
     assert np.array_equal(plain.t, driven.t) and np.array_equal(plain.q, driven.q)
+
+
+@pytest.mark.parametrize("friction", [{"coulomb": 2.0}, {"load": (0.3, 0.2)}])
+def test_friction_does_not_hold_a_load_that_pulls_where_the_motion_starts(friction):
+    """A lift that goes down: friction helps to brake, but not at rest."""
+    weight = MASS * GRAVITY
+    robot = lift(effort=1.02 * weight, friction=kt.Friction(**friction))
+    plan = time_optimal(robot, quintic([1], [0], 1, 0.01, robot=robot), intervals=200)
+    motion = plan.resample(1e-4)
+    tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    assert np.abs(tau).max() <= 1.02 * weight * (1 + 1e-6)
 
 
 def test_the_speed_without_load_is_approached_as_in_the_closed_form():
