@@ -30,9 +30,9 @@ class Drive:
 
     Args:
         curve: torque-speed curve, pairs (speed in rad/s or m/s, force in N m or N), linear between
-            them: speeds from 0 upward, forces that never increase. It limits the force in the direction of motion, which is 0
-            beyond the last speed; the force against the motion is limited by the force at
-            standstill. None: no curve.
+            them: speeds from 0 upward, forces that never increase. It limits the force in the
+            direction of motion, which is 0 beyond the last speed; the force against the motion is
+            limited by the force at standstill. None: no curve.
         peak: most force at any speed and in both directions, N m or N; None: no such limit.
         efficiency: power at the joint over power of the motor while the motor drives the joint,
             and the reverse while the load drives the motor; dimensionless, above 0, at most 1.
