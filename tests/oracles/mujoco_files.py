@@ -309,7 +309,8 @@ def mjcf_files(folders: Iterable[Path]) -> Iterator[Path]:
     """The MJCF files below folders, without those called scene, which show a robot on a floor."""
     for folder in folders:
         for path in sorted(folder.rglob("*.xml")):
-            if "<worldbody" in path.read_text("utf8", "replace") and "scene" not in path.stem:
+            text = path.read_text("utf8", "replace")
+            if ("<worldbody" in text or "<include" in text) and "scene" not in path.stem:
                 yield path
 
 

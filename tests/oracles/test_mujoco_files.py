@@ -6,7 +6,7 @@ them that both programs read are compared,
 
     KINETREE_MJCF_FILES=mujoco_menagerie pytest tests/oracles/test_mujoco_files.py
 
-`mujoco_files.py` describes the comparison, and prints the table of docs/accuracy.md.
+`mujoco_files.py` describes the comparison, and prints the table of a record.
 """
 
 import importlib.util
@@ -71,7 +71,7 @@ def test_files_take_the_same_steps(path: Path, way: Way) -> None:
     errors = both.run(way, seed=0)
     assert errors.first < ONE
     assert errors.all is not None and errors.all < ALL
-    if way.controls and way.method == "implicitfast":
+    if path in LISTED and way.controls and way.method == "implicitfast":
         assert errors.finer == 1  # stable with the time step of the file
 
 
