@@ -15,7 +15,6 @@ from kinetree.description import (
     Sigmoid,
     Spring,
     Stribeck,
-    constraints,
 )
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
@@ -25,6 +24,7 @@ from kinetree.robot.builder import Builder
 if typing.TYPE_CHECKING:
     from kinetree import (
         algorithms,
+        constraints,
         controllers,
         convert,
         identify,

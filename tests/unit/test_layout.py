@@ -42,6 +42,7 @@ ROOMS = (
     "testing",
     "parallel",
     "views",
+    "constraints",
     "__init__",
     "cli",
     "__main__",
@@ -49,6 +50,7 @@ ROOMS = (
 TOP_LEVEL = {
     "errors",
     "scalars",
+    "constraints",
     "trajectory",
     "report",
     "loading",

@@ -1,0 +1,5 @@
+"""Constraints that `Robot.constrained` takes: closed loops, held frames, coupled joints and rods."""
+
+from kinetree.description.constraints import Constraint, Couple, Hold, Loop, Rod
+
+__all__ = ["Constraint", "Couple", "Hold", "Loop", "Rod"]
