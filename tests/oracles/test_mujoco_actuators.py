@@ -122,6 +122,17 @@ def test_what_is_not_understood_is_left_out_by_name():
     assert robot.model.actuator_names == ("ok",)
 
 
+def test_a_range_of_forces_that_pushes_a_joint_without_actuator_is_named():
+    text = ARM.format(
+        integrator="Euler",
+        damp="enable",
+        joint='actuatorfrcrange="1 2"',
+        actuators='<motor name="ok" joint="b"/>',
+    )
+    with pytest.warns(kt.KinetreeWarning, match="actuatorfrcrange excludes 0.*'a'"):
+        kt.load_string(text)
+
+
 def test_disabled_actuators_are_not_read():
     off = ARM.replace('contact="disable"', 'contact="disable" actuation="disable"')
     text = off.format(integrator="Euler", damp="enable", joint="", actuators=KINDS["motor"])

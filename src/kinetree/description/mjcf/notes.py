@@ -10,6 +10,7 @@ from kinetree.base.tables import listing
 from kinetree.description.mjcf.actuators import (
     actuation_is_off,
     driven_tendons,
+    joint_ranges,
     unread_actuators,
 )
 from kinetree.description.mjcf.compile import Compiled
@@ -196,6 +197,16 @@ def _actuators(c: Compiled) -> Found:
     return unread_actuators(c), "these actuators are not understood and left out"
 
 
+def _pushing_ranges(c: Compiled) -> Found:
+    m, read = c.model, joint_ranges(c)
+    pushed = [
+        name
+        for j, name in enumerate(c.joint_names)
+        if m.jnt_actfrclimited[j] and j not in read and m.jnt_actfrcrange[j].prod() > 0
+    ]
+    return pushed, "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
+
+
 def _actuator_inertia(c: Compiled) -> Found:
     ids = [
         a
@@ -229,6 +240,7 @@ FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_free_dry_friction, "joints"),
     (_idle_motors, "actuators"),
     (_actuators, "actuators"),
+    (_pushing_ranges, "joints"),
     (_actuator_inertia, "actuators"),
     (_pairs, "pairs"),
     (_mocap, "bodies"),
