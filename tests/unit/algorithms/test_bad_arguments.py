@@ -7,6 +7,7 @@ import pytest
 import sympy
 
 from kinetree import Builder, algorithms
+from kinetree.description.constraints import Rod
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
 from kinetree.model.samples import random_model
 
@@ -16,6 +17,10 @@ SIXES = {name: np.full(6, 0.3) for name in ("V", "dV", "F")}
 PARAMETERS = {"pi": algorithms.parameters(MODEL)}
 GOOD = VECTORS | SIXES | PARAMETERS | {"G": np.eye(6)}
 GOOD |= {"model": MODEL, "rng": np.random.default_rng(0), "dt": 0.01}
+REACH = float(np.linalg.norm(algorithms.pose(MODEL, GOOD["q"])[:3, 3]))
+GOOD |= {"constraints": {"rod": Rod("base", MODEL.tool, REACH)}}
+TIED = algorithms.constrain(MODEL, GOOD["constraints"], near=GOOD["q"])
+NEEDS_CONSTRAINTS = ("constraint", "constrained_", "project", "reduced_", "mobility")
 BAD = {
     "too long": (lambda x: np.zeros((len(x) + 1, *x.shape[1:])), ShapeError),
     "too short": (lambda x: np.zeros((0, *x.shape[1:])), ShapeError),
@@ -39,14 +44,15 @@ FUNCTIONS = {
 
 def required(f):
     parameters = inspect.signature(f).parameters.values()
-    return {p.name: GOOD[p.name] for p in parameters if p.default is p.empty}
+    good = {p.name: GOOD[p.name] for p in parameters if p.default is p.empty}
+    return good | ({"model": TIED} if f.__name__.startswith(NEEDS_CONSTRAINTS) else {})
 
 
 CASES = [
     (name, argument)
     for name, f in FUNCTIONS.items()
     for argument in required(f)
-    if argument not in ("model", "rng", "dt")
+    if argument not in ("model", "rng", "dt", "constraints")
 ]
 
 
@@ -146,7 +152,8 @@ def test_a_robot_without_joints_has_empty_quantities():
     empty = {name: np.zeros(0) for name in VECTORS | PARAMETERS}
     for name, f in FUNCTIONS.items():
         arguments = {p: empty.get(p, model if p == "model" else GOOD[p]) for p in required(f)}
-        if "model" not in arguments or name.startswith("task_space"):
+        needs = ("task_space", "constrain", *NEEDS_CONSTRAINTS)
+        if "model" not in arguments or name.startswith(needs):
             continue
         f(**arguments)
     assert algorithms.mass_matrix(model, []).shape == (0, 0)

@@ -54,7 +54,7 @@ def test_the_legs_of_a_platform_carry_its_weight_as_in_statics(platform):
     _, robot, q, feet, hips = platform
     light = robot.model.replace(m=np.where(robot.model.m > 1, robot.model.m, 1e-10))
     tau = algorithms.constrained_inverse_dynamics(light, q, np.zeros(24), np.zeros(24)).tau
-    tops = hips + [0, 0, 1]
+    tops = hips + np.array([0, 0, 1])
     directions = (tops - feet) / np.linalg.norm(tops - feet, axis=1)[:, None]
     wrench = np.vstack([directions.T, np.cross(tops, directions).T])
     forces = np.linalg.solve(wrench, [0, 0, 98.1, 0, 0, 0])
