@@ -44,7 +44,7 @@ def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     import kinetree as kt
     from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
-    for name in kt.robots.__all__:
+    for name in kt.robots.TREES:
         every = name in ALL_OF
         model = getattr(kt.robots, name)().model
         yield name, model, (*QUANTITIES, *DERIVED) if every else USUAL

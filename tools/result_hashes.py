@@ -34,7 +34,7 @@ STATES = 16
 
 def built_in_robots() -> dict[str, Any]:
     """All built-in robots by name, one with friction and payload, and one with all else."""
-    robots = {name: getattr(kt.robots, name)() for name in kt.robots.__all__}
+    robots = {name: getattr(kt.robots, name)() for name in kt.robots.TREES}
     rubbing = {
         name: kt.Friction(viscous=0.3 + 0.1 * k, coulomb=0.2)
         for k, name in enumerate(robots["ur5e"].model.joint_names)

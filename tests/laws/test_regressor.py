@@ -20,7 +20,7 @@ from other_units import SYSTEMS
 from robot_states import EPS, any_robot, random_state, relative, size
 
 base_module = import_module("kinetree.algorithms.base_parameters")  # its name is the function's
-BUILT_IN = robots.__all__
+BUILT_IN = robots.TREES
 ACCURACY = 8 * EPS  # as the project specifies
 SEEDS = range(30)
 

@@ -33,7 +33,7 @@ def arm():
     return builder.frame("tip", "lower", (0.3, 0, 0), tool=True)
 
 
-@pytest.mark.parametrize("name", robots.__all__)
+@pytest.mark.parametrize("name", robots.TREES)
 def test_built_in_robots_pass(name):
     robot = getattr(robots, name)()
     names = FEW[:1] if name in LARGE else None

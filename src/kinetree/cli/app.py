@@ -12,9 +12,10 @@ from cyclopts import App, Group, Parameter
 from kinetree import __version__
 from kinetree.cli.arguments import Json, option
 
-ROBOTS = """ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot (cart_pole,
-double_pendulum, hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped, rp, scara,
-spatial_3r, ur5e), or a module of the package robot_descriptions, such as panda_description."""
+ROBOTS = """ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot (cart_pole, delta,
+double_pendulum, five_bar, four_bar, hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped,
+rp, scara, slider_crank, spatial_3r, two_arms, ur5e), or a module of the package robot_descriptions,
+such as panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate: a
 joint left its limits and --limits is stop); 2 wrong usage, input or file, with one paragraph on

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     )
     from kinetree.robots.hands import hand
     from kinetree.robots.legged import humanoid, quadruped
+    from kinetree.robots.mechanisms import delta, five_bar, four_bar, slider_crank, two_arms
 
 __all__ = [
     "cart_pole",
+    "delta",
     "double_pendulum",
+    "five_bar",
+    "four_bar",
     "hand",
     "humanoid",
     "iiwa_14",
@@ -32,9 +36,14 @@ __all__ = [
     "quadruped",
     "rp",
     "scara",
+    "slider_crank",
     "spatial_3r",
+    "two_arms",
     "ur5e",
 ]
+
+MECHANISMS = ("delta", "five_bar", "four_bar", "slider_crank", "two_arms")  # with closed loops
+TREES = tuple(x for x in __all__ if x not in MECHANISMS)
 
 _FILES = {
     "kinetree.robots.arms": ("iiwa_14", "panda", "ur5e"),
@@ -43,6 +52,7 @@ _FILES = {
     ),
     "kinetree.robots.hands": ("hand",),
     "kinetree.robots.legged": ("humanoid", "quadruped"),
+    "kinetree.robots.mechanisms": MECHANISMS,
 }  # fmt: skip
 
 

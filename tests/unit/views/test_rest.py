@@ -8,7 +8,7 @@ from kinetree.algorithms.configuration import rest_position
 from kinetree.views.page.forces import envelopes
 from kinetree.views.rest import handles
 
-ROBOTS = sorted(kt.robots.__all__)
+ROBOTS = sorted(kt.robots.TREES)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

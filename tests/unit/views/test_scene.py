@@ -14,7 +14,7 @@ from kinetree.model.samples import random_model
 from kinetree.views.bodies import along, equivalent_ellipsoid, joint_point, link_points
 from kinetree.views.scene import scene
 
-ROBOTS = sorted(kt.robots.__all__)
+ROBOTS = sorted(kt.robots.TREES)
 
 
 def ends_of(shape):

@@ -16,7 +16,7 @@ from kinetree.views.workbench.markup import reading
 if TYPE_CHECKING:
     from viser import SceneNodeHandle
 
-BUILT_IN = tuple(robots.__all__)
+BUILT_IN = robots.TREES  # closed loops are not drawn yet
 CHOOSE = "built-in ..."
 BLUE = (46, 110, 170)
 MOST_NOTES = 6
