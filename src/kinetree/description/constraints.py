@@ -1,6 +1,6 @@
 """Constraints between the parts of a robot: closed loops, held frames, coupled joints, rods.
 
-Each record says which frames or joints are tied together and how. `Robot.constrained` takes them by
+Each record names the frames or joints that are tied together, and how. `Robot.constrained` takes them by
 name and gives a robot whose forward and inverse dynamics honour them.
 """
 

@@ -17,8 +17,8 @@ are X (X^T X)^-1 lambda.
 
 Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
 tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
-rows decide lambda, so be it. Otherwise the sum of w tau^2 is least, by the method of multipliers on
-H = J diag(w, STIFF on u) J^T, with the same proximal steps (solve.py).
+rows determine lambda, the solution is unique. Otherwise the sum of w tau^2 is least, by the method
+of multipliers on H = J diag(w, STIFF on u) J^T, with the same proximal steps (solve.py).
 """
 
 from collections.abc import Sequence
