@@ -1,11 +1,11 @@
 """Constraints between the parts of a robot: closed loops, held frames, coupled joints, rods.
 
-Each record names the frames or joints that are tied together, and how. `Robot.constrained` takes them by
-name and gives a robot whose forward and inverse dynamics honour them.
+Each record names the frames or joints that are tied together, and how. `Robot.constrained` takes
+them by name and gives a robot whose forward and inverse dynamics honour them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kinetree.base.arrays import ArrayLike
@@ -91,3 +91,19 @@ class Rod:
 
 
 Constraint = Loop | Hold | Couple | Rod
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Constraints that a file has, by name, over the frames and joints of its tree.
+
+    Args:
+        constraints: by name.
+        actuated: names of the joints with motors; None: all.
+        near: positions of joints near which the constraints can be closed, by joint, as in q;
+            joints that are not named are at zero.
+    """
+
+    constraints: Mapping[str, Constraint]
+    actuated: tuple[str, ...] | None = None
+    near: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
