@@ -6,6 +6,9 @@ quaternions too (state.py). Forces are constant within a step.
 
 Dry friction stops and holds joints (stiction.py). It brakes at most with `braking` / h, so that a
 joint that stops is at rest at the end of the step.
+
+A robot with constraints moves by its constrained accelerations, and the end of each step is moved
+back onto the constraints (constraints/stepping.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +18,13 @@ import numpy as np
 
 from kinetree.algorithms.actuation import check_step_drives, drive_forces
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.constraints.closures import placed
+from kinetree.algorithms.constraints.stepping import (
+    Close,
+    check_stepping,
+    closing,
+    constrained_rate,
+)
 from kinetree.algorithms.implicit import Gains, implicit_accelerations
 from kinetree.algorithms.state import StateSpace, store
 from kinetree.algorithms.stiction import accelerations, dry_dofs
@@ -22,7 +32,6 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike, known, scalar
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.scalars import Scalar
@@ -139,11 +148,11 @@ def step(
         q_next: joint positions after the step, (nq,), rad or m.
         dq_next: joint rates after the step, (n,), rad/s or m/s.
     """
-    without_constraints(model, "algorithms.step")
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
     check_step_drives(model)
-    way, space = METHODS[method], StateSpace(model, dry=dry_dofs(model))
+    way, space, items = METHODS[method], StateSpace(model, dry=dry_dofs(model)), placed(model)
+    check_stepping(model, method, implicit=way.implicit)
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
     if number is not None and number <= 0:
@@ -154,29 +163,48 @@ def step(
     def rate(x: Array) -> Array:
         q, dq, _ = space.split(x)
         tree = book_tree(model, q, F_ext, F_tip)
-        return step_rate(way, tree, dq, drive_forces(model, dq, tau), dt, stop, gains)[0]
+        forces = drive_forces(model, dq, tau)
+        if items:
+            return constrained_rate(tree, items, q, dq, forces)[0]
+        return step_rate(way, tree, dq, forces, dt, stop, gains)[0]
 
-    end = take_stages(way, space, dt, np.concatenate(x), rate)
+    close = closing(model, lambda q: book_tree(model, q), items) if items else None
+    end = take_stages(way, space, dt, np.concatenate(x), rate, close)
     return end[: model.nq], end[model.nq :]
 
 
 def take_stages(
-    method: Method, space: StateSpace, h: Scalar, x: Array, rate: Callable[[Array], Array]
+    method: Method,
+    space: StateSpace,
+    h: Scalar,
+    x: Array,
+    rate: Callable[[Array], Array],
+    close: Close | None = None,
 ) -> Array:
-    """The state after one step from x, with the rates of a function of the state."""
+    """The state after one step from x, with the rates of a function of the state.
+
+    close: moves the end of the step onto the constraints of a robot that has some.
+    """
     reached, k = x, list[Array]()
     for i in range(len(method.stages)):
         k.append(rate(reached))
-        reached = take_stage(method, i, space, h, x, k)
+        reached = take_stage(method, i, space, h, x, k, close)
     return reached
 
 
 def take_stage(
-    method: Method, i: int, space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]
+    method: Method,
+    i: int,
+    space: StateSpace,
+    h: Scalar,
+    x: Array,
+    k: Sequence[Array],
+    close: Close | None = None,
 ) -> Array:
-    """The state after stage i; registers of the state change at the end of the step alone."""
-    reached = method.stages[i](space, h, x, k)
-    return store(space, x, reached, k[0] if i == len(method.stages) - 1 else None)
+    """The state after stage i; at the end of the step registers change, and constraints close."""
+    last = i == len(method.stages) - 1
+    reached = store(space, x, method.stages[i](space, h, x, k), k[0] if last else None)
+    return close(reached) if last and close is not None else reached
 
 
 def step_rate(

@@ -99,7 +99,7 @@ def _prepared(
     """Check a request and return the function to trace and its arguments."""
     quantity = find_quantity(name)
     check_model(model)
-    check_honoured(model, name, step=quantity.step)
+    check_honoured(model, name)
     check_options(
         model,
         name,

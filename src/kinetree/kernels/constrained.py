@@ -37,12 +37,10 @@ REFUSED = {
 HONOURED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")
 
 
-def check_honoured(model: Model, name: str, *, step: bool) -> None:
+def check_honoured(model: Model, name: str) -> None:
     """Raise ModelError for a quantity that would ignore the constraints of a robot."""
     if model.constraints is None:
         return
-    if step:
-        without_constraints(model, f"The quantity {name}")
     if name in REFUSED:
         without_constraints(model, f"The quantity {name}", REFUSED[name])
     if name == "inverse_dynamics" and not model.constraints.sufficient:

@@ -393,6 +393,10 @@ HONOURED = (
     "J ddq + gamma = 0, with lambda in `constrained_forward_dynamics` and "
     "`constrained_inverse_dynamics`."
 )
+STEPPED = (
+    "The constraints of this robot are honoured: q and dq must satisfy them, and the results do, "
+    "because they are projected."
+)
 OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
 
 
@@ -422,6 +426,7 @@ def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None)
     text = _text(name, {key: ARGUMENTS[key] for key in given} | OPTIONS, _kinds(letters))
     if model.constraints is not None and name not in CONSTRAINED:
         remark = HONOURED if name in constrained.HONOURED else OF_THE_TREE
+        remark = STEPPED if find_quantity(name).step else remark
         text = f"{text}\n\n{textwrap.fill(remark, WIDTH)}"
     return f"{text}\n\n{_sizes(model)}"
 

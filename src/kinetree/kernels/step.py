@@ -19,6 +19,12 @@ from kinetree.algorithms.actuation import (
     drive_gains,
     next_activations,
 )
+from kinetree.algorithms.constraints.stepping import (
+    Close,
+    check_stepping,
+    closing,
+    constrained_rate,
+)
 from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
@@ -27,6 +33,7 @@ from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
+from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -87,9 +94,15 @@ def state_space(
     return StateSpace(model, own, tuple(dry), registers=own if method.sampled else 0)
 
 
-def check_step(model: Model, names: Sequence[str]) -> None:
-    """Raise if a step with these arguments would need a memory that it does not have."""
+def check_step(
+    model: Model, method: Method, names: Sequence[str], free: Sequence[str] = ()
+) -> None:
+    """Raise if a step with these arguments would be wrong.
+
+    Drives and actuators may need a memory that it does not have, constraints another method.
+    """
     check_step_drives(model)
+    check_stepping(model, method.name, implicit=method.implicit, changes=free)
     if "controls" not in names:
         return
     check_step_actuators(model)
@@ -139,8 +152,9 @@ def whole_step(
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
-        check_step(model, names)
+        check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
+        items, close = lean_items(lean), lean_closing(model)
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
@@ -155,11 +169,14 @@ def whole_step(
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
                 stop = method.braking / dt
-                k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
+                if items:
+                    k = constrained_rate(tree, items, q, dq, acting)[0]
+                else:
+                    k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
 
             start = [q, dq, given["activation"]] if space.extra else [q, dq]
-            end = take_stages(method, space, dt, np.concatenate(start), rate)
+            end = take_stages(method, space, dt, np.concatenate(start), rate, close)
             parts = space.split(end)
             return parts if space.extra else parts[:2]
 
@@ -188,7 +205,7 @@ def step_graph(
 
     method, names = method_of(name)
     loaded = any(port.name == "F_ext" for port in inputs)
-    check_step(model, names)
+    check_step(model, method, names, free)
     space = state_space(model, method, names, dry_dofs(model, free))
     rate = rate_graph(space, method, free, loaded=loaded, names=names)
     whole = Composition(inputs)
@@ -230,22 +247,39 @@ def rate_graph(
         given = dict(zip([port.name for port in ports[2:]], rest, strict=True))
         changed = with_free(model, free, [given[port.name] for port in data])
         q, dq, a = space.split(x)
-        tree = lean_tree(lean_model(changed, regrouped=not free), q, given.get("F_ext"))
+        lean = lean_model(changed, regrouped=not free)
+        tree = lean_tree(lean, q, given.get("F_ext"))
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
-        k, ddq = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
+        if model.constraints is not None:
+            k, more = constrained_rate(tree, lean_items(lean), q, dq, acting)
+        else:
+            k, more = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
         k = np.concatenate([k, next_a]) if space.extra else k
-        return k, np.concatenate([acting, ddq])
+        return k, np.concatenate([acting, more])
 
     return optimise(trace(rate, ports, [("k", ()), ("y", ())]))
 
 
-def stage_graph(space: StateSpace, method: Method, i: int) -> Graph:
-    """The graph of stage i: h, x and the rates k_1, ... so far to the next state."""
+def lean_closing(model: Model) -> Close | None:
+    """The function that moves states onto the constraints, in lean frames; None without any."""
+    if model.constraints is None:
+        return None
+    lean = lean_model(model)
+    return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
+
+
+def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = True) -> Graph:
+    """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
+
+    closed: move the end of the step onto the constraints of a robot that has some.
+    """
     from kinetree.compiler.optimise import optimise
     from kinetree.compiler.trace import trace
 
+    close = lean_closing(space.model) if closed else None
+
     def function(h: Scalar, x: Array, *k: Array) -> Array:
-        return take_stage(method, i, space, h, x, k)
+        return take_stage(method, i, space, h, x, k, close)
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]

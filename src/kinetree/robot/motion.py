@@ -121,7 +121,8 @@ class Motion(RobotCore):
         """Joint positions and rates after one step of the time dt.
 
         The step is that of `simulate` with the same method, to the last bit. Forces are constant
-        in the step; Coulomb friction stops and holds joints.
+        in the step; Coulomb friction stops and holds joints. A robot with constraints begins on
+        them, and the end of its step is projected onto them.
 
         Args:
             q: joint positions, shape (..., nq), rad or m; quaternions of length 1.
@@ -210,6 +211,7 @@ class Motion(RobotCore):
         rtol: float = 1e-8,
         atol: float = 1e-10,
         max_step: float | None = None,
+        closure_time: float | None = None,
         progress: bool | None = None,
         target: Cpu | Cuda = "cpu",
     ) -> Trajectory | GpuTrajectory:
@@ -248,15 +250,19 @@ class Motion(RobotCore):
             rtol: relative error allowed in a step of "dop853", dimensionless.
             atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
             max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
+            closure_time: in which errors of constraints decay with fixed steps, s; None: every
+                state is projected onto the constraints.
             progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
             target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU.
 
         Returns:
             A Trajectory: t (T,), s; q (T, ..., nq); dq, ddq and tau (T, ..., n). A GpuTrajectory
-            for "cuda".
+            for "cuda". `meta` of a robot with constraints has their forces by name,
+            constraint_forces, and the largest error of their equations, closure.
 
         Raises:
-            SimulationError: a state is not finite, or a joint left its limits.
+            SimulationError: a state is not finite, a joint left its limits, or constraints could
+                not be closed.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -269,8 +275,8 @@ class Motion(RobotCore):
             self.model, q0, dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
             controller=controller, parameters=parameters, controls=controls,
             activation=activation, drive_state=drive_state, every=every, limits=limits,
-            events=events, rtol=rtol, atol=atol, max_step=max_step, progress=progress,
-            target=target,
+            events=events, rtol=rtol, atol=atol, max_step=max_step, closure_time=closure_time,
+            progress=progress, target=target,
         )  # fmt: skip
 
     def sensitivities(

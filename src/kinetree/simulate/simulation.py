@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
+from kinetree.algorithms.constraints.stepping import check_stepping
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.actuation import read_actuation
 from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.controller import Controller
@@ -54,6 +56,7 @@ class SimulationOptions(TypedDict, total=False):
     rtol: float
     atol: float
     max_step: float | None
+    closure_time: float | None
     progress: bool | None
 
 
@@ -105,6 +108,7 @@ def simulate(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     max_step: float | None = None,
+    closure_time: float | None = None,
     progress: bool | None = None,
     target: Literal["cpu", "cuda"] = "cpu",
 ) -> "Trajectory | GpuTrajectory":
@@ -145,6 +149,8 @@ def simulate(
         max_step: s, the longest step of "dop853"; by default a 25th of the duration, a 100th if
             forces come from Python. Steps also end where `where(t > c, ...)`, a signal or a planned
             motion switches.
+        closure_time: in which errors of the constraints of a robot decay, s, for fixed steps
+            (Baumgarte): Phi'' + 2 Phi'/T + Phi/T^2 = 0. None: every state is projected onto them.
         progress: show a bar on the error stream; None shows it on a terminal if the run takes long.
         target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU: arrays may be CuPy's, numbers are
             of the type of q0, and the result is a `GpuTrajectory`.
@@ -153,15 +159,18 @@ def simulate(
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
-        the drives, and drive_state.
+        the drives, and drive_state; of a robot with constraints constraint_forces {constraint:
+        (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi.
 
     Raises:
-        SimulationError: a state is not finite, or a joint left its limits; the message names the
-            joint and the time, and `trajectory` of the error is the motion until then.
+        SimulationError: a state is not finite, a joint left its limits, or constraints could not
+            be closed; the message names the joint or the constraint and the time, and `trajectory`
+            of the error is the motion until then.
     """
     check_model(model)
     fixed = find_method(method)
-    plan = read_plan(model, method, duration, dt, limits, every, progress)
+    check_stepping(model, method, implicit=fixed is not None and fixed.implicit, changes=parameters)
+    plan = read_plan(model, method, duration, dt, limits, every, progress, closure_time)
     if fixed is not None:
         check_fixed(fixed, events, max_step)
     arguments = Arguments(
@@ -173,6 +182,7 @@ def simulate(
     if target != "cpu":
         from kinetree.simulate.gpu.rollouts import simulate_on_gpu
 
+        without_constraints(model, "simulate on a GPU", "Simulate on the CPU")
         return simulate_on_gpu(model, arguments, _on_gpu(target, fixed), plan, actuation)
     setup = read_setup(model, arguments, actuation)
     with plan.bar() as bar:

@@ -29,11 +29,8 @@ def line():
 
 
 DOORS = {
-    "simulate": lambda: ROBOT.simulate(Q, REST, duration=0.1),
-    "kt.simulate": lambda: kt.simulate(ROBOT, Q, REST, duration=0.1),
+    "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
     "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
-    "step": lambda: ROBOT.step(Q, REST, REST, 0.01),
-    "algorithms.step": lambda: algorithms.step(MODEL, Q, REST, REST, 0.01),
     "regressor": lambda: ROBOT.regressor(*STATE),
     "algorithms.regressor": lambda: algorithms.regressor(MODEL, *STATE),
     "base_parameters": lambda: ROBOT.base_parameters(),

@@ -13,6 +13,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.samples.inputs import positive
+from kinetree.simulate.core.closure import closing_kernel, rows
 from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import check_steady, shown_parts
@@ -70,9 +71,12 @@ class AdaptiveSteps:
         self.dry = len(dry_dofs(space.model, setup.acting.parameters))
         plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
         self.system = make_system(plant)
-        self.margins = margins_graph(space, plan.bounds, space.model.n)
-        first = space.model.n + friction_size(space.model, self.dry)
-        self.shown = shown_parts(setup.acting, first, space.model)
+        n, m = space.model.n, rows(space.model)
+        self.margins = margins_graph(space, plan.bounds, n + 2 * m)
+        first = n + friction_size(space.model, self.dry)
+        self.shown = {"lam": (first, m), "Phi": (first + m, m)} if m else {}
+        self.shown |= shown_parts(setup.acting, first + 2 * m, space.model)
+        self.closing = closing_kernel(space)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
@@ -86,7 +90,7 @@ class AdaptiveSteps:
 
     def rollouts(self, setup: Setup) -> Rollouts:
         """The rollouts of a setup."""
-        return Rollouts(self.system, self.with_modes(setup), self.dry)
+        return Rollouts(self.system, self.with_modes(setup), self.dry, self.closing)
 
     def run(
         self,
@@ -153,7 +157,8 @@ class AdaptiveSteps:
             )
             times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
-        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., :n])
+        tau = y[..., : n + 2 * rows(self.space.model)]
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], tau)
         w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
         wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)
@@ -196,4 +201,4 @@ def adaptive_steps(model: Model, setup: Setup, plan: Plan) -> AdaptiveSteps:
         return AdaptiveSteps(StateSpace(model, setup.extra), setup, plan)
 
     check_steady(setup.acting.verdict, ADAPTIVE, None)
-    return remembered_loop(model, setup, (ADAPTIVE, bool(plan.bounds)), make)
+    return remembered_loop(model, setup, (ADAPTIVE, len(plan.bounds)), make)

@@ -27,6 +27,7 @@ from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_ru
 from kinetree.errors import InputError
 from kinetree.kernels.step import stage_graph
 from kinetree.model import Model
+from kinetree.simulate.core.closure import rows, with_closure_time
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, check_steady, shown_parts
 from kinetree.simulate.core.limits import margins_graph
@@ -88,6 +89,7 @@ class FixedSteps:
         rows, kept = record_rows(len(times), plan.every)
         braking = self.method.braking / float(times[1] - times[0])
         external = with_stop(setup.external, self.space, braking)
+        external = with_closure_time(external, plan.closure_time)
         external = with_step(external, reads_step(self.method, setup), times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
@@ -168,7 +170,8 @@ def fixed_steps(
         registers = 0 if actuation is None else actuation.registers
         dry = dry_dofs(model, setup.acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers)
-        external = with_step(with_stop(setup.external, space), reads_step(method, setup))
+        external = with_closure_time(with_stop(setup.external, space), plan.closure_time)
+        external = with_step(external, reads_step(method, setup))
         way = {"implicit": method.implicit, "positions": method.positions}
         system = make_system(Plant(space, setup.acting, external, **way))
         fields = recorded_fields(space, setup.acting, method.implicit)
@@ -176,7 +179,7 @@ def fixed_steps(
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
     check_steady(setup.acting.verdict, method.name, len(method.stages))
-    rest = target, method.name, bool(plan.bounds)
+    rest = target, method.name, len(plan.bounds), plan.closure_time is None
     return remembered_loop(model, setup, rest, make)
 
 
@@ -219,7 +222,10 @@ def recorded_fields(
     found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": ddq}
     if not acting.constant:
         found["tau"] = Field("y", 0, n)
-    for name, (start, size) in shown_parts(acting, (2 if implicit else 1) * n, space.model).items():
+    first, m = (2 if implicit else 1) * n, rows(space.model)
+    if m:
+        found |= {"lam": Field("y", first, m), "Phi": Field("y", first + m, m)}
+    for name, (start, size) in shown_parts(acting, first + 2 * m, space.model).items():
         found[name] = Field("y", start, size)
     if space.extra:
         found["z"] = Field("x", nq + n, space.extra)
@@ -237,7 +243,10 @@ def make_stepping(
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
-        stages=tuple(stage_graph(space, method, i) for i in range(len(method.stages))),
+        stages=tuple(
+            stage_graph(space, method, i, closed=plan.closure_time is None)
+            for i in range(len(method.stages))
+        ),
         watch=margins_graph(space, plan.bounds, y.size),
         fields=fields,
     )

@@ -5,6 +5,8 @@ motion at points that the method itself has not looked at. The distance from the
 the step; because of it nothing that happens between the stages can be passed over. Results are
 values of that polynomial; the forces recorded with them are those that were compared with it.
 
+States of a robot with constraints are projected onto them, at the end of steps and in results.
+
 A step ends at a break, where an input may jump (switches.py); where a mode of dry friction ends
 (friction/modes.py); and at a terminal event (events.py).
 """
@@ -16,6 +18,7 @@ import numpy as np
 
 from kinetree.algorithms.state import normalised
 from kinetree.base.arrays import Array
+from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.dop853 import (
     STAGES,
     DenseOutput,
@@ -57,12 +60,19 @@ SAMPLED = 64  # times at which functions of time are evaluated at once
 class Rollouts:
     """Rollouts of a system: their inputs, and the modes of joints with dry friction.
 
-    The external inputs of `setup` end with the modes of `dry` joints.
+    The external inputs of `setup` end with the modes of `dry` joints. closing: moves states onto
+    the constraints of a robot that has some.
     """
 
-    def __init__(self, system: System, setup: Setup, dry: int) -> None:
+    def __init__(
+        self,
+        system: System,
+        setup: Setup,
+        dry: int,
+        closing: Callable[[Array], Array] | None = None,
+    ) -> None:
         self.system, self.space, self.acting = system, system.space, setup.acting
-        self.external, self.batch = setup.external, setup.batch
+        self.external, self.batch, self.closing = setup.external, setup.batch, closing
         rows, count = self.external.params(self.batch), len(setup.x0)
         self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])))
         self.at_end = slice(self.external.params_size - dry, self.external.params_size)
@@ -81,8 +91,9 @@ class Rollouts:
         )
 
     def normal(self, x: Array) -> Array:
-        """States with quaternions of length 1."""
-        return normalised(self.space.model, x)
+        """States with quaternions of length 1, on the constraints."""
+        x = normalised(self.space.model, x)
+        return x if self.closing is None else self.closing(x)
 
     def signals(self, t: Array, ends: bool, rows: Array) -> Array:
         """Values over time, (K or 1, s), a row for each time and rollout."""
@@ -349,7 +360,8 @@ class Integration:
             self.rollouts.settle(int(own[i]), float(times[i]), states[i])
         moved = own[kept & (cut | again | (states != step.end).any(-1))]
         if len(moved):
-            self.k[moved] = self.rollouts.rate(self.t[moved], self.x[moved], moved)[0]
+            self.k[moved], y = self.rollouts.rate(self.t[moved], self.x[moved], moved)
+            check_closed(self.rollouts.space.model, self.t[moved], y)
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
         self.alive &= ~over
 

@@ -18,6 +18,7 @@ from kinetree.scalars import Scalar, absolute, minimum
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
+CLOSURE = "closure"  # the quantity of a bound on the error of an equation of the constraints
 ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
 
 
@@ -34,7 +35,11 @@ class SimulationError(KinetreeError, ArithmeticError):
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit of one joint, and the entry of q, dq or tau that it bounds."""
+    """A limit of one joint, and the entry of q, dq or tau that it bounds.
+
+    Errors of constraints are bounded in the same way: `joint` is then the name of the equation, and
+    `index` an entry of y.
+    """
 
     joint: str
     quantity: str
@@ -51,7 +56,8 @@ class Violation:
     Args:
         t: time, s.
         joint: name of the joint.
-        quantity: "position", "velocity", "effort" or the array that is not finite.
+        quantity: "position", "velocity", "effort" or the array that is not finite; "closure" for
+            an equation of the constraints, whose name is `joint`.
         by: how far beyond the limit at that time, in `unit` (rad, m, rad/s ...); None: not finite.
         rollout: index of the rollout in the batch.
         unit: unit of `by`.
@@ -68,6 +74,11 @@ class Violation:
         where = f" of rollout {list(self.rollout)}" if self.rollout else ""
         if self.by is None:
             return f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} not finite"
+        if self.quantity == CLOSURE:
+            return (
+                f"t = {self.t:.6g} s: equation {self.joint!r} of the constraints{where} is open by "
+                f"{self.by:.4g} {self.unit} more than allowed"
+            )
         return (
             f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} is "
             f"{self.by:.4g} {self.unit} beyond its limit"
@@ -100,12 +111,13 @@ def _slack(limit: float) -> float:
     return ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
 
 
-def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, tau: Array) -> Array:
-    """Distance of each bounded entry from its limit, (w,), negative beyond it."""
+def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> Array:
+    """Distance of each bounded entry from its limit, (w,), negative beyond; y begins with tau."""
     q, dq, _ = space.split(x)
     found: list[Scalar] = []
     for bound in bounds:
-        value = {"position": q, "velocity": dq, "effort": tau}[bound.quantity][bound.index]
+        of = {"position": q, "velocity": dq, "effort": y, CLOSURE: y}
+        value = of[bound.quantity][bound.index]
         if bound.low == -bound.high:
             found.append(bound.high - absolute(value))
         elif not np.isfinite(bound.low):

@@ -14,7 +14,8 @@ import numpy as np
 
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
-from kinetree.simulate.core.limits import Bound, SimulationError, Violation
+from kinetree.simulate.core.closure import constraint_results
+from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError, Violation
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup
 from kinetree.simulate.core.signals import on_cpu
 
@@ -75,16 +76,19 @@ def finish(
             for name, x in outcome.records.items()
         }
         state = _memory(space, setup, found)
+        state |= constraint_results(space.model, found, outcome.xp)
         if "tau" not in found:
             found["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, space.model.n))
         return make(t[:count], found, meta | state)
 
     noted = violations(space, plan.bounds, outcome, setup.batch)
     lost = [v for v in noted if v.by is None]
-    wrong = noted if plan.limits == "stop" else lost
-    if wrong and (plan.limits == "stop" or not setup.batch):
+    broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
+    wrong = noted if plan.limits == "stop" else sorted(lost + broken, key=lambda v: v.t)
+    if wrong and (plan.limits == "stop" or broken or not setup.batch):
         error = SimulationError(explanation(wrong[0], meta, len(wrong)))
-        error.violations = tuple(wrong) if wrong[0].by is not None else ()
+        limit = wrong[0].by is not None and wrong[0].quantity != CLOSURE
+        error.violations = tuple(wrong) if limit else ()
         before = _finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
         if before:
             error.trajectory = record(before)
@@ -187,7 +191,9 @@ def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ..
 def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
     """Why a simulation ended, and what to do."""
     more = f" ({count} such events in all)" if count > 1 else ""
-    if first.by is not None:
+    if first.quantity == CLOSURE:
+        way = "Take smaller steps, and look for a position in which the mechanism is singular."
+    elif first.by is not None:
         way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
     elif "stuck" in meta:
         way = (

@@ -18,7 +18,6 @@ from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -28,6 +27,7 @@ from kinetree.model.inputs import (
 )
 from kinetree.samples.inputs import check_order, positive
 from kinetree.simulate.core.actuation import Actuation, first_memory
+from kinetree.simulate.core.closure import check_start, closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
@@ -90,7 +90,8 @@ class Setup:
 class Plan:
     """What a simulation computes: times 0, dt, ..., (T,), of which every so many are recorded.
 
-    limits: "stop", "record" or "ignore". bounds: the limits that are watched.
+    limits: "stop", "record" or "ignore". bounds: the limits that are watched. closure_time: in
+    which errors of constraints decay, s; None: states are projected onto the constraints.
     """
 
     method: str
@@ -99,6 +100,7 @@ class Plan:
     limits: str
     bounds: tuple[Bound, ...]
     progress: bool | None = None
+    closure_time: float | None = None
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -113,6 +115,7 @@ def read_plan(
     limits: str,
     every: int = 1,
     progress: bool | None = None,
+    closure_time: float | None = None,
 ) -> Plan:
     """Check the times and options of a simulation."""
     default = RESULT_STEP if method == ADAPTIVE else FIXED_STEP
@@ -121,8 +124,11 @@ def read_plan(
         raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
+    step = None if method == ADAPTIVE else float(times[1] - times[0])
+    T = read_closure_time(model, closure_time, method, step)
     bounds = () if limits == "ignore" else joint_bounds(model)
-    return Plan(method, times, int(every), limits, bounds, progress)
+    bounds += closure_bounds(model, T)
+    return Plan(method, times, int(every), limits, bounds, progress, T)
 
 
 def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
@@ -157,7 +163,6 @@ def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
 
 def read_setup(model: Model, arguments: Arguments, actuation: Actuation | None = None) -> Setup:
     """Read everything that acts, with leading axes that broadcast."""
-    without_constraints(model, "simulate")
     q0 = read_positions(model, arguments.q0)
     dq0 = np.zeros(model.n) if arguments.dq0 is None else read_rates(model, arguments.dq0)
     acting = replace(read_forces(model, arguments), actuation=actuation)
@@ -170,6 +175,7 @@ def read_setup(model: Model, arguments: Arguments, actuation: Actuation | None =
             "least one state."
         )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
+    check_start(model, parts[0], parts[1])
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
     q, dq, z = np.split(x0[0], (model.nq, model.nq + model.n))
     acting = replace(acting, verdict=examine_forces(model, acting, external, (q, dq, z[:own])))

@@ -5,7 +5,7 @@ k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" t
 (algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
 "step" that s ends with and on the slopes of the joint forces, and y = (tau, ddq). The adaptive
 method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
-"mode" that p ends with (friction/modes.py).
+"mode" that p ends with (friction/modes.py). A robot with constraints has y = (tau, lambda, Phi).
 
 The function is traced. If a user's law cannot be traced, or is not a function of t, q and dq
 (purity.py), only the robot is, and the law runs in Python, rollout by rollout.
@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
@@ -30,10 +31,12 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import Acted
+from kinetree.simulate.core.closure import PART
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.purity import first_line
@@ -109,14 +112,21 @@ class Plant:
     ) -> tuple[Array, Array, Array]:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
-        Of an implicit method: dq, the acceleration of the step, and ddq.
+        Of an implicit method: dq, the acceleration of the step, and ddq. Of a robot with
+        constraints: the rate of q, ddq, and (lambda, Phi).
 
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
         cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
         """
         regrouped = not (traced or self.acting.parameters)
-        tree = lean_tree(lean_model(loads.model, regrouped=regrouped), loads.q, loads.F_ext)
+        lean = lean_model(loads.model, regrouped=regrouped)
+        tree = lean_tree(lean, loads.q, loads.F_ext)
         dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
+        if loads.model.constraints is not None:
+            T = given[PART][0][0] if PART in given else None
+            k, more = constrained_rate(tree, lean_items(lean), loads.q, dq, tau, T)
+            moving = coordinate_rates(self.space.model, loads.q, dq) if self.adaptive else dq
+            return moving, k[len(dq) :], more
         if not self.adaptive:
             stop = given["stop"][0][0] if "stop" in given else 0
             if self.implicit:

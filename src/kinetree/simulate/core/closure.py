@@ -1,0 +1,173 @@
+"""Constraints in a simulation: the start, the errors that are watched, and the way back.
+
+The rate of a constrained robot has y = (tau, lambda, Phi, ...): the forces of all equations and
+their errors are recorded with the motion, and the errors are watched at every step like limits of
+joints. After each step the state is projected (algorithms/constraints/stepping.py); fixed steps can
+pull it back with a time constant instead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.state import StateSpace
+from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
+from kinetree.compiler.graph import Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
+from kinetree.errors import InputError
+from kinetree.kernels.memo import kernel
+from kinetree.kernels.step import lean_closing
+from kinetree.model import Model
+from kinetree.samples.inputs import positive
+from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
+
+CLOSED = 1e-8  # rad or m: the largest error of a start, and of a state that is projected
+PULLED = 1e-3  # rad or m: the same with a time constant, which leaves errors by design
+SHORTEST = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
+PART = "closure time"  # the name of the time constant among the inputs
+
+
+def rows(model: Model) -> int:
+    """Count of the equations of the constraints; 0 without any."""
+    return 0 if model.constraints is None else len(model.constraints.row_names)
+
+
+def read_closure_time(
+    model: Model, value: float | None, method: str, dt: float | None
+) -> float | None:
+    """Check the time constant in which errors of the constraints decay.
+
+    Args:
+        model: the robot.
+        value: as given, s; None: states are projected.
+        method: name of the method, for messages.
+        dt: length of a step, s; None: the method chooses its steps.
+    """
+    if value is None:
+        return None
+    if model.constraints is None:
+        raise InputError(
+            f"closure_time is {value!r}, and {model.name!r} has no constraints that it is for; "
+            "leave it out."
+        )
+    found = positive(value, "closure_time", "s")
+    if dt is None:
+        raise InputError(
+            f"closure_time is for fixed steps; method {method!r} projects every state onto the "
+            "constraints. Leave it out, or choose 'rk4', 'semi_implicit_euler' or 'euler'."
+        )
+    if found < SHORTEST * dt * (1 - 1e-12):
+        raise InputError(
+            f"closure_time is {found:g} s with steps of {dt:g} s; expected at least "
+            f"{SHORTEST:g} steps, {SHORTEST * dt:g} s: a faster pull is unstable."
+        )
+    return found
+
+
+def closure_bounds(model: Model, closure_time: float | None) -> tuple[Bound, ...]:
+    """The errors Phi of all equations as bounded entries of y; none without constraints."""
+    if model.constraints is None:
+        return ()
+    most, first = CLOSED if closure_time is None else PULLED, model.n + rows(model)
+    return tuple(
+        Bound(name, CLOSURE, first + k, -most, most, "rad or m")
+        for k, name in enumerate(model.constraints.row_names)
+    )
+
+
+def check_start(model: Model, q0: Array, dq0: Array) -> None:
+    """Raise InputError if the constraints are not satisfied at the start.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        dq0: rates, (..., n).
+    """
+    given = model.constraints
+    if given is None:
+        return
+    errors = np.abs(kernel(model, "constraint_errors")(q0))
+    at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
+    if not errors[at] <= CLOSED:
+        row = int(at[-1])
+        raise InputError(
+            f"q0{_rollout(at)} does not satisfy the constraints of {model.name!r}: constraint "
+            f"{given.owner(row)!r} is open by {errors[at]:.3g} (row {given.row_names[row]!r}, rad "
+            f"or m); expected at most {CLOSED:g}. robot.project(q0) gives the nearest position "
+            "that does."
+        )
+    J = np.asarray(kernel(model, "constraint_jacobian")(q0))
+    rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
+    share = rates / (1 + np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq0)))
+    at = np.unravel_index(int(np.nanargmax(share)), share.shape)
+    if not share[at] <= CLOSED:
+        row = int(at[-1])
+        raise InputError(
+            f"dq0{_rollout(at)} breaks the constraints of {model.name!r}: constraint "
+            f"{given.owner(row)!r} opens at {rates[at]:.3g} (row {given.row_names[row]!r}, rad/s "
+            "or m/s); expected 0. robot.project_rates(q0, dq0) gives the nearest rates that do not."
+        )
+
+
+def _rollout(at: tuple[Any, ...]) -> str:
+    """The index of a rollout in a message; empty for a single one."""
+    return f" of rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
+
+
+def with_closure_time(external: ExternalInputs, T: float | None) -> ExternalInputs:
+    """The inputs with the time constant, if there is one."""
+    if T is None:
+        return external
+    return replace(external, constants={**external.constants, PART: (np.array([T]), (1,))})
+
+
+def closing_kernel(space: StateSpace) -> Kernel | None:
+    """The kernel that moves states (..., x) onto the constraints; None without any."""
+    close = lean_closing(space.model)
+    if close is None:
+        return None
+    graph = optimise(trace(close, [Port("x", (space.size,))], [("out", ())]))
+    return Kernel(graph, "closing", dtypes=("float64",))
+
+
+def check_closed(model: Model, t: Array, y: Array) -> None:
+    """Raise SimulationError if states at times t, (K,), are not on the constraints; y: (K, y)."""
+    given, m = model.constraints, rows(model)
+    if given is None or not len(y):
+        return
+    Phi = np.abs(y[:, model.n + m : model.n + 2 * m])
+    at = np.unravel_index(int(np.argmax(np.where(np.isfinite(Phi), Phi, np.inf))), Phi.shape)
+    if not Phi[at] <= CLOSED:
+        row = int(at[1])
+        raise SimulationError(
+            f"the simulation ended at t = {t[at[0]]:.6g} s: constraint {given.owner(row)!r} of "
+            f"{model.name!r} could not be closed, it stays open by {Phi[at]:.3g} (row "
+            f"{given.row_names[row]!r}, rad or m). Look for a position in which the mechanism is "
+            "singular, and for forces that grow with the motion."
+        )
+
+
+def constraint_results(model: Model, found: dict[str, Any], xp: ModuleType) -> Mapping[str, Any]:
+    """Entries of `meta` of a constrained robot; `lam` and `Phi` are taken out of the records.
+
+    Args:
+        model: the robot.
+        found: records by name, (T, ..., size).
+        xp: module of the arrays.
+    """
+    if model.constraints is None:
+        return {}
+    lam, Phi = found.pop("lam"), found.pop("Phi")
+    forces: dict[str, Any] = {}
+    start = 0
+    for item in model.constraints.items:
+        stop = start + len(item.row_names)
+        forces[item.name] = lam[..., start:stop]
+        start = stop
+    return {"constraint_forces": forces, "closure": xp.abs(Phi).max(-1)}
