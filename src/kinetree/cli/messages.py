@@ -27,7 +27,17 @@ PHRASES: dict[str, str] = {
     r"read the file with mimic=False": "add --no-mimic",
     r"and strict=True:": "and --strict refuses them:",
     r"\(and (\d+) more, see robot\.report\)": r"(and \1 more; kinetree info lists them)",
-    r" \(in Python, \w+\)": "",
+    r" \(in Python, \w+(='\w+')?\)": "",
+    r"robot\.unconstrained\(\) is the tree \(on the command line, --constraints none\)":
+        "--constraints none makes all joints independent",
+    r"robot\.project\(q0\) gives the nearest position that does":
+        "Name fewer joints, as in --q NAME=VALUE, and the others follow",
+    r"robot\.project_rates\(q0, dq0\) gives the nearest rates that do not":
+        "Name fewer joints, as in --dq NAME=VALUE, and the others follow",
+    r"^q0 does not satisfy": "--q does not satisfy",
+    r"^dq0 breaks": "--dq breaks",
+    r"Use friction that grows with the rate alone, robot\.with_friction":
+        "Leave it out: --friction none",
     r"^(duration|dt|tolerance|cutoff|prior) is ": r"--\1 is ",
     r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",
     r"kt\.load\(path, floating=True\) gives it a free joint, on the command line --floating":

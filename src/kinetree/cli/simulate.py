@@ -38,7 +38,7 @@ from kinetree.cli.output import (
     print_json,
     waiting,
 )
-from kinetree.cli.states import factors, names, units, vector
+from kinetree.cli.states import closed_start, factors, names, units, vector
 from kinetree.cli.tables import console, screen_table, unit_column
 from kinetree.errors import InputError, need
 from kinetree.robot import Robot
@@ -53,6 +53,8 @@ PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
 MOST_VIOLATIONS = 8  # that are printed; the others are counted
+# entries of the motion's `meta` that JSON has
+NOTED = ("controls", "activation", "constraint_forces", "closure")
 GAINS = {"pd": ("kp", "kd"), "pd-gravity": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 
@@ -160,7 +162,8 @@ def simulate(
     acting = _forces(found, tau, forces, recorded)
     inputs = read_controls(model, controls, control_file)
     control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
-    q0, dq0 = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
+    start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
+    q0, dq0 = closed_start(found, start, (q, dq), degrees)
     motion = None
     try:
         with waiting(compiling("and simulating the motion", model)):
@@ -365,7 +368,7 @@ class Result:
             **{x: getattr(shown, x) for x in letters},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
-            **{key: shown.meta[key] for key in ("controls", "activation") if key in shown.meta},
+            **{key: shown.meta[key] for key in NOTED if key in shown.meta},
             "violations": [_violation(v) for v in self.violations()],
             "stopped": str(self.ended) or None,
         }

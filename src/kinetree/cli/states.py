@@ -5,18 +5,19 @@ angles alone: positions, rates and accelerations of hinges and screws, the angle
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
 Positions that are left out are those of `rest_position`, on every path: zero, or the middle of the
-limits where these exclude zero, which a line on stderr reports.
+limits where these exclude zero, which a line on stderr reports. Positions and rates of a robot with
+closed loops follow from those that are typed (`closed_start`), which a line reports too.
 """
 
 import re
 from collections.abc import Container, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.algorithms import neutral, total_mass
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.configuration import integrate, rest_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
@@ -30,10 +31,16 @@ from kinetree.model.inputs import coordinates
 from kinetree.model.units import METRE, factors, kinds, units
 from kinetree.model.units import entry_names as names
 
+if TYPE_CHECKING:
+    from kinetree.robot import Robot
+
 ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion can make
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
 UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
 MOST_NAMES = 8  # of joints that a line on stderr lists
+CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
+ATTEMPTS = 20  # to close constraints from positions near the one that was typed
+NEAR = 0.5  # rad or m: how far these are from it
 
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
 
@@ -87,6 +94,84 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         pairs = zip(known, pieces, strict=True)
         x = np.array([typed_number(option, name, piece) for name, piece in pairs]) * scale
     return coordinates(model, x, option).astype(float) if quantity == "q" else x
+
+
+def closed_start(
+    robot: "Robot", state: tuple[Array, Array], given: tuple[Words, Words], degrees: bool
+) -> tuple[Array, Array]:
+    """Move a state onto the constraints of a robot that has some, and report it on stderr.
+
+    Entries that were typed stay as they are; a vector that was typed as a whole is not changed.
+
+    Args:
+        robot: the robot.
+        state: positions and rates in SI units.
+        given: their words, as typed.
+        degrees: whether angles are shown in degrees.
+    """
+    if robot.model.constraints is None:
+        return state
+    q, dq = state
+    if np.abs(robot.constraint_errors(q)).max(initial=0) > CLOSED:
+        typed = typed_entries(robot.model, "q", given[0])
+        if len(typed) < robot.nq:
+            q = _closed_position(robot, q, typed)
+            report_closed(robot.model, "q", typed, q, degrees)
+    J = np.asarray(robot.constraint_jacobian(q))
+    typed = typed_entries(robot.model, "dq", given[1])
+    free = [k for k in range(robot.n) if k not in typed]
+    if free and np.abs(J @ dq).max(initial=0) > CLOSED:
+        dq = dq.copy()
+        dq[free] = -np.linalg.pinv(J[:, free], rcond=1e-9) @ (J[:, typed] @ dq[typed])
+        report_closed(robot.model, "dq", typed, dq, degrees)
+    return q, dq
+
+
+def typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
+    """Entries of q or dq that were typed: all, those with names, or none."""
+    known = names(model, quantity)
+    text = " ".join(words or ())
+    if "=" not in text:
+        return list(range(len(known))) if text else []
+    pieces = re.split(r"[,\s]+", text)
+    return [k for k, name in enumerate(known) if any(x.startswith(f"{name}=") for x in pieces)]
+
+
+def _closed_position(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
+    """The nearest closed position with the typed entries, or one found from positions around."""
+    model, rng = robot.model, np.random.default_rng(0)
+    keep = [x.name for x in model.joints if x.follows is None and {*x.coords} & {*typed}]
+    moving = np.ones(model.n)
+    moving[[d for x in model.joints if x.name in keep for d in x.dofs]] = 0
+    try:
+        return robot.project(q, keep=keep)
+    except InputError as problem:
+        first = problem
+    for _ in range(ATTEMPTS):  # stretched bars, as at zero, have no slope towards closing
+        try:
+            tried = integrate(model, q, rng.normal(size=model.n) * NEAR * moving)
+            return robot.project(tried, keep=keep)
+        except InputError:
+            continue
+    raise first
+
+
+def report_closed(
+    model: Model, quantity: str, typed: Sequence[int], x: Array, degrees: bool
+) -> None:
+    """Print on stderr the entries that follow from the constraints."""
+    known, unit = names(model, quantity), units(model, quantity, degrees)
+    shown = x / factors(model, quantity, degrees)
+    found = [
+        f"{name} = {number(shown[k], 6)} {unit[k]}".rstrip()
+        for k, name in enumerate(known)
+        if k not in typed
+    ]
+    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
+    notify(
+        f"--{quantity} leaves out {counted(len(found), 'entry')}, which the constraints "
+        f"decide or limit; taken as {', '.join(found[:MOST_NAMES])}{more}."
+    )
 
 
 def report_middle(

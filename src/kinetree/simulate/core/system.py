@@ -31,6 +31,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.errors import ModelError
 from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
@@ -230,6 +231,8 @@ def make_system(plant: Plant) -> System:
     try:
         graph = optimise(trace(plant.rate, plant.ports, [("k", ()), ("y", ())]))
     except Exception as problem:
+        if space.model.constraints is not None and isinstance(problem, ModelError):
+            raise  # a law that does not honour constraints would refuse them in Python, too
         return _by_python(plant, first_line(problem, named=True))
     return System(space, graph)
 
