@@ -14,7 +14,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.tables import counted, nearest
+from kinetree.base.tables import counted, listing, nearest
+from kinetree.description.constraints import Constrained
 from kinetree.description.joints import FREE
 from kinetree.description.records import (
     ArgumentValue,
@@ -35,6 +36,7 @@ URDF, MJCF, SDF = (".urdf", ".xacro"), (".xml", ".mjcf"), (".sdf", ".world")
 ROBOT_FILES = (*URDF, *MJCF, *SDF)
 THE_TEXT = "the text"  # replaces the name of a file in messages
 FrictionOf = Literal["file", "none"]
+ConstraintsOf = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 MOST_FILES = 5  # of a folder that are named in a message
@@ -61,6 +63,7 @@ def load(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     friction: FrictionOf = "file",
+    constraints: ConstraintsOf = "file",
     model: str | None = None,
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
@@ -78,13 +81,17 @@ def load(
         arguments: values of the arguments of a xacro file, such as {"ur_type": "ur5e"}.
         friction: "file" keeps the joint friction of the file (damping, dry friction), which is part
             of tau; "none" leaves it out.
+        constraints: "file" keeps closed loops and other constraints of the file (<equality> of
+            MJCF, loops of SDF); "none" leaves them out, and all joints of the tree move
+            independently.
         model: name of the model, for an SDF world with several.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
         tau besides the rigid bodies. It is None for a built-in robot.
     """
-    _check_friction(friction)
+    _check_choice("friction", friction)
+    _check_choice("constraints", constraints)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
             "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
@@ -100,7 +107,7 @@ def load(
                     "--arg (in Python, arguments) out."
                 )
             _warn_of_files(path, strict)
-            return _with_options(robot, floating, mimic, friction)
+            return _with_options(robot, floating, mimic, friction, constraints)
         found = described(path)
         if found is not None:
             path, folders = found.path, (*folders, *found.folders)
@@ -108,7 +115,7 @@ def load(
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
     description = read(path, folders, mimic, arguments, floating, model)
-    description = _changed(description, floating, friction)
+    description = _changed(description, floating, friction, constraints)
     return _reported(description, Path(path), folders, arguments, strict)
 
 
@@ -122,6 +129,7 @@ def load_string(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     friction: FrictionOf = "file",
+    constraints: ConstraintsOf = "file",
     model: str | None = None,
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
@@ -138,6 +146,7 @@ def load_string(
             relative paths in it start from each of these.
         arguments: as in `load`.
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
+        constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
         model: as in `load`.
 
     Returns:
@@ -148,7 +157,8 @@ def load_string(
     from kinetree.description.sdf import read_sdf_text
     from kinetree.description.urdf import read_urdf_text, read_xacro, refuse_arguments
 
-    _check_friction(friction)
+    _check_choice("friction", friction)
+    _check_choice("constraints", constraints)
     content = _content(text)
     kind = _format(content, format)
     if kind != "sdf":
@@ -164,7 +174,7 @@ def load_string(
     else:
         description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
                                     floating=floating, model=model)  # fmt: skip
-    description = _changed(description, floating, friction)
+    description = _changed(description, floating, friction, constraints)
     return _reported(description, Path(THE_TEXT), folders, arguments, strict, content)
 
 
@@ -179,7 +189,7 @@ def _reported(
     """The robot of a description, with its report, and one warning for all that is odd."""
     from kinetree.report import Report
 
-    model = build_model(description, unphysical="allow")
+    model = _built(description, str(source))
     report = Report.of(source, description, model, folders, arguments, text)
     announce(model, str(source), strict)
     return Robot(model, report=report)
@@ -227,9 +237,9 @@ def read(
     raise InputError(f"{place} {found}; {expected}. If it is such a file, give it that ending.")
 
 
-def _check_friction(friction: str) -> None:
-    if friction not in get_args(FrictionOf):
-        raise InputError(f"friction is {friction!r}; expected 'file' or 'none'.")
+def _check_choice(name: str, value: str) -> None:
+    if value not in get_args(FrictionOf):
+        raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
 
 
 def _refuse_model(source: str, model: str | None) -> None:
@@ -344,23 +354,64 @@ def _warn_of_files(name: str, strict: bool) -> None:
 # robots that were read
 
 
-def _with_options(robot: Robot, floating: bool, mimic: bool, friction: FrictionOf) -> Robot:
+def _with_options(
+    robot: Robot, floating: bool, mimic: bool, friction: FrictionOf, constraints: ConstraintsOf
+) -> Robot:
     """A built-in robot with the options of `load`."""
+    if constraints == "none":
+        robot = robot.unconstrained()
     if mimic and not floating and friction == "file":
         return robot
     from kinetree.model.describe import describe_model
 
-    description = describe_model(robot.model)
+    own = robot.model.constraints
+    description = describe_model(robot.unconstrained().model)
+    if own is not None:
+        motors = tuple(robot.model.dof_names[k] for k in own.actuated)
+        description = dataclasses.replace(description, constrained=Constrained(own.given, motors))
     if not mimic:
         joints = tuple(dataclasses.replace(x, mimic=None) for x in description.joints)
         description = dataclasses.replace(description, joints=joints)
-    return Robot(build_model(_changed(description, floating, friction), unphysical="allow"))
+    return Robot(_built(_changed(description, floating, friction), robot.name))
+
+
+def _built(description: RobotDescription, source: str) -> Model:
+    """The model of a description, with its constraints."""
+    given = description.constrained
+    model = build_model(dataclasses.replace(description, constrained=None), unphysical="allow")
+    if given is None:
+        return model
+    from kinetree.algorithms.configuration import neutral
+    from kinetree.algorithms.constraints.mobility import IdleConstraintsError, constrain
+
+    near = neutral(model) if given.near else None
+    for joint in model.joints:
+        if near is not None and joint.follows is None and joint.name in given.near:
+            near[list(joint.coords)] = given.near[joint.name]
+    try:
+        return constrain(model, given.constraints, actuated=given.actuated, near=near)
+    except IdleConstraintsError as error:
+        return model.replace(warnings=(*model.warnings, Note(str(error))))
+    except (InputError, ModelError) as error:
+        reason = str(error).partition(" A position at which")[0]  # there is no place for it here
+        raise ModelError(
+            f"{source}: the constraints of the file cannot be used: {reason} Leave them out with "
+            "--constraints none (in Python, constraints='none')."
+        ) from error
 
 
 def _changed(
-    description: RobotDescription, floating: bool, friction: FrictionOf
+    description: RobotDescription,
+    floating: bool,
+    friction: FrictionOf,
+    constraints: ConstraintsOf = "file",
 ) -> RobotDescription:
     """The description with the options that apply to every format."""
+    if constraints == "none" and description.constrained is not None:
+        names = listing(description.constrained.constraints, 6)
+        note = Note(f"constraints are left out, as asked: {names}")
+        notes = (*description.notes, note)
+        description = dataclasses.replace(description, constrained=None, notes=notes)
     if friction == "none":
         description = without_friction(description)
     return float_base(description) if floating else description

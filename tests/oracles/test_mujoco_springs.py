@@ -44,7 +44,7 @@ def text(joint, tendon, unit):
 def load(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        robot, model = kt.load(path), mujoco.MjModel.from_xml_path(str(path))
+        robot, model = kt.load(path, constraints="none"), mujoco.MjModel.from_xml_path(str(path))
     for flag in ("CONSTRAINT", "ACTUATION"):
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
     model.opt.density = model.opt.viscosity = 0  # the medium is named as left out

@@ -230,6 +230,14 @@ class BasicReading:
     model: Annotated[
         str | None, option("--model", "Model of an SDF world with several.", value="NAME")
     ] = None
+    constraints: Annotated[
+        Literal["file", "none"],
+        option(
+            "--constraints",
+            "file keeps closed loops and other constraints of the robot; none leaves them out, and "
+            "all joints move independently.",
+        ),
+    ] = "file"
 
     def options(self) -> dict[str, Any]:
         """Return the options as `kinetree.load` takes them.

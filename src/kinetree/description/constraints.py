@@ -66,7 +66,7 @@ class Couple:
     Args:
         joint: name of a joint of one degree of freedom.
         by: {name of another joint: c_1, or (c_1, c_2, ...)}, in units of the joint (rad or m) per
-            power of the unit of the other.
+            power of the unit of the other; {} keeps the joint at the offset.
         offset: constant part, rad or m.
     """
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.description.actuators import UNLIMITED, Actuator, Range
+from kinetree.description.constraints import Constrained
 from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction
 from kinetree.scalars import Scalar
@@ -164,6 +165,7 @@ class RobotDescription:
     """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
 
     springs: by name; one that lists no joints belongs to the joint of its name. actuators: by name.
+    constrained: closed loops and other constraints, beyond the tree; None: there are none.
     """
 
     name: str
@@ -177,3 +179,4 @@ class RobotDescription:
     notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()
+    constrained: Constrained | None = None

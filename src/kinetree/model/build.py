@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.base.arrays import Array, is_numeric
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, listing
 from kinetree.description.actuators import Actuator
 from kinetree.description.friction import Friction
 from kinetree.description.joints import FIXED
@@ -92,8 +92,16 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         springs=springs,
         actuators=actuators,
         notes=(*description.notes, *parts.notes),
-        warnings=(*description.warnings, *parts.warnings),
+        warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )
+
+
+def _left_out(description: RobotDescription) -> list[Note]:
+    """A warning about constraints, which are not part of the tree that is built."""
+    if description.constrained is None:
+        return []
+    names = listing(description.constrained.constraints, 6)
+    return [Note(f"constraints are not part of the tree, joints move independently: {names}")]
 
 
 def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:

@@ -35,8 +35,8 @@ def without_constraints(model: Model, what: str, instead: str = "") -> Model:
         names = listing(list(model.constraints.given), 5)
         raise ModelError(
             f"{what} does not honour constraints, and {model.name!r} has some: {names}. "
-            f"{instead or 'Use a robot without them'}; robot.constrained({{name: None}}) removes "
-            "one."
+            f"{instead or 'Use a robot without them'}: robot.unconstrained() is the tree (on the "
+            "command line, --constraints none)."
         )
     return model
 
@@ -203,7 +203,7 @@ def _check_apart(model: Model, name: str, a: Frame, b: Frame, names: tuple[str, 
 
 
 def _coupling(model: Model, name: str, record: Couple) -> Coupling:
-    if not isinstance(record.by, Mapping) or not record.by:
+    if not isinstance(record.by, Mapping):
         raise InputError(
             f"'by' of constraint {name!r} is {record.by!r:.60}; expected {{joint: coefficient}}, "
             "such as {'crank': 0.5}, or {'crank': (0.5, 0.1)} for 0.5 q + 0.1 q^2."

@@ -65,6 +65,17 @@ class Constrained(RobotCore):
         )
         return type(self)(changed)
 
+    def unconstrained(self) -> Self:
+        """The tree of the robot, without its constraints; all joints then move independently.
+
+        Example:
+            >>> kt.robots.four_bar().unconstrained().forward_dynamics([0, 0, 0], [0, 0, 0]).shape
+            (3,)
+        """
+        from kinetree.model.constrain import tree_of
+
+        return type(self)(tree_of(self.model))
+
     @property
     def mobility(self) -> Mobility:
         """Degrees of freedom, redundant equations and independent rates of the constraints."""

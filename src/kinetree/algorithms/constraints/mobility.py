@@ -7,6 +7,11 @@ rows chosen so far, on average over the positions. Dependent joints are chosen i
 among the columns; the others are the independent ones. Rows are measured by M^-1 and divided by
 their typical length, columns by the square root of the diagonal of M, so that the choice does not
 depend on units. The random numbers have fixed seeds: the same robot gives the same choice.
+
+A row can be left out only if it is zero, or the same sum of other rows at every position. That is
+so if the matrices J of all positions, side by side, have no larger rank than each of them (a planar
+four-bar in space, a copy). Otherwise (a Bennett linkage) the rows that were chosen become dependent
+at single positions, though all rows together keep their rank; then all rows are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +43,14 @@ from kinetree.scalars import Scalar
 SAMPLES = 8
 TRIES = 80
 CLOSED = 1e-9  # residual of a sample, rad or m
+# the same for samples that decide the rank, which some linkages lose only where they are closed;
+# less exact ones are taken where Newton's method does not come so far
+ROUNDING = 1e-12
 RANK = 1e-6  # singular values below this part of the largest one count as zero
+
+
+class IdleConstraintsError(ModelError):
+    """Constraints that are satisfied in every position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +65,8 @@ class Mobility:
         independent: names of the rates that the others follow from.
         actuated: names of the joint forces with a motor.
         sufficient: whether the motors can make every motion that the constraints allow.
+        changing: whether the redundant equations follow from the others in a way that changes with
+            the position, so that other choices of them are as good.
     """
 
     degrees_of_freedom: int
@@ -62,14 +76,16 @@ class Mobility:
     independent: tuple[str, ...]
     actuated: tuple[str, ...]
     sufficient: bool
+    changing: bool = False
 
     def __str__(self) -> str:
         rank = len(self.rows) - len(self.redundant)
         lines = [
             f"{counted(self.degrees_of_freedom, 'degree', 'of freedom')}: "
-            f"{self.joints} of the tree - {rank} independent equations of {len(self.rows)}",
+            f"{self.joints} of the tree - {counted(rank, 'independent equation')} of {len(self.rows)}",
             f"independent: {', '.join(self.independent) or '-'}",
-            f"redundant: {', '.join(self.redundant) or '-'}",
+            f"redundant: {', '.join(self.redundant) or '-'}"
+            + (" (in a way that changes with the position)" if self.changing else ""),
             f"motors: {', '.join(self.actuated) or '-'}"
             + ("" if self.sufficient else " (too few for every motion)"),
         ]
@@ -85,13 +101,14 @@ def mobility(model: Model) -> Mobility:
     given = constraints_of(model, "mobility")
     names, dofs = given.row_names, model.dof_names
     return Mobility(
-        degrees_of_freedom=model.n - len(given.kept),
+        degrees_of_freedom=model.n - len(given.basis),
         joints=model.n,
         rows=names,
-        redundant=tuple(name for row, name in enumerate(names) if row not in given.kept),
+        redundant=tuple(name for row, name in enumerate(names) if row not in given.basis),
         independent=tuple(dofs[d] for d in given.independent),
         actuated=tuple(dofs[d] for d in given.actuated),
         sufficient=given.sufficient,
+        changing=given.dependent,
     )
 
 
@@ -141,7 +158,7 @@ def closed_positions(model: Model, near: StateLike | None) -> list[tuple[Array, 
     """Positions on the constraints, near a given one or anywhere, each with J, (m, n)."""
     model = _as_floats(model)
     evaluate, best = textbook(model), None
-    positions: list[tuple[Array, Array]] = []
+    positions: list[tuple[float, Array, Array]] = []
     for attempt in range(TRIES):
         rng = np.random.default_rng((2017, attempt))
         if near is not None:
@@ -156,12 +173,13 @@ def closed_positions(model: Model, near: StateLike | None) -> list[tuple[Array, 
         if best is None or found.residual < best.residual:
             best = found
         if found.residual <= CLOSED:
-            positions.append((found.q, evaluate(found.q)[1]))
+            positions.append((found.residual, found.q, evaluate(found.q)[1]))
         if len(positions) == SAMPLES:
             break
     if not positions and best is not None:
         _refuse(model, best)
-    return positions
+    exact = [x for x in positions if x[0] <= ROUNDING]
+    return [(q, J) for _, q, J in exact or positions]
 
 
 def _refuse(model: Model, best: Closed) -> None:
@@ -206,18 +224,21 @@ def _chosen(
     ranks = [_rank(J) for J in scaled]
     rank = max(ranks)
     if rank == 0:
-        raise ModelError(
+        raise IdleConstraintsError(
             f"the constraints {listing(list(found.given), 8)} of {model.name!r} restrict nothing: "
             "they are satisfied in every position near those that were tried. Remove them, or "
             "check their frames."
         )
     regular = [k for k, own in enumerate(ranks) if own == rank]
-    kept = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
+    basis = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
+    constant = _rank(np.concatenate(scaled, axis=1)) == rank
+    kept = basis if constant else tuple(row for row in range(len(lengths)) if row not in idle)
     rows = list(kept)
     diagonals = [np.sqrt(np.diag(M)) for M in masses]
     columns = [(Js[k][rows] / lengths[rows, None] / diagonals[k]).T for k in regular]
     chosen = replace(
         found,
+        basis=basis,
         kept=kept,
         independent=_independent(model, found, columns, rank, independent),
         scales=tuple(float(x) for x in lengths[rows] ** 2),
@@ -234,7 +255,7 @@ def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraint
     """
     u = [d for d in range(n) if d not in chosen.actuated]
     rank = max(_rank(J[:, u]) for J in Js) if u else 0
-    passive = bool(u) and rank == len(chosen.kept)
+    passive = bool(u) and rank == len(chosen.basis)
     found = replace(chosen, passive=passive, sufficient=rank == len(u))
     weights = np.array([float(w) for w in force_weights(found, n)])
     scales = np.mean([np.sum(J * J * weights, axis=1) for J in Js], axis=0)

@@ -2,7 +2,7 @@
 
 `files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
 everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
-`links`, `drives`, `springs`, `actuators` and `notes` make the records.
+`links`, `drives`, `springs`, `actuators`, `equality` and `notes` make the records.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from kinetree.description.mjcf.actuators import actuators_of
 from kinetree.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.description.mjcf.compile import import_mujoco
 from kinetree.description.mjcf.drives import disabled
+from kinetree.description.mjcf.equality import Equality
 from kinetree.description.mjcf.files import read_document
 from kinetree.description.mjcf.links import frames, links_and_joints, mesh_records
 from kinetree.description.mjcf.meshes import MeshedModel, compile_with_meshes
@@ -37,7 +38,8 @@ def read_mjcf(
     MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
     Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
     Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; <actuator> becomes
-    actuators, where its law is affine and its transmission joints or <fixed> tendons.
+    actuators, where its law is affine and its transmission joints or <fixed> tendons. <equality> of
+    connect, weld and joint becomes constraints, exact ones, and the driven joints have motors.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where
@@ -54,17 +56,19 @@ def read_mjcf(
     compiled = meshed.compiled
     check_keyframes(nodes, compiled.model.nq)
     links, joints = links_and_joints(meshed)
+    equality = Equality(compiled, frames(compiled, links))
     return RobotDescription(
         name=nodes[0].attributes.get("model", "robot"),
         links=links,
         joints=joints,
-        frames=frames(compiled, links),
+        frames=tuple(equality.frames),
         gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
         springs=springs_of(compiled),
         actuators=actuators_of(compiled),
-        notes=notes_of(compiled, nodes),
+        notes=notes_of(compiled, nodes, equality),
         warnings=warnings_of(meshed, nodes),
         meshes=mesh_records(meshed),
+        constrained=equality.record,
     )
 
 

@@ -15,6 +15,7 @@ from kinetree.description.mjcf.actuators import (
 )
 from kinetree.description.mjcf.compile import Compiled
 from kinetree.description.mjcf.drives import BALL, FREE, actuators, disabled, motor_efforts
+from kinetree.description.mjcf.equality import Equality, ignored, inactive
 from kinetree.description.mjcf.meshes import MeshedModel
 from kinetree.description.mjcf.nodes import Node
 from kinetree.description.mjcf.springs import (
@@ -52,7 +53,7 @@ def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
+def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> tuple[Note, ...]:
     """Notes on everything that is read differently from what a user may expect."""
     model = compiled.model
     notes = [Note(f"MuJoCo notes: {m}") for m in compiled.messages if "deprecated" in m]
@@ -65,6 +66,7 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
     if keys:
         names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
         notes.append(_listed("keyframes are not read; pass q yourself", names, keys[0].where))
+    notes += _equality_notes(compiled, equality)
     notes += [_attachment(node) for node in nodes if node.tag == "attach"]
     types = [int(type) for type in model.jnt_type]
     joints = list(enumerate(compiled.joint_names))
@@ -78,6 +80,18 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node]) -> tuple[Note, ...]:
     if model.ngeom and any(model.geom_contype) and any(model.geom_conaffinity):
         notes.append(Note("contacts between geoms are not part of the dynamics"))
     return tuple(notes)
+
+
+def _equality_notes(compiled: Compiled, equality: Equality) -> Iterator[Note]:
+    """Notes on constraints that are exact here, switched off, or without effect."""
+    if equality.record is not None:
+        text = "equality constraints are exact here, those of MuJoCo are soft (solref, solimp)"
+        yield _listed(text, equality.record.constraints)
+    if off := inactive(compiled):
+        yield _listed("equality constraints that are not active are left out", off)
+    if equality.idle:
+        text = "equality constraints of bodies that cannot move apart have no effect"
+        yield _listed(text, equality.idle)
 
 
 def _listed(text: str, names: Iterable[str], where: str = "") -> Note:
@@ -100,12 +114,7 @@ def _names(c: Compiled, kind: str, ids: Iterable[int]) -> list[str]:
 
 
 def _equality(c: Compiled) -> Found:
-    m = c.model
-    if disabled(c, "EQUALITY", "CONSTRAINT"):
-        return [], ""
-    types = [c.mujoco.mjtEq(int(t)).name.removeprefix("mjEQ_").lower() for t in m.eq_type]
-    names = [m.equality(e).name or f"{types[e]} {e}" for e in range(m.neq) if m.eq_active0[e]]
-    return names, "equality constraints are ignored, joints stay independent"
+    return ignored(c), "equality constraints of tendons and flexes are ignored"
 
 
 def _tendons(c: Compiled) -> Found:

@@ -165,7 +165,10 @@ ROUND = '<geom size=".1"/>'
 
 # What stands beside the world, or in a body -> words of the warning.
 NOT_HONOURED = {
-    "equality": ('<equality><joint name="lock" joint1="j1"/></equality>', "equality lock"),
+    "equality": (
+        f"<tendon>{CORD}</tendon><equality><tendon name='pull' tendon1='cord'/></equality>",
+        "equality pull",
+    ),
     "tendon": (f"<tendon>{CORD}</tendon>", "tendon armature cord"),
     "fluid": ('<option density="1.2"/>', "fluid density"),
     "muscle": (f"<actuator>{MUSCLE}</actuator>", "actuators muscle biceps left out"),

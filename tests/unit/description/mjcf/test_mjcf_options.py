@@ -71,12 +71,15 @@ def test_springs_are_read_unless_a_flag_disables_them(tmp_path):
     assert "spring" not in texts(robot.warnings) and "springs are off" in texts(robot.notes)
 
 
-def test_only_active_equality_constraints_are_named(tmp_path):
+def test_only_active_equality_constraints_are_read(tmp_path):
     equality = '<equality><joint name="tie" joint1="j1" active="{}"/></equality>'
-    assert "'tie'" in texts(read(tmp_path, model(top=equality.format("true"))).warnings)
-    assert read(tmp_path, model(top=equality.format("false"))).warnings == ()
+    robot = read(tmp_path, model(top=equality.format("true")))
+    assert robot.constrained is not None and list(robot.constrained.constraints) == ["tie"]
     off = '<option><flag equality="disable"/></option>' + equality.format("true")
-    assert read(tmp_path, model(top=off)).warnings == ()
+    for text in (equality.format("false"), off):
+        robot = read(tmp_path, model(top=text))
+        assert robot.constrained is None and robot.warnings == ()
+        assert "not active are left out: 'tie'" in texts(robot.notes)
 
 
 GEOMS = (
