@@ -97,7 +97,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
     if not errors[at] <= CLOSED:
         row = int(at[-1])
         raise InputError(
-            f"q0{_rollout(at)} does not satisfy the constraints of {model.name!r}: constraint "
+            f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{given.owner(row)!r} is open by {errors[at]:.3g} (row {given.row_names[row]!r}, rad "
             f"or m); expected at most {CLOSED:g}. robot.project(q0) gives the nearest position "
             "that does."
@@ -109,7 +109,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
     if not share[at] <= CLOSED:
         row = int(at[-1])
         raise InputError(
-            f"dq0{_rollout(at)} breaks the constraints of {model.name!r}: constraint "
+            f"dq0 breaks the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{given.owner(row)!r} opens at {rates[at]:.3g} (row {given.row_names[row]!r}, rad/s "
             "or m/s); expected 0. robot.project_rates(q0, dq0) gives the nearest rates that do not."
         )
@@ -117,7 +117,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
 
 def _rollout(at: tuple[Any, ...]) -> str:
     """The index of a rollout in a message; empty for a single one."""
-    return f" of rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
+    return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
 
 
 def with_closure_time(external: ExternalInputs, T: float | None) -> ExternalInputs:
