@@ -58,13 +58,14 @@ def export(
     ```
     kinetree export ur5e inverse_dynamics -o ur5e.c
     kinetree export planar_2r mass_matrix --language matlab
+    kinetree export four_bar constrained_forward_dynamics --driver -o four_bar.c
     kinetree export scara pose --language numpy --json
     ```
     """
-    from kinetree.kernels.quantities import DERIVED, QUANTITIES, STEPS
+    from kinetree.kernels.quantities import CONSTRAINED, DERIVED, QUANTITIES, STEPS
     from kinetree.write.code import export as write
 
-    choose(quantity, QUANTITIES | DERIVED | STEPS, "quantity")
+    choose(quantity, QUANTITIES | DERIVED | CONSTRAINED | STEPS, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")

@@ -11,7 +11,7 @@ from kinetree.kernels.quantities import find_quantity
 from kinetree.model import HasModel, Model, model_of
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
-from kinetree.write.code.header import RESULTS, WEIGHING, About, header
+from kinetree.write.code.header import CONSTRAINED_EQUATIONS, RESULTS, About, header
 from kinetree.write.code.names import chosen_name, function_name
 from kinetree.write.code.program import DTYPES, Program
 from kinetree.write.code.scripts import write_casadi, write_julia, write_matlab, write_numpy
@@ -114,8 +114,9 @@ def _program(
     equation = found.doc
     if all(port.name != "F_ext" for port in graph.inputs):
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
-    title = f"{called}: {equation}"
-    about = About(title, quantity in WEIGHING, language.layout, language.first, place)
+    if model.constraints is not None:
+        equation = CONSTRAINED_EQUATIONS.get(quantity, equation)
+    about = About(f"{called}: {equation}", quantity, language.layout, language.first, place)
     lines = header(model, graph, outputs, about)
     return Program(called, graph, graph.inputs, outputs, tuple(lines))
 

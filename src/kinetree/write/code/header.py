@@ -7,7 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC
+from kinetree.kernels.constrained import HONOURED
+from kinetree.kernels.quantities import CONSTRAINED, STEPS
 from kinetree.model import Joint, Model
+from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.joint import coordinate_names, rate_names
 
 JOINT_FORCES = "N m or N"
@@ -60,7 +63,42 @@ RESULTS = {
     "da_dq": ("da_dq", "derivative of ddq by q, along rates of the joints"),
     "da_dv": ("da_dv", "derivative of ddq by dq"),
     "da_dtau": ("da_dtau", "derivative of ddq by tau, the inverse of M"),
+    "lam": ("lam", "lambda, forces of the constraints, see below"),
+    "residual": ("residual", "motion that breaks the constraints, see below"),
+    "force_residual": ("force_residual", "M ddq + h - tau - J^T lambda, see below"),
+    "motion_residual": ("motion_residual", "J ddq + gamma, see below"),
+    "constraint_errors": ("Phi", "Phi(q): zero where the constraints are satisfied"),
+    "constraint_jacobian": ("J", "derivative of Phi, dPhi/dt = J dq"),
+    "constraint_bias": ("bias", "gamma = dJ/dt dq, so that d2Phi/dt2 = J ddq + gamma"),
+    "dq_after": ("dq_after", "joint rates after the constraints close, as dq"),
+    "impulse": ("impulse", "impulses of the constraints, N m s or N s, see below"),
+    "M_r": ("M_r", "mass matrix of the independent rates, N^T M N"),
+    "h_r": ("h_r", "forces of the independent rates without acceleration, N^T (M nu + h)"),
+    "N": ("N", "rates of all joints for a unit of each independent rate, dq = N dy"),
 }
+
+# meaning of a residual, by the quantity that has it
+RESIDUALS = {
+    "constrained_forward_dynamics": (
+        "residual = J ddq + gamma is zero up to rounding. Larger entries mean that the position is",
+        "singular, or very near: the constraints are then missed by this acceleration, and lam is",
+        "damped instead of growing without bound.",
+    ),
+    "constrained_inverse_dynamics": (
+        "motion_residual is not zero if the constraints forbid ddq; force_residual is not zero if",
+        "the motors cannot make the motion. tau and lam are an answer only where both are zero.",
+    ),
+    "constraint_impulse": (
+        "residual = J dq_after is zero up to rounding, except at singular positions.",
+    ),
+}  # fmt: skip
+CONSTRAINED_EQUATIONS = {
+    "forward_dynamics": "ddq of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
+    "constrained_forward_dynamics":
+        "ddq and lambda of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
+    "inverse_dynamics": "tau of the motors with tau + J^T lambda = M ddq + h",
+    "constrained_inverse_dynamics": "tau and lambda with tau + J^T lambda = M ddq + h",
+}  # fmt: skip
 
 CALLS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "atan2", "abs", "min", "max")
 COUNTED = (
@@ -74,6 +112,7 @@ COUNTED = (
 WEIGHING = {
     "inverse_dynamics", "forward_dynamics", "bias_forces", "gravity_forces", "potential_energy",
     "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "constrained_forward_dynamics", "constrained_inverse_dynamics", "reduced_dynamics",
 }  # fmt: skip
 
 
@@ -81,13 +120,13 @@ WEIGHING = {
 class About:
     """The contents of the comment besides names and units.
 
-    title: the function and its equation. weighs: gravity is in it. layout: how the language lays
-    out matrices. first: index of an array's first entry, 0 or 1. frame: the frame of the quantity,
-    or None.
+    title: the function and its equation. quantity: its name. layout: how the language lays out
+    matrices. first: index of an array's first entry, 0 or 1. frame: the frame of the quantity, or
+    None.
     """
 
     title: str
-    weighs: bool
+    quantity: str
     layout: str
     first: int
     frame: str | None
@@ -109,7 +148,10 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
     if any(len(port.shape) > 1 for port in (*graph.inputs, *outputs)):
         lines.append(f"Matrices: {about.layout}.")
     lines += ["", *conventions(graph), *gravity(model, graph, about), ""]
-    lines += [*joint_table(model, graph, about.first), "", operations(graph)]
+    lines += joint_table(model, graph, about.first)
+    if model.constraints is not None:
+        lines += ["", *constraint_table(model, model.constraints, graph, about)]
+    lines += ["", operations(graph)]
     return lines
 
 
@@ -132,7 +174,7 @@ def conventions(graph: Graph) -> list[str]:
 def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
     """The gravity that is a constant of the code."""
     free = any(port.name == "gravity" for port in graph.inputs)
-    if about.weighs and not free:
+    if about.quantity in WEIGHING and not free:
         x, y, z = (float(entry) for entry in model.gravity[3:])
         yield f"Gravity is folded in: ({x:g}, {y:g}, {z:g}) m/s^2 in the space frame."
 
@@ -155,6 +197,47 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
         if joint.follows is not None:
             rule = f"{float(joint.scale):g} q + {float(joint.offset):g}"
             yield f"Joint {plain(joint.name)} follows {plain(joint.follows)}: {rule}"
+
+
+def constraint_table(model: Model, given: Constraints, graph: Graph, about: About) -> Iterator[str]:
+    """Names of the constraints, entries of their vectors, motors, and the meaning of residuals."""
+    names = ", ".join(plain(name) for name in given.given)
+    if about.quantity not in {*HONOURED, *CONSTRAINED, *STEPS}:
+        yield f"Of the tree of joints; the constraints ({names}) are not part of it."
+        return
+    yield f"Constraints Phi(q) = 0 ({names}): equations, units of Phi and of forces"
+    units = [unit for item in given.items for unit in row_units(model, item)]
+    loose = [row not in given.basis for row in range(len(units))]
+    units = [f"{x}, redundant" if y else x for x, y in zip(units, loose, strict=True)]
+    yield from _rows(list(given.row_names), units, about.first)
+    if about.quantity in ("inverse_dynamics", "constrained_inverse_dynamics"):
+        yield f"Motors: {_dofs(model, given.actuated)}; tau of other joints is zero."
+    if about.quantity == "reduced_dynamics":
+        yield f"Independent rates dy: {_dofs(model, given.independent)}"
+    if any(isinstance(item, Closure) for item in given.items) and about.quantity in RESIDUALS:
+        yield "Forces of a loop are in the axes of its first frame and act on the second one."
+    if about.quantity in CONSTRAINED_EQUATIONS:
+        yield "h has the forces of velocities, gravity, springs and friction" + (
+            ", and those against F_ext."
+            if any(port.name == "F_ext" for port in graph.inputs)
+            else "."
+        )
+    yield from RESIDUALS.get(about.quantity, ())
+    if about.quantity in CONSTRAINED_EQUATIONS:
+        yield "q and dq should satisfy Phi(q) = 0 and J dq = 0; they are used as they are."
+
+
+def row_units(model: Model, item: Closure | Coupling) -> list[str]:
+    """Units of Phi and of lambda, for every equation of a constraint."""
+    if isinstance(item, Coupling):
+        dof = item.terms[0].dof
+        owner = next(x for x in model.joints if x.dofs and x.dofs[0] == dof)
+        return ["m, N" if owner.type == PRISMATIC else "rad, N m"]
+    return ["rad, N m" if ".angular_" in name else "m, N" for name in item.row_names]
+
+
+def _dofs(model: Model, numbers: Sequence[int]) -> str:
+    return ", ".join(plain(model.dof_names[d]) for d in numbers) or "none"
 
 
 def coordinate_units(joint: Joint) -> list[str]:
