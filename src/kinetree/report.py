@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.algorithms import total_mass
+from kinetree.algorithms.constraints.mobility import mobility
 from kinetree.base.tables import counted, notebook_table
+from kinetree.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
@@ -106,11 +108,18 @@ class Report:
         yield f"{model.name} from {self.source.name}"
         yield (
             f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
-            f"{counted(model.n, 'degree', 'of freedom')}, {total_mass(model):.6g} kg"
+            f"{freedom(model)}, {total_mass(model):.6g} kg"
         )
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
         yield "  tau: rigid bodies in gravity"
         yield from (f"     + {text}" for text in self.effects)
+        if model.constraints is not None:
+            yield "  constraints"
+            for x in constraint_rows(model)[:MOST_JOINTS]:
+                yield f"     {_cut(x.name, 24):24} {x.kind:11} {x.text}, {_equations(x)}"
+            if (more := len(model.constraints.given) - MOST_JOINTS) > 0:
+                yield f"     ... and {more} more"
+            yield from (f"  {line}" for line in str(mobility(model)).splitlines()[1:])
         yield ""
         yield "  joint                          type        moves                    limits"
         for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_JOINTS]:
@@ -135,6 +144,62 @@ class Report:
             count = sum(note.text.startswith(beginning) for note in remarks)
             if count:
                 yield f"  - {counted(count, *words)}"
+
+
+@dataclass(frozen=True)
+class ConstraintRow:
+    """A constraint as text: its kind, its frames or joints, the number of its equations.
+
+    redundant: number of its equations that follow from others.
+    """
+
+    name: str
+    kind: str
+    text: str
+    equations: int
+    redundant: int
+
+
+def constraint_rows(model: Model) -> list[ConstraintRow]:
+    """The constraints of a model as texts; empty without any."""
+    given = model.constraints
+    if given is None:
+        return []
+    left = {row for row in range(len(given.row_names)) if row not in given.kept}
+    found: list[ConstraintRow] = []
+    first = 0
+    for item, (name, record) in zip(given.items, given.given.items(), strict=True):
+        count = len(item.row_names)
+        redundant = len(left & set(range(first, first + count)))
+        found.append(ConstraintRow(name, *_described(record), count, redundant))
+        first += count
+    return found
+
+
+def freedom(model: Model) -> str:
+    """Number of degrees of freedom; of a robot with constraints also that of its tree."""
+    if model.constraints is None:
+        return counted(model.n, "degree", "of freedom")
+    own = model.n - len(model.constraints.kept)
+    return f"{counted(own, 'degree', 'of freedom')} ({model.n} of the tree)"
+
+
+def _described(record: Constraint) -> tuple[str, str]:
+    """Kind of a constraint, and its frames or joints."""
+    if isinstance(record, Loop):
+        axis = f" {record.axis}" if record.kind in ("axis", "plane") else ""
+        return "loop", f"{record.kind}{axis} of {record.frame_a} = {record.frame_b}"
+    if isinstance(record, Hold):
+        return "hold", f"{record.kind} of {record.frame}"
+    if isinstance(record, Rod):
+        return "rod", f"{record.frame_a} to {record.frame_b}, {float(record.length):.6g} m"
+    others = ", ".join(record.by)
+    return "couple", f"{record.joint} by {others}" if others else f"{record.joint} is kept in place"
+
+
+def _equations(row: ConstraintRow) -> str:
+    more = f", {row.redundant} redundant" if row.redundant else ""
+    return f"{counted(row.equations, 'equation')}{more}"
 
 
 def _remark(note: Note) -> str:

@@ -43,7 +43,8 @@ def info(
     """Show links, joints, limits and drives of a robot, and the warnings about its file.
 
     JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
-    the coefficient of each joint), actuators (with gears and laws), effects (what changes tau
+    the coefficient of each joint), actuators (with gears and laws), constraints, mobility (degrees
+    of freedom, redundant equations, motors; null without constraints), effects (what changes tau
     besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
 
     For example:
@@ -53,6 +54,7 @@ def info(
     kinetree info ur5e --degrees
     kinetree info scara --json
     kinetree info hand --no-mimic
+    kinetree info four_bar
     ```
     """
     found = find_robot(robot, reading)
@@ -64,7 +66,7 @@ def info(
 
 def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
     """Everything in the tables and more, as JSON."""
-    from kinetree.report import tau_effects
+    from kinetree.report import constraint_rows, tau_effects
 
     model = robot.model
     return {
@@ -81,6 +83,8 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
         "actuators": [_actuator(model, x) for x in model.actuators],
+        "constraints": [dataclasses.asdict(x) for x in constraint_rows(model)],
+        "mobility": None if model.constraints is None else dataclasses.asdict(robot.mobility),
         "effects": list(tau_effects(model)),
         "notes": [_remark(x) for x in model.notes],
         "warnings": [_remark(x) for x in model.warnings],
@@ -168,22 +172,26 @@ def _angle(joint: Joint, degrees: bool) -> tuple[float, str]:
 
 def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     """Print the tables, and warnings and notes below them."""
-    from kinetree.report import tau_effects
+    from kinetree.report import freedom, tau_effects
 
     model, screen = robot.model, console()
     source = "" if robot.report is None else f" from {robot.report.source.name}"
     screen.print(f"{model.name}{source}", style="bold")
     gravity = ", ".join(number(x, 6) for x in model.gravity[3:].tolist())
     screen.print(
-        f"{counted(model.n, 'degree', 'of freedom')}, "
+        f"{freedom(model)}, "
         f"{counted(len(model.joints), 'moving link')}, {number(total_mass(model), 6)} kg; "
         f"base {model.base_name!r}, tool {model.tool!r}, gravity ({gravity}) m/s^2"
     )
     effects = "; ".join(tau_effects(model))
     if effects:
         screen.print(f"tau includes {effects}")
+    if model.constraints is not None:
+        for line in str(robot.mobility).splitlines()[1:]:
+            screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)
     if model.joints:
         parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]
+        parts += [constraint_table(model)] if model.constraints is not None else []
         parts += [spring_table(model, degrees)] if model.springs else []
         parts += [actuator_table(model)] if model.actuators else []
         parts += [drive_table(model, degrees)] if any(x.drive for x in model.joints) else []
@@ -354,6 +362,18 @@ def _actuator(model: Model, x: JointActuator) -> dict[str, Any]:
         "joints": {model.coordinate_names[k]: gear for k, gear in ends},
         **{field: getattr(x, field) for field in fields},
     }
+
+
+def constraint_table(model: Model) -> Group:
+    """A row for every constraint: its kind, its frames or joints, its equations."""
+    from kinetree.report import constraint_rows
+
+    rows = [
+        (x.name, x.kind, x.text, str(x.equations), str(x.redundant) if x.redundant else "-")
+        for x in constraint_rows(model)
+    ]
+    heads = ("constraint", "kind", "ties", "equations", "redundant")
+    return screen_table("constraints", heads, rows, left=(0, 1, 2))
 
 
 def actuator_table(model: Model) -> Group:

@@ -12,13 +12,13 @@ from kinetree.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLU
 from kinetree.description.records import Limits
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
-from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import Ad, inverse
 from kinetree.spatial.so3 import cross, quaternion
 from kinetree.write.actuators import actuator_tags, effort_attributes
+from kinetree.write.equality import Equalities
 from kinetree.write.losses import (
     Losses,
     Policy,
@@ -61,8 +61,9 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     Data that MJCF cannot represent become comments, and one warning lists them: velocity limits,
     limits of ball and free joints, rotors (the armature ratio^2 * inertia is written, exact for a
     rotor on the base), friction that differs by direction or is a function (the mean is written),
-    an order of joints that is not depth first, a tool other than the last frame. Mimic joints are
-    written as equality constraints, which are soft in MuJoCo and which `read_mjcf` leaves out.
+    an order of joints that is not depth first, a tool other than the last frame. Mimic joints and
+    constraints are written as equality constraints, which are soft in MuJoCo; `kt.load` reads
+    constraints back. Rods, planes, and couplings of several joints are not written.
     Errors: helical and planar joints, free joints that do not start at the origin of the world, and
     moving links without mass or moments, which MuJoCo does not accept.
 
@@ -70,7 +71,6 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
         model: the robot, in numbers.
         losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
     """
-    without_constraints(model, "to_mjcf")
     check_policy(losses)
     model, found = in_floats(model, "MJCF"), Losses("MJCF")
     check_names([model.name], "robot", "MJCF")
@@ -90,6 +90,7 @@ class _Writer:
         self.model, self.losses = model, losses
         self.links, self.frames = link_names(model), own_frames(model)
         self.order: list[int] = []
+        self.equalities = Equalities(model, losses)
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
                 raise ModelError(
@@ -145,7 +146,8 @@ class _Writer:
 
     def sites(self, i: int) -> list[Tag]:
         """The frames on link i; the tool as a body, since readers take the last body for it."""
-        own = {name: frame for name, frame in self.frames.items() if frame.link == i}
+        every = self.frames | self.equalities.sites
+        own = {name: frame for name, frame in every.items() if frame.link == i}
         return [self.site(name, frame) for name, frame in own.items()]
 
     def site(self, name: str, frame: Frame) -> Tag:
@@ -191,8 +193,8 @@ class _Writer:
         return tag if tag.children else None
 
     def equality(self) -> Tag | None:
-        """Mimic joints; MuJoCo measures both joints from their zero positions."""
-        tag = Tag("equality")
+        """Constraints, and mimic joints; MuJoCo measures joints from their zero positions."""
+        tag = Tag("equality").add(*self.equalities.tags)
         for joint in self.model.joints:
             if joint.follows is None:
                 continue

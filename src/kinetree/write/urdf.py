@@ -20,7 +20,6 @@ from kinetree.description.records import Limits
 from kinetree.description.urdf.joints import NO_LIMIT
 from kinetree.errors import InputError, ModelError
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
-from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
@@ -58,9 +57,9 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
 
     Data that URDF cannot represent become comments, and one warning lists them: armature, other
     rotors, friction that differs by direction or is a function (the mean of both directions is
-    written), friction and limits of planar and floating joints, springs, a gravity other than
-    (0, 0, -9.81), a tool other than the last frame. Helical and spherical joints are errors. Meshes
-    and notes are not part of a model and are not written.
+    written), friction and limits of planar and floating joints, springs, constraints, a gravity
+    other than (0, 0, -9.81), a tool other than the last frame. Helical and spherical joints are
+    errors. Meshes and notes are not part of a model and are not written.
 
     Args:
         model: the robot, in numbers.
@@ -68,7 +67,6 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
         infinity: number to write for an infinite limit where readers of URDF need one; 1e30 and
             more reads back as infinite here. Give less for programs that refuse such numbers.
     """
-    without_constraints(model, "to_urdf")
     check_policy(losses)
     if not isinstance(infinity, Real) or not 0 < infinity < inf:
         raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
@@ -96,6 +94,8 @@ class _Writer:
         robot = Tag("robot", {"name": model.name})
         if not np.array_equal(model.gravity[3:], GRAVITY):
             robot.add(self.losses.add(f"gravity {numbers(model.gravity[3:])}"))
+        given = () if model.constraints is None else model.constraints.given
+        robot.add(*(self.losses.add(f"constraint {name!r}, which is left out") for name in given))
         robot.add(self.link(WORLD))
         for i in model.links:
             robot.add(*self.joint(i), self.link(i))

@@ -58,3 +58,36 @@ def test_a_fault_names_the_constraint_and_the_options(program, words):
     last = found.stderr.splitlines()[-1]
     assert last.startswith("kinetree: ") and FAULTS[words] in last
     assert "Traceback" not in found.stderr and "robot." not in found.stderr
+
+
+def test_an_explanation_closes_the_state_and_has_the_forces_of_the_loop(program):
+    line = "explain four_bar --q crank=0.5 --dq crank=1 --ddq crank=2"
+    assert "--ddq leaves out 2 entries" in program(line + " --json").stderr
+    answer = program.json(line)
+    torque = answer["torque"]
+    tau = np.array(torque["tau"])
+    assert np.abs(np.sum(list(torque["shares"].values()), axis=0) - tau).max() < 1e-9
+    state = [np.array(answer[name]) for name in ("q", "dq", "ddq")]
+    assert [x[0] for x in state] == [0.5, 1, 2]
+    np.testing.assert_allclose(tau, kt.robots.four_bar().inverse_dynamics(*state), atol=1e-9)
+    assert list(torque["constraints"]["joints"]) == ["loop"]
+    assert len(torque["constraints"]["forces"]) == 5
+
+
+def test_an_acceleration_that_the_loop_forbids_is_refused_in_words(program):
+    found = program("explain four_bar --q crank=0.5 --ddq 1 1 1")
+    text = " ".join(found.stderr.split())
+    assert found.code == 2 and "forbid this motion" in text
+    assert "--ddq NAME=VALUE" in text and "reduced_dynamics" not in text
+
+
+def test_info_shows_loops_degrees_of_freedom_and_motors(program):
+    found = program("info four_bar").stdout
+    assert "1 degree of freedom (3 of the tree)" in found and "motors: crank" in found
+    assert "redundant: loop.angular_x, loop.angular_y, loop.linear_z" in found
+    assert "axis z of tip = pin" in found
+    answer = program.json("info four_bar")
+    assert answer["mobility"]["degrees_of_freedom"] == 1
+    assert answer["constraints"][0]["redundant"] == 3
+    plain = program.json("info four_bar --constraints none")
+    assert plain["mobility"] is None and plain["constraints"] == []

@@ -53,7 +53,6 @@ DOORS = {
     "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
-    "explain": lambda: ROBOT.explain(*STATE),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "task_space_derivatives": lambda: ROBOT.task_space_derivatives(Q, REST, rows=[3]),
     "mass_ellipsoid": lambda: ROBOT.mass_ellipsoid(Q),
@@ -70,8 +69,6 @@ DOORS = {
     "excite": lambda: kt.identify.excite(ROBOT),
     "identify": lambda: kt.identify.identify(ROBOT, trajectory()),
     "symbolic": lambda: kt.symbolic(ROBOT),
-    "to_urdf": lambda: ROBOT.to_urdf(),
-    "to_mjcf": lambda: ROBOT.to_mjcf(),
     "lock": lambda: ROBOT.lock({"crank": 0.1}),
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
