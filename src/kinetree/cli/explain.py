@@ -23,12 +23,18 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json, print_text, waiting
-from kinetree.cli.states import document, read_state, refuse_both
+from kinetree.cli.states import (
+    closed_acceleration,
+    closed_start,
+    document,
+    read_state,
+    refuse_both,
+)
 from kinetree.cli.tables import console
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:
-    from kinetree.explain import Explanation
+    from kinetree.explain import Explanation, Torque
     from kinetree.motion.reading import Wish
 
 
@@ -57,7 +63,9 @@ def explain(
 
     Angles and angular rates inside the explanation are in radians also with --degrees. JSON has
     robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts and
-    equations), torque (the share of every cause, and tau).
+    equations), torque (the share of every cause, and tau; for a robot with constraints also their
+    forces at the joints and of every equation). Entries of a state that are left out follow from
+    the constraints.
 
     For example:
 
@@ -72,6 +80,10 @@ def explain(
     found = find_robot(robot, reading)
     if data is None:
         state = read_state(found.model, given, degrees)
+        if found.model.constraints is not None:
+            start = closed_start(found, (state["q"], state["dq"]), (q, dq), degrees)
+            motion = closed_acceleration(found, (*start, state["ddq"]), ddq, degrees)
+            state = dict(zip(given, (*start, motion), strict=True))
     else:
         from kinetree.cli.rows import wish_of
 
@@ -130,5 +142,13 @@ def record(explanation: "Explanation") -> dict[str, Any]:
             }
             for steps in explanation.links
         ],
-        "torque": {"shares": dict(torque.shares), "tau": torque.tau},
+        "torque": {"shares": dict(torque.shares), "tau": torque.tau, **constraint_record(torque)},
     }
+
+
+def constraint_record(torque: "Torque") -> dict[str, Any]:
+    """Forces of the constraints as plain data; empty for a robot without constraints."""
+    carried = torque.constraints
+    if carried is None:
+        return {}
+    return {"constraints": {"joints": dict(carried.joints), "forces": dict(carried.forces)}}

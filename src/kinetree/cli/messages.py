@@ -34,6 +34,9 @@ PHRASES: dict[str, str] = {
         "Name fewer joints, as in --q NAME=VALUE, and the others follow",
     r"robot\.project_rates\(q0, dq0\) gives the nearest rates that do not":
         "Name fewer joints, as in --dq NAME=VALUE, and the others follow",
+    r"Take ddq from constrained_forward_dynamics, or from independent rates by reduced_dynamics":
+        "Name fewer joints, as in --ddq NAME=VALUE, and the others follow",
+    r"; choose others with robot\.constrained\(\.\.\., actuated=\[\.\.\.\]\)": "",
     r"^q0 does not satisfy": "--q does not satisfy",
     r"^dq0 breaks": "--dq breaks",
     r"Use friction that grows with the rate alone, robot\.with_friction":

@@ -127,6 +127,31 @@ def closed_start(
     return q, dq
 
 
+def closed_acceleration(
+    robot: "Robot", state: tuple[Array, Array, Array], words: Words, degrees: bool
+) -> Array:
+    """ddq with entries that were not typed chosen so that the constraints allow it.
+
+    Args:
+        robot: the robot.
+        state: positions, rates and accelerations in SI units.
+        words: the accelerations, as typed.
+        degrees: whether angles are shown in degrees.
+    """
+    q, dq, ddq = state
+    if robot.model.constraints is None:
+        return ddq
+    J = np.asarray(robot.constraint_jacobian(q))
+    missing = J @ ddq + np.asarray(robot.constraint_bias(q, dq))
+    typed = typed_entries(robot.model, "ddq", words)
+    free = [k for k in range(robot.n) if k not in typed]
+    if free and np.abs(missing).max(initial=0) > CLOSED:
+        ddq = ddq.copy()
+        ddq[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ missing
+        report_closed(robot.model, "ddq", typed, ddq, degrees)
+    return ddq
+
+
 def typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
     """Entries of q or dq that were typed: all, those with names, or none."""
     known = names(model, quantity)

@@ -8,6 +8,14 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.base.tables import counted
+from kinetree.explain.constraints import (
+    SHARE,
+    carried_forces,
+    joint_shares,
+    mapped,
+    refuse_moving_base,
+    with_constraints,
+)
 from kinetree.explain.documents import latex, markdown
 from kinetree.explain.html import html
 from kinetree.explain.page import Page, page_of
@@ -30,7 +38,7 @@ from kinetree.formulations.drives import turns_armature
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, Joint, Model
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.joint import rate_names
 
@@ -101,7 +109,10 @@ class Explanation:
             for steps in self.links
         )
         shares = {name: changed(x) for name, x in self.torque.shares.items()}
-        torque = replace(self.torque, shares=shares, tau=changed(self.torque.tau))
+        carried = mapped(self.torque.constraints, changed)
+        torque = replace(
+            self.torque, shares=shares, tau=changed(self.torque.tau), constraints=carried
+        )
         return replace(self, links=links, torque=torque)
 
     def simplified(self) -> "Explanation":
@@ -170,14 +181,17 @@ def explain(
 ) -> Explanation:
     """Both passes of the recursion as data, each quantity with the parts that make it.
 
-    Arguments as in `kinetree.algorithms.newton_euler`; numbers or symbols, one state.
+    Arguments as in `kinetree.algorithms.newton_euler`; numbers or symbols, one state. The recursion
+    of a robot with constraints is that of its tree; its joint forces have the share `constraints`.
 
     Returns:
         For each link T, then V, dV, F (screw and closed form) or omega, v, alpha, a_e, a_c, f, n
         (link and space form), then tau; and the shares of the joint forces by cause.
     """
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
-    without_constraints(model, "explain")
+    whole, model = model, tree_of(model)
+    if whole.constraints is not None:
+        refuse_moving_base(whole, V_base, dV_base)
     full = newton_euler(model, q, dq, ddq, formulation=formulation, **loads)
     still, rest = model.with_gravity(zeros(3)), zeros(model.n)
     moving = newton_euler(still, q, dq, ddq, formulation=formulation, **loads)
@@ -187,6 +201,12 @@ def explain(
     parts, wrenches = SPLITS[formulation](at)
     parts = {"T": pose_parts(model, x, full.T_si)} | parts
     parts["tau"] = joint_parts(at, wrenches)
+    torque = torque_shares(model, x.q, x.dq, x.ddq, full.tau, **loads)
+    if whole.constraints is not None:
+        tau, carried = carried_forces(whole, x, F_ext, F_tip)
+        torque = with_constraints(torque, tau, carried)
+        for own, share in zip(parts["tau"], joint_shares(model, carried), strict=True):
+            own[SHARE] = share
     values = link_values(model, full, parts)
     links = [
         _link_steps(
@@ -199,9 +219,8 @@ def explain(
         )
         for i, joint in enumerate(model.joints)
     ]
-    torque = torque_shares(model, x.q, x.dq, x.ddq, full.tau, **loads)
     given = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
-    return Explanation(model, formulation, tuple(links), torque, full, given)
+    return Explanation(whole, formulation, tuple(links), torque, full, given)
 
 
 def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list[Array] | Array]:
@@ -210,7 +229,7 @@ def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list
     Joints that move together share an entry of tau; each has its own here.
     """
     values = {s: getattr(record, s) for s in parts if s not in ("T", "tau")}
-    own = ("rotor and armature", "friction", "spring")
+    own = ("rotor and armature", "friction", "spring", SHARE)
     drives = [total({k: x[k] for k in own if k in x}) for x in parts["tau"]]
     tau = [model.A[i].T @ F + drives[i] for i, F in enumerate(record.F)]
     return {"T": record.T_si} | values | {"tau": tau}

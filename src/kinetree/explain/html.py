@@ -8,7 +8,7 @@ from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
 
 FEW = 8  # blocks are open at first for at most so many links
-GREEK = {"omega": "ω", "alpha": "α", "tau": "τ"}
+GREEK = {"omega": "ω", "alpha": "α", "tau": "τ", "lambda": "λ"}
 STYLE = """
 .kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; }
 .kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }

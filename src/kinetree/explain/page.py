@@ -7,13 +7,16 @@ import numpy as np
 
 from kinetree.base.arrays import Array, known
 from kinetree.explain.numbers import column_cells, expression, is_listed
-from kinetree.explain.record import LinkSteps, Term, Torque
+from kinetree.explain.record import Carried, LinkSteps, Term, Torque
 from kinetree.explain.words import SYMBOLS, TITLES, Equation, components
 from kinetree.scalars import Scalar
 
 CAUSES = "by cause"  # meaning of the section of joint forces
 # parts that are left out if they are zero
-OPTIONAL = {"external wrench", "rotors", "rotor and armature", "friction", "spring", "base"}
+OPTIONAL = {
+    "external wrench", "rotors", "rotor and armature", "friction", "spring", "base", "constraints",
+}  # fmt: skip
+CONSTRAINT_TITLE = "Forces of the constraints; lambda acts on frame_b, in the axes of frame_a"
 NOTE = 'Rows add up to the row "=". Gravity has its own row; "motion" excludes gravity.'
 POSES = {
     "in the parent": ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"),
@@ -100,8 +103,14 @@ def page_of(name: str, formulation: str, links: Sequence[LinkSteps], torque: Tor
     sheets = [link_sheet(steps) for steps in links]
     if torque.names:
         sheets.append(Sheet("Joint forces by cause", (torque_section(torque),)))
+    carried = torque.constraints
+    if carried is not None and torque.names:
+        sections = constraint_section(torque, carried), force_section(carried)
+        sheets.append(Sheet(CONSTRAINT_TITLE, sections))
     idle = [cause for cause, x in torque.shares.items() if _is_zero(x)]
     ending = f"No contribution: {', '.join(idle)}." if idle else ""
+    if carried is not None and carried.open:
+        ending = f"{carried.open} {ending}".strip()
     return Page(f"{name}: {TITLES[formulation]}", tuple(sheets), ending, len(links))
 
 
@@ -171,6 +180,27 @@ def torque_section(torque: Torque) -> Section:
     ]
     groups = (len(columns),)
     return Section("tau", r"\tau", CAUSES, "", tuple(columns), tuple(rows), groups, True)
+
+
+def constraint_section(torque: Torque, carried: Carried) -> Section:
+    """One row per degree of freedom, one column per constraint, and their sum."""
+    columns = [*((name, name) for name in carried.joints), ("constraints", "constraints")]
+    values = np.array([*carried.joints.values(), torque["constraints"]]).T
+    rows = [
+        Row(name, (unit, unit), row)
+        for name, unit, row in zip(torque.names, torque.units, values, strict=True)
+    ]
+    return Section("tau", r"\tau", CAUSES, "", tuple(columns), tuple(rows), (len(columns),), True)
+
+
+def force_section(carried: Carried) -> Section:
+    """One row per equation of the constraints, with its force lambda."""
+    rows = [
+        Row(name, (carried.units[name], carried.units[name]), np.array([force]))
+        for name, force in carried.forces.items()
+    ]
+    columns = (("lambda", r"\lambda"),)
+    return Section("lambda", r"\lambda", CAUSES, "", columns, tuple(rows), (1,), True)
 
 
 def _is_zero(x: Array) -> bool:

@@ -1,7 +1,7 @@
 """Records of an explanation: a link has terms, a term has parts, and the parts add up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, matmul
 from typing import TypeVar
@@ -9,6 +9,7 @@ from typing import TypeVar
 from kinetree.base.arrays import Array
 from kinetree.errors import NameLookupError
 from kinetree.model.inputs import zeros
+from kinetree.scalars import Scalar
 
 Found = TypeVar("Found")
 
@@ -84,13 +85,15 @@ class Torque:
     inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
     products of two different rates. rotor: all forces of armature and rotors, gyroscopic ones
     included. external: wrenches on the links. spring: springs of the joints, if the robot has any.
-    base: motion of the base, if one is given.
+    base: motion of the base, if one is given. constraints: -J^T lambda of the constraints, if the
+    robot has any; tau are then the forces of its motors.
     """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     shares: Mapping[str, Array]
     tau: Array
+    constraints: "Carried | None" = None
 
     def __getitem__(self, name: str) -> Array:
         return find(self.shares, name, "share", "tau")
@@ -99,3 +102,25 @@ class Torque:
     def total(self) -> Array:
         """The sum of all shares: tau, to rounding."""
         return sum(self.shares.values(), zeros(len(self.tau)))
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Forces of the constraints of a robot: at the joints by constraint, and of every equation.
+
+    Args:
+        joints: -J^T lambda of each constraint by its name, (n,) each; they add up to the share
+            `constraints`.
+        forces: lambda by the name of its equation, N m or N, as in
+            `robot.constrained_inverse_dynamics`.
+        units: units of these forces, by the same names.
+        open: a sentence on a position that does not satisfy the constraints, or empty.
+    """
+
+    joints: Mapping[str, Array]
+    forces: Mapping[str, Scalar]
+    units: Mapping[str, str] = field(default_factory=dict[str, str])
+    open: str = ""
+
+    def __getitem__(self, name: str) -> Array:
+        return find(self.joints, name, "constraint", "the robot")

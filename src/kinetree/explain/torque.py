@@ -23,7 +23,7 @@ from kinetree.scalars import Scalar
 
 SHARES = (
     "inertial", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
-    "base",
+    "base", "constraints",
 )  # fmt: skip
 
 

@@ -149,6 +149,7 @@ DRIVE = {
                            r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)"),
     "friction": ("b(dq)", r"b(\dot q)"),
     "spring": ("k a (a . q - rest)", r"k a (a \cdot q - q_0)"),
+    "constraints": ("-J^T lambda", r"-J^T \lambda"),
 }  # fmt: skip
 TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
 

@@ -1,0 +1,126 @@
+"""Forces of constraints in an explanation: the motors carry the tree less J^T lambda.
+
+The recursion is that of the tree, whose joint forces are r = M ddq + h. The constraints carry
+J^T lambda of them, and the motors the rest: tau = r - J^T lambda.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.constraints.at_state import (
+    constrained_inverse_dynamics,
+    constraint_errors,
+    constraint_jacobian,
+)
+from kinetree.base.arrays import Array, known
+from kinetree.description.joints import PRISMATIC
+from kinetree.errors import InputError
+from kinetree.explain.record import Carried, Torque
+from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
+from kinetree.model.constraints import Closure, Constraints
+from kinetree.model.inputs import Motion, TipWrench, Wrenches, zeros
+from kinetree.scalars import Scalar
+
+SHARE = "constraints"
+OPEN = 1e-8  # rad or m: errors of constraints that are reported, as those of a start of `simulate`
+
+
+def refuse_moving_base(model: Model, V_base: object, dV_base: object) -> None:
+    """Raise InputError if a motion of the base is given for a robot with constraints."""
+    if V_base is not None or dV_base is not None:
+        raise InputError(
+            f"V_base or dV_base was given to explain {model.name!r}, which has constraints; their "
+            "forces are found for a base at rest. Leave both out, or give the robot a free joint."
+        )
+
+
+def carried_forces(
+    model: Model, x: Motion, F_ext: Wrenches, F_tip: TipWrench
+) -> tuple[Array, Carried]:
+    """Forces of the motors, (n,), and those of the constraints, for a motion that they allow.
+
+    Args:
+        model: the robot, with constraints.
+        x: the motion.
+        F_ext, F_tip: as in `explain`.
+
+    Raises:
+        InputError: the constraints forbid the motion, or the motors cannot make it.
+    """
+    given = constraints_of(model, "explain")
+    found = constrained_inverse_dynamics(model, x.q, x.dq, x.ddq, F_ext, F_tip=F_tip)
+    J = constraint_jacobian(model, x.q)
+    joints: dict[str, Array] = {}
+    start = 0
+    for item in given.items:
+        rows = range(start, start + len(item.row_names))
+        start = rows.stop
+        joints[item.name] = -sum((J[row] * found.lam[row] for row in rows), zeros(model.n))
+    forces = dict(zip(given.row_names, found.lam, strict=True))
+    return found.tau, Carried(joints, forces, _units(model, given), _opened(model, given, x.q))
+
+
+def with_constraints(torque: Torque, tau: Array, carried: Carried) -> Torque:
+    """Shares of the tree with that of the constraints added; tau are the forces of the motors."""
+    share = sum(carried.joints.values(), zeros(len(tau)))
+    return replace(torque, shares={**torque.shares, SHARE: share}, tau=tau, constraints=carried)
+
+
+def joint_shares(model: Model, carried: Carried) -> list[Array]:
+    """Force of each joint that replaces what the constraints carry, (k,).
+
+    Constraints of a joint that follows another one count at the joint that it follows.
+    """
+    total = sum(carried.joints.values(), zeros(model.n))
+    return [
+        total[list(joint.dofs)] if joint.follows is None else zeros(len(joint.dofs))
+        for joint in model.joints
+    ]
+
+
+def mapped(carried: Carried | None, changed: Callable[[Array], Array]) -> Carried | None:
+    """The record with `changed` applied to its arrays."""
+    if carried is None:
+        return None
+    names, values = list(carried.forces), np.empty(len(carried.forces), object)
+    values[:] = list(carried.forces.values())
+    forces: dict[str, Scalar] = dict(zip(names, changed(values).tolist(), strict=True))
+    joints = {name: changed(x) for name, x in carried.joints.items()}
+    return replace(carried, joints=joints, forces=forces)
+
+
+def _units(model: Model, given: Constraints) -> dict[str, str]:
+    """Units of lambda by equation."""
+    units: dict[str, str] = {}
+    for item in given.items:
+        for name in item.row_names:
+            if isinstance(item, Closure):
+                units[name] = "N m" if name.rpartition(".")[2].startswith("angular_") else "N"
+            else:
+                units[name] = "N" if _slides(model, item.terms[0].dof) else "N m"
+    return units
+
+
+def _slides(model: Model, dof: int) -> bool:
+    own = next(x for x in model.joints if x.follows is None and dof in x.dofs)
+    return own.type == PRISMATIC
+
+
+def _opened(model: Model, given: Constraints, q: Any) -> str:
+    """A sentence if the position does not satisfy the constraints; empty for symbols."""
+    Phi = known(np.asarray(constraint_errors(model, q)))
+    if Phi is None or not np.size(Phi):
+        return ""
+    sizes = np.abs(np.asarray(Phi, float))
+    row = int(np.argmax(sizes))
+    if sizes[row] <= OPEN:
+        return ""
+    return (
+        f"The position does not satisfy the constraints: {given.row_names[row]} of constraint "
+        f"{given.owner(row)} is open by {sizes[row]:.3g} (rad or m), and the forces are those of a "
+        "mechanism that is open by as much."
+    )
