@@ -1,8 +1,9 @@
-"""SDF (SDFormat 1.7 and later) -> records, for robots that are a tree.
+"""SDF (SDFormat 1.7 and later) -> records, for robots that are a tree, or one with closed loops.
 
 `parts` reads values strictly; `files` opens the file and the models that it includes; `models`
-makes scopes of `frames` from them; `links` and `joints` make the records. The base of the robot is
-the world: a model that no joint connects to the world is fixed where the file places it.
+makes scopes of `frames` from them; `links` and `joints` make the records, and `loops` constraints
+of joints that close loops. The base of the robot is the world: a model that no joint connects to
+the world is fixed where the file places it.
 """
 
 import os
@@ -36,6 +37,7 @@ from kinetree.description.sdf.frames import (
 )
 from kinetree.description.sdf.joints import read_joint
 from kinetree.description.sdf.links import numbers_in, read_link, read_meshes
+from kinetree.description.sdf.loops import Loops
 from kinetree.description.sdf.models import Candidate, Reader, choose
 from kinetree.description.sdf.parts import SEPARATOR, WORLD, text_of
 from kinetree.description.sdf.structure import away_from, check_joints
@@ -143,12 +145,7 @@ class _Robot:
         for frame in frames:
             if frame.kind == LINK:
                 self.links.append(read_link(frame, self.findings))
-        for frame in (*frames, *outside):
-            if frame.kind == JOINT:
-                parts = read_joint(frame, world.origin, self.findings)
-                self.joints += parts.joints
-                self.links += parts.links
-                self.springs |= parts.springs
+        loops = self._add_joints([x for x in (*frames, *outside) if x.kind == JOINT], world, frames)
         if not self.links:
             raise fault(chosen.element, f"model {show(chosen.name)}", "it has no <link>.")
         if robot.is_static:
@@ -156,17 +153,30 @@ class _Robot:
         self._stand(chosen, world, frames)
         check_joints(self.links, self.joints, chosen.name)
         joints = [replace(j, mimic=None) for j in self.joints] if not self.mimic else self.joints
+        closed = Loops([], self.findings, set()) if robot.is_static else loops
         return RobotDescription(
             name=chosen.name,
             links=tuple(self.links),
             joints=tuple(follow(joints, self.findings)),
-            frames=tuple(self._frames(world, frames)),
+            frames=(*self._frames(world, frames), *closed.frames),
             gravity=self._gravity(found),
             springs=self.springs,
             meshes=tuple(self._meshes(frames)),
             notes=self.findings.all_notes(),
             warnings=self.findings.all_warnings(),
+            constrained=closed.record,
         )
+
+    def _add_joints(self, joints: Sequence[Frame], world: Scope, frames: Sequence[Frame]) -> Loops:
+        """Add the records of all joints but those that close loops, which are returned."""
+        parts = [read_joint(frame, world.origin, self.findings) for frame in joints]
+        taken = {x.name for x in (*frames, *world.frames.values())}
+        loops = Loops(parts, self.findings, taken)
+        for part in loops.kept:
+            self.joints += part.joints
+            self.links += part.links
+            self.springs |= part.springs
+        return loops
 
     def _world_joints(
         self, reader: Reader, found: Document, world: Scope, chosen: Candidate
