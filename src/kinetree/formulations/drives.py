@@ -35,8 +35,11 @@ from kinetree.model.friction import (
 )
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.scalars import FUNCTIONS, absolute, exp, power, sign, tanh, where
+from kinetree.scalars import FUNCTIONS, absolute, exp, minimum, power, sign, tanh, where
 from kinetree.spatial import cross, skew
+
+
+VANISHED = 746.0  # exp of minus this is 0 in float64
 
 
 def friction_force(friction: JointFriction, dq: Any, joint: str = "") -> Any:
@@ -88,13 +91,16 @@ def static_friction(friction: JointFriction) -> Pair:
 def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
     """exp(-(|dq| / speed)^exponent): from 1 at rest to 0 at high rates.
 
-    Its slope at rest counts as 0, also for exponents up to 1, where it has none.
+    Its slope at rest counts as 0, also for exponents up to 1, where it has none. The power is
+    taken of 1 there, and of no more than where exp vanishes: its slope is finite, so that rules of
+    derivatives that multiply it by 0 give 0.
     """
     ratio = dq / shape.speed
     if shape.exponent == 2:
         return exp(-(ratio * ratio))
     size = absolute(ratio)
-    return where(size, exp(-power(size, shape.exponent)), 1)
+    moving = minimum(where(size, size, 1), VANISHED ** (1 / shape.exponent))
+    return where(size, exp(-power(moving, shape.exponent)), 1)
 
 
 def sigmoid_force(curve: Sigmoid, dq: Any) -> Any:

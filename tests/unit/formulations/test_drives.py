@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kinetree import Builder
+from kinetree import Builder, Robot
 from kinetree import algorithms as kt
-from kinetree.description import Friction, Mimic, Rotor
+from kinetree.description import Friction, Mimic, Rotor, Stribeck
 from kinetree.scalars import sin
 
 
@@ -20,6 +20,18 @@ def test_coefficients_depend_on_the_direction():
     assert kt.friction_forces(model, [2.0])[0] == 0.5 * 2 + 3
     assert kt.friction_forces(model, [-2.0])[0] == -2 * 2 - 7
     assert kt.friction_forces(model, [0.0])[0] == 0
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1, 1.5, 3, 20])
+def test_the_slope_of_stribeck_friction_at_rest_and_at_high_rates_is_a_number(exponent):
+    shape = Stribeck(2.0, 0.01, exponent)
+    robot = Robot(disc(friction=Friction(0.1, 1.0, stribeck=shape)))
+    kernel = robot.derivative("friction_forces", "dq")
+    for rate in (0.0, 10.0 if exponent > 1 else 1e6):  # where only viscous friction changes
+        dq = np.array([rate])
+        slopes = [kernel(dq), kernel(dq.astype("float32"))]
+        slopes.append(robot.inverse_dynamics_derivatives(np.zeros(1), dq, np.zeros(1))[1])
+        np.testing.assert_allclose(np.ravel(slopes), 0.1, rtol=1e-6)
 
 
 def test_a_function_adds_to_the_coefficients():
