@@ -210,8 +210,13 @@ def doubt(
     if still:
         return f"the recording does not show the friction of {law.joint!r}: the joint stands still"
     if law.kind == "load":
-        if 0 <= size < 1:
+        if SURE * error < size < 1:
             return ""
+        if abs(size) <= SURE * error:
+            return (
+                f"the recording shows no load friction at {law.joint!r}: its coefficient is "
+                f"{size:.2g} (standard error {error:.2g}), which is within the noise"
+            )
         return (
             f"load friction of {law.joint!r} would have the coefficient {size:.3g} (standard error "
             f"{error:.2g}); expected 0 to 1"
