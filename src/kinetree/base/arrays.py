@@ -132,6 +132,8 @@ def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
 
 def scalar(value: ArrayLike, name: str) -> Scalar:
     """`value` as one finite number; symbols stay as they are."""
+    if isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} is {value}; expected a number.")
     return array(value, (), name)[()]
 
 

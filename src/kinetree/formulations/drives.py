@@ -38,7 +38,6 @@ from kinetree.model.labelled import labelled
 from kinetree.scalars import FUNCTIONS, absolute, exp, minimum, power, sign, tanh, where
 from kinetree.spatial import cross, skew
 
-
 VANISHED = 746.0  # exp of minus this is 0 in float64
 
 

@@ -2,13 +2,17 @@
 
 import dataclasses
 import pickle
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+import sympy
 
 import kinetree as kt
 from kinetree.algorithms import inverse_dynamics, parameters, with_parameters
 from kinetree.errors import InputError
+from kinetree.formulations.drives import load_coefficients
 from kinetree.kernels.stored import model_hash
 from kinetree.model import build_model
 from kinetree.model.describe import describe_model
@@ -26,6 +30,7 @@ SYMBOL = pytest.importorskip("sympy").Symbol("x")
 
 REFUSED = {
     "viscous friction of joint .* is -1.0; expected >= 0": kt.Friction(viscous=-1),
+    "viscous friction of joint .* is True; expected a number": kt.Friction(viscous=True),
     "static friction of joint .* is 0.5, below its coulomb friction 1.0": kt.Friction(
         coulomb=1.0, stribeck=kt.Stribeck(0.5, 0.1)
     ),
@@ -132,3 +137,11 @@ CHANGES = {
 def test_every_number_of_a_law_changes_the_hash():
     hashes = [model_hash(ROBOT.with_friction({NAME: x}).model) for x in CHANGES.values()]
     assert len({*hashes}) == len(CHANGES)
+
+
+@pytest.mark.parametrize("number", [float, Fraction, mpmath.mpf, sympy.Rational])
+def test_zeros_of_any_kind_are_no_load_friction(number):
+    """SymPy's zero, a fraction and a zero of many digits count as the float does."""
+    assert load_coefficients(ROBOT.model.astype(number)) == {}
+    rubbing = ROBOT.with_friction({NAME: kt.Friction(load=0.1)})
+    assert list(load_coefficients(rubbing.model.astype(number))) == [0]
