@@ -165,7 +165,7 @@ def constraint_rows(model: Model) -> list[ConstraintRow]:
     given = model.constraints
     if given is None:
         return []
-    left = {row for row in range(len(given.row_names)) if row not in given.kept}
+    left = {row for row in range(len(given.row_names)) if row not in given.basis}
     found: list[ConstraintRow] = []
     first = 0
     for item, (name, record) in zip(given.items, given.given.items(), strict=True):
@@ -180,7 +180,7 @@ def freedom(model: Model) -> str:
     """Number of degrees of freedom; of a robot with constraints also that of its tree."""
     if model.constraints is None:
         return counted(model.n, "degree", "of freedom")
-    own = model.n - len(model.constraints.kept)
+    own = model.n - len(model.constraints.basis)
     return f"{counted(own, 'degree', 'of freedom')} ({model.n} of the tree)"
 
 

@@ -85,7 +85,10 @@ class Constraints:
         items: the same with frames and joints by number.
         actuated: entries of tau with a motor.
         weights: cost of the square of each of these forces.
-        kept: rows of Phi whose gradients are independent at almost every position.
+        basis: rows of Phi whose gradients are independent at almost every position, as many as the
+            rank.
+        kept: rows to solve: `basis` if the others follow from it in the same way at every position;
+            else all rows that are not idle.
         independent: entries of dq that the others follow from.
         scales: typical diagonal of J M^-1 J^T of the kept rows, at positions on the constraints.
         force_scales: the same of J J^T over the columns that decide the forces.
@@ -98,6 +101,7 @@ class Constraints:
     items: tuple[Closure | Coupling, ...]
     actuated: tuple[int, ...]
     weights: tuple[Scalar, ...]
+    basis: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     independent: tuple[int, ...] = ()
     scales: tuple[float, ...] = ()
@@ -110,6 +114,11 @@ class Constraints:
     def row_names(self) -> tuple[str, ...]:
         """Names of all equations, in the order of Phi."""
         return tuple(name for item in self.items for name in item.row_names)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether rows depend on each other in a way that changes with the position."""
+        return len(self.kept) > len(self.basis)
 
     def owner(self, row: int) -> str:
         """Name of the constraint that a row of Phi belongs to."""
@@ -137,8 +146,9 @@ class Constraints:
             else (x.name, *((term.coord, term.dof) for term in x.terms))
             for x in self.items
         ]
-        choices = self.actuated, self.kept, self.independent, self.scales, self.force_scales
-        return repr((items, *choices, self.passive, self.sufficient, self.idle))
+        rows = self.basis, self.kept, self.idle
+        choices = self.actuated, self.independent, self.scales, self.force_scales
+        return repr((items, *rows, *choices, self.passive, self.sufficient))
 
     def astype(self, number: Callable[[Any], Any]) -> "Constraints":
         """The same constraints with every number converted."""

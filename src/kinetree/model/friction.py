@@ -7,6 +7,7 @@ the columns of a robot without the Stribeck effect, and static friction stays th
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -297,5 +298,5 @@ def is_symmetric(pair: Pair) -> bool:
 
 
 def is_zero(pair: Pair) -> bool:
-    """Return True if both are the number 0; symbols and traced scalars count as not zero."""
-    return all(isinstance(x, int | float) and x == 0 for x in pair)
+    """Return True if both are the number 0 of any kind; symbols and traced scalars are not."""
+    return all(isinstance(x, Number) and x == 0 for x in pair)

@@ -12,6 +12,10 @@ same system again, with other right sides, for every direction of q and dq:
 and M d ddq - J^T d lambda = d tau, J d ddq = 0 for a change of tau. The derivatives of inverse
 dynamics are those of the tree; those of J^T lambda and of J ddq + gamma at fixed lambda and ddq are
 taken with dual numbers, which run through the same code (closures.py).
+
+Where rows depend on each other in a way that changes with q (mobility.py), J loses rank only on the
+constraints: ddq then has derivatives along motions that the constraints allow, and the results in
+other directions have no meaning.
 """
 
 from collections.abc import Callable
@@ -52,11 +56,13 @@ def constrained_forward_derivatives(
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     h = tree_inverse_dynamics(tree, dq, zeros(model.n))
     ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
+    if kkt.dependent:  # other forces with the same sum change with q in other ways
+        lam = kkt.shared(lam)[kkt.rows]
     by_q, by_dq = tree_derivatives(tree, dq, ddq)
     moving = moving_dofs(tree, items)
     force, motion = np.zeros((model.n, model.n), object), np.zeros((len(lam), model.n), object)
     turned = np.zeros((len(lam), model.n), object)
-    kept = list(kkt.given.kept)
+    kept = kkt.rows
     tangents = tangent_map(model, q)
     for d in moving:
         shifted = np.array([Dual(x, v) for x, v in zip(q, tangents[:, d], strict=True)])

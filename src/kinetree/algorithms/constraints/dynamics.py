@@ -11,9 +11,11 @@ A = J M^-1 J^T,
     A lambda = -(J ddq_f + gamma),    ddq = M^-1 (tau - h + J^T lambda)
 
 It is the acceleration nearest to ddq_f, measured by M, that the constraints allow (Gauss). Rows
-that depend on others (`Constraints.kept` leaves them out) would make A singular. They change
-nothing but the sharing of forces: all rows are X times the kept ones, and the shares of least norm
-are X (X^T X)^-1 lambda.
+that depend on others in the same way at every position (`Constraints.kept` leaves them out) would
+make A singular. They change nothing but the sharing of forces: all rows are X times the kept ones,
+and the shares of least norm are X (X^T X)^-1 lambda. Where the dependency changes with q, all rows
+are kept, A is singular, and lambda of least norm is found by solve.py. Exact numbers allow a choice
+of independent rows at every position.
 
 Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
 tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
@@ -27,7 +29,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
-from kinetree.algorithms.constraints.solve import Proximal, gram, has_floats, solve_general
+from kinetree.algorithms.constraints.solve import (
+    Proximal,
+    gram,
+    has_floats,
+    independent_rows,
+    least_norm,
+    solve_general,
+)
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree
@@ -94,11 +103,13 @@ class Kkt:
     def __init__(self, tree: Tree, found: Constrained) -> None:
         model = tree.model
         self.given: Constraints = solvable(model)
-        kept = list(self.given.kept)
-        self.all, self.J, self.gamma = found, found.J[kept], found.gamma[kept]
+        self.rows = solved_rows(self.given, found.J)
+        self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
         self.matrix = tree_mass_matrix(tree)
         self.M: Factor = factor_mass_matrix(model, self.matrix)
-        self.A = Proximal(inverse_gram(self.M, self.J), self.given.scales, kept_names(self.given))
+        A, names = inverse_gram(self.M, self.J), row_names(self.given, self.rows)
+        self.dependent = self.given.dependent and has_floats(A)
+        self.A = Proximal(A, self.given.scales, names, dependent=self.dependent)
 
     def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
         """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
@@ -107,26 +118,28 @@ class Kkt:
         return solve(self.M, force + self.J.T @ y), y
 
     def shared(self, lam: Array) -> Array:
-        """Forces of all rows, of least norm, from those of the kept ones."""
-        given = self.given
-        kept, m = list(given.kept), len(self.all.J)
-        others = [row for row in range(m) if row not in kept and row not in given.idle]
-        if not others:
-            parts = dict(zip(kept, lam, strict=True))
+        """Forces of all rows, of least norm, from those of the solved ones."""
+        rows, m = self.rows, len(self.all.J)
+        names = row_names(self.given, rows)
+        others = [row for row in range(m) if row not in rows and row not in self.given.idle]
+        if self.dependent:  # there are no others
+            parts = dict(zip(rows, least_norm(self.J, lam, names), strict=True))
+        elif not others:
+            parts = dict(zip(rows, lam, strict=True))
         else:
             cross = mixed_gram(self.M, self.all.J[others], self.J)
-            X = self.A.solve(cross.T).T  # rows of the others as sums of kept rows
-            one = np.eye(len(kept), dtype=int)
-            Z = Proximal(one + X.T @ X, [1.0] * len(kept), kept_names(given))
+            X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
+            one = np.eye(len(rows), dtype=int)
+            Z = Proximal(one + X.T @ X, [1.0] * len(rows), names)
             share = Z.solve(lam)
-            parts = dict(zip([*kept, *others], [*share, *(X @ share)], strict=True))
+            parts = dict(zip([*rows, *others], [*share, *(X @ share)], strict=True))
         return np.array([parts.get(row, 0) for row in range(m)])
 
 
 def tree_constrained_acceleration(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Array:
-    """ddq alone, (n,), from the kept rows."""
+    """ddq alone, (n,)."""
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     return kkt.accelerate(tau - h, -kkt.gamma)[0]
@@ -160,7 +173,7 @@ def tree_constrained_forces(
     """Forces of the motors and of the constraints for a motion."""
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     r = tree_inverse_dynamics(tree, dq, ddq)
-    lam = constraint_forces(kkt.given, kkt.J, r)
+    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r)
     carried = kkt.J.T @ lam
     motors = set(kkt.given.actuated)
     tau = np.array(
@@ -172,25 +185,26 @@ def tree_constrained_forces(
 def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array) -> Array:
     """tau alone, (n,); it needs no mass matrix."""
     given = solvable(tree.model)
-    J = tree_constraints(tree, items, q).J[list(given.kept)]
+    J = tree_constraints(tree, items, q).J
+    rows = solved_rows(given, J)
     r = tree_inverse_dynamics(tree, dq, ddq)
-    left = r - J.T @ constraint_forces(given, J, r)
+    left = r - J[rows].T @ constraint_forces(given, rows, J[rows], r)
     motors = set(given.actuated)
     return np.array([x if d in motors else 0 for d, x in enumerate(left)])
 
 
-def constraint_forces(given: Constraints, J: Array, r: Array) -> Array:
-    """Lambda of the kept rows: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
+def constraint_forces(given: Constraints, rows: Sequence[int], J: Array, r: Array) -> Array:
+    """Lambda of some rows J: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
 
     u are the joints without motors. Where they cannot be balanced, the sum of squares of the
     imbalance is least.
     """
-    n, names = J.shape[1], kept_names(given)
+    n, names, dependent = J.shape[1], row_names(given, rows), given.dependent
     motors = dict(zip(given.actuated, given.weights, strict=True))
     u = [d for d in range(n) if d not in motors]
     weights = force_weights(given, n)
     if given.passive or not u:
-        H = Proximal(gram(J, weights), given.force_scales, names)
+        H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent)
         weighted = J * np.array(weights, dtype=object)
         lam = H.solve(weighted @ r)
         return lam + H.solve(weighted @ (r - J.T @ lam)) if H.rounds else lam
@@ -198,7 +212,7 @@ def constraint_forces(given: Constraints, J: Array, r: Array) -> Array:
     if not has_floats(J, r):
         return _exact_forces(J, J_w, u, r)
     stiff = weights[u[0]]
-    H = Proximal(gram(J, weights), given.force_scales, names)
+    H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent)
     lam, multiplier = zeros(len(J)), zeros(len(u))
     for _ in range(MULTIPLIER_STEPS):
         left = r - J.T @ lam
@@ -235,14 +249,14 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     model = tree.model
     given = solvable(model)
     found = tree_constraints(tree, items, q, dq)
-    kept, y = list(given.kept), list(given.independent)
-    J, gamma = found.J[kept], found.gamma[kept]
+    rows, y = solved_rows(given, found.J), list(given.independent)
+    J, gamma = found.J[rows], found.gamma[rows]
     rest = [d for d in range(model.n) if d not in y]
     right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
     solved = solve_general(J[:, rest], right)
-    rows = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
-    rows |= dict(zip(rest, solved.tolist(), strict=True))
-    whole = np.array([rows[d] for d in range(model.n)], dtype=object)
+    rates = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
+    rates |= dict(zip(rest, solved.tolist(), strict=True))
+    whole = np.array([rates[d] for d in range(model.n)], dtype=object)
     N, nu = whole[:, :-1], whole[:, -1]
     M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(model.n))
     MN = M @ N
@@ -253,7 +267,7 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
 
 def solvable(model: Model) -> Constraints:
     """The constraints of a model; raise ModelError for load friction, which depends on lambda."""
-    rubbing = [d for d, pair in load_coefficients(model).items() if any(c != 0 for c in pair)]
+    rubbing = load_coefficients(model)
     if rubbing:
         name = model.dof_names[min(rubbing)]
         raise ModelError(
@@ -264,9 +278,17 @@ def solvable(model: Model) -> Constraints:
     return constraints_of(model, "constrained dynamics")
 
 
-def kept_names(given: Constraints) -> list[str]:
-    """Names of the kept rows."""
-    return [given.row_names[row] for row in given.kept]
+def solved_rows(given: Constraints, J: Array) -> list[int]:
+    """Rows to solve at a position: the kept ones, or independent ones of them for exact numbers."""
+    kept = list(given.kept)
+    if not given.dependent or has_floats(J[kept]):
+        return kept
+    return [kept[row] for row in independent_rows(J[kept], len(given.basis))]
+
+
+def row_names(given: Constraints, rows: Sequence[int]) -> list[str]:
+    """Names of some rows."""
+    return [given.row_names[row] for row in rows]
 
 
 def inverse_gram(M: Factor, J: Array) -> Array:

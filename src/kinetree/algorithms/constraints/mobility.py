@@ -82,7 +82,8 @@ class Mobility:
         rank = len(self.rows) - len(self.redundant)
         lines = [
             f"{counted(self.degrees_of_freedom, 'degree', 'of freedom')}: "
-            f"{self.joints} of the tree - {counted(rank, 'independent equation')} of {len(self.rows)}",
+            f"{self.joints} of the tree - {counted(rank, 'independent equation')} "
+            f"of {len(self.rows)}",
             f"independent: {', '.join(self.independent) or '-'}",
             f"redundant: {', '.join(self.redundant) or '-'}"
             + (" (in a way that changes with the position)" if self.changing else ""),

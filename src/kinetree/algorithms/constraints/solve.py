@@ -17,20 +17,38 @@ by EPS / (sigma + EPS) in every step, so after K steps
 With EPS = 2^-36 (1.5e-11) and K = 3, the relative error is below 1e-14 where sigma > 7e-7, below
 1e-6 where sigma > 1.5e-9, and the component is damped towards zero as sigma vanishes. The steps
 are iterative refinement too: they remove the rounding errors of the factor. Exact numbers
-(SymPy, mpmath, fractions) are solved without mu, once.
+(SymPy, mpmath, fractions) are solved without mu, once, with rows that are independent at the
+position itself.
+
+Rows whose dependency changes with q are all kept (mobility.py), and A is singular everywhere. Let
+u be the unit of rounding, 1.1e-16. A right side in the range of A has a part of about u outside it,
+which K steps turn into K u / EPS of x along the null space of A. Both this and the error of the
+other components are small for EPS = 2^-26 (1.5e-8) and K = 6: noise of 5e-8, and a relative error
+below 1e-14 where sigma > 3.3e-6. The noise does not reach J^T x, since J^T is zero on the null
+space of A. A right side b may be out of the range: rates that the constraints forbid, columns of
+derivatives. The part that A cannot reach is what is left of b after K steps, (mu (A + mu)^-1)^K b;
+it is computed in this form, in which rounding errors are smallest, and subtracted before.
+
+Among all lambda with the same J^T lambda, the one of least norm is in the range of G = J J^T. The
+part of any of them that G cannot reach is subtracted in the same way, with mu the same for all
+rows, so that the norm is not weighted; and once more, which removes rounding errors of the first.
 """
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
+from kinetree.scalars import sqrt
 from kinetree.spatial.matrices import Factor, factor, is_zero, solve
 
 EPS = 2.0**-36
 STEPS = 3
+DEPENDENT_EPS = 2.0**-26
+DEPENDENT_STEPS = 6
 
 
 class Proximal:
@@ -40,23 +58,82 @@ class Proximal:
         A: the matrix.
         scales: typical values of its diagonal, (m,).
         names: names of its rows, for messages.
+        dependent: whether A has less than full rank everywhere.
     """
 
-    def __init__(self, A: Array, scales: Sequence[float], names: Sequence[str]) -> None:
-        self.A = A
+    def __init__(
+        self, A: Array, scales: Sequence[Any], names: Sequence[str], *, dependent: bool = False
+    ) -> None:
+        self.A, self.dependent = A, dependent
         self.rounds = has_floats(A)
+        self.mu: list[Any] = []
         raised = A
         if self.rounds:
-            mu = [[EPS * s if i == j else 0 for j in range(len(A))] for i, s in enumerate(scales)]
+            part = DEPENDENT_EPS if dependent else EPS
+            self.mu = [part * s for s in scales]
+            if dependent:
+                self.mu[0] = self.mu[0] * _one_in_float64(A[0, 0] + self.mu[0])
+            mu = [[x if i == j else 0 for j in range(len(A))] for i, x in enumerate(self.mu)]
             raised = A + np.array(mu, dtype=object).reshape(A.shape)
         self.factor: Factor = factor(raised, [f"constraint row {name!r}" for name in names])
 
     def solve(self, b: Array) -> Array:
         """X of A x = b; b is (m,) or (m, k)."""
+        if not self.rounds:
+            return solve(self.factor, b)
+        if not self.dependent:
+            return self.steps(b, STEPS)
+        return self.steps(self.reached(b), DEPENDENT_STEPS)
+
+    def steps(self, b: Array, count: int) -> Array:
+        """X after a number of proximal steps."""
         x = solve(self.factor, b)
-        for _ in range(STEPS - 1 if self.rounds else 0):
+        for _ in range(count - 1):
             x = x + solve(self.factor, b - self.A @ x)
         return x
+
+    def reached(self, b: Array) -> Array:
+        """B without the part that A, which is dependent, cannot reach."""
+        left = b
+        for _ in range(DEPENDENT_STEPS):
+            left = (solve(self.factor, left).T * np.array(self.mu, dtype=object)).T
+        return b - left
+
+
+def _one_in_float64(x: Any) -> Any:
+    """1 to rounding for a positive float64, not a number for a float32, where EPS is lost.
+
+    The square of 2^-100 x is zero in float32: 0 times infinity follows. A result that is wrong
+    without a sign of it must not.
+    """
+    t = x * 2.0**-100
+    return sqrt(t * t) * (t / (t * t))
+
+
+def least_norm(J: Array, lam: Array, names: Sequence[str]) -> Array:
+    """The forces of least norm with the same J^T lambda; floats, and J of less than full rank."""
+    G = gram(J, [1] * J.shape[1])
+    trace = sum(G.diagonal())
+    found = Proximal(G, [trace] * len(G), names, dependent=True)
+    return found.reached(found.reached(lam))
+
+
+def independent_rows(J: Array, count: int) -> list[int]:
+    """Rows of J that are independent, at most `count`, over exact numbers."""
+    left = {row: entries for row, entries in enumerate(J.tolist())}
+    chosen: list[int] = []
+    while left and len(chosen) < count:
+        places = [(row, column) for row in left for column in range(J.shape[1])]
+        at = _pivot([left[row][column] for row, column in places])
+        if at is None:
+            break
+        row, column = places[at]
+        head = left.pop(row)
+        chosen.append(row)
+        for other, entries in left.items():
+            ratio = entries[column] / head[column]
+            left[other] = [x - ratio * y for x, y in zip(entries, head, strict=True)]
+    return sorted(chosen)
 
 
 def has_floats(*arrays: Array) -> bool:
@@ -84,16 +161,15 @@ def gram(J: Array, weights: Sequence[Any]) -> Array:
 
 
 def solve_general(B: Array, C: Array) -> Array:
-    """X of B X = C for a square B without symmetry, (k, k), and C (k, c).
+    """X of B X = C for B (m, k) of rank k and C (m, c); rows beyond k agree with the others.
 
     Numbers that round are solved by the normal equations B^T B X = B^T C, which need no choice of
     pivots, and two steps of refinement with the residual of the equations themselves. Exact numbers
-    are eliminated with the first entry that is not zero as pivot.
+    are eliminated with pivots that are not zero.
     """
     if not has_floats(B):
         return _eliminate(B, C)
-    ones = [1] * len(B)
-    normal = factor(gram(B.T, ones), [f"dependent rate {k}" for k in range(len(B))])
+    normal = factor(gram(B.T, [1] * len(B)), [f"dependent rate {k}" for k in range(B.shape[1])])
     X = solve(normal, B.T @ C)
     for _ in range(STEPS - 1):
         X = X + solve(normal, B.T @ (C - B @ X))
@@ -103,21 +179,33 @@ def solve_general(B: Array, C: Array) -> Array:
 def _eliminate(B: Array, C: Array) -> Array:
     """Gauss-Jordan elimination over exact numbers."""
     rows = [[*b, *c] for b, c in zip(B.tolist(), C.tolist(), strict=True)]
-    k = len(rows)
+    k = B.shape[1]
     for i in range(k):
-        pivot = next((r for r in range(i, k) if not _vanishes(rows[r][i])), None)
-        if pivot is None:
+        at = _pivot([row[i] for row in rows[i:]])
+        if at is None:
             raise SingularityError(
                 "the dependent rates do not follow from the independent ones at this position; "
                 "choose other independent joints, robot.constrained(..., independent=[...])."
             )
-        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i], rows[i + at] = rows[i + at], rows[i]
         head = [x / rows[i][i] for x in rows[i]]
         rows = [
             head if r == i else [x - row[i] * y for x, y in zip(row, head, strict=True)]
             for r, row in enumerate(rows)
         ]
-    return np.array([row[k:] for row in rows], dtype=object).reshape(C.shape)
+    return np.array([row[k:] for row in rows[:k]], dtype=object).reshape(k, C.shape[1])
+
+
+def _pivot(entries: Sequence[Any]) -> int | None:
+    """Place of the largest number, or of the first symbol that is not zero; None if all are zero.
+
+    Numbers with many digits round too: the largest one is not a zero with rounding errors.
+    """
+    if all(isinstance(x, Real) for x in entries):
+        sizes = [abs(x) for x in entries]
+        largest = max(sizes, default=0)
+        return None if largest == 0 else sizes.index(largest)
+    return next((k for k, x in enumerate(entries) if not _vanishes(x)), None)
 
 
 def _vanishes(x: Any) -> bool:

@@ -59,7 +59,7 @@ def constrained_rate(
     kkt = Kkt(tree, found)
     wanted = -kkt.gamma
     if T is not None:
-        kept = list(kkt.given.kept)
+        kept = kkt.rows
         wanted = wanted - (kkt.J @ dq) * (2 / T) - found.Phi[kept] / (T * T)
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     ddq, lam = kkt.accelerate(tau - h, wanted)
@@ -88,7 +88,7 @@ def closed_state(place: Place, items: Items, q: Array, dq: Array) -> tuple[Array
 
 def _correction(kkt: Kkt, Phi: Array) -> Array:
     """The shortest tangent vector v, measured by M, with J v = -Phi."""
-    y = kkt.A.solve(-Phi[list(kkt.given.kept)])
+    y = kkt.A.solve(-Phi[kkt.rows])
     return solve(kkt.M, kkt.J.T @ y)
 
 

@@ -69,7 +69,9 @@ def test_motor_forces_are_the_weighted_least_ones(seed):
     given = algorithms.constrain(arm.model, hold, actuated=weights, near=q).constraints
     J = algorithms.constraint_jacobian(arm.model.replace(constraints=given), q)
     r = rng.normal(size=7)
-    lam = np.array(constraint_forces(given, J[list(given.kept)].astype(object), r), float)
+    lam = np.array(
+        constraint_forces(given, given.kept, J[list(given.kept)].astype(object), r), float
+    )
     a, u = list(given.actuated), [d for d in range(7) if d not in given.actuated]
     W = np.diag([float(w) for w in given.weights])
     H, K = J[:, a] @ W @ J[:, a].T, J[:, u]
