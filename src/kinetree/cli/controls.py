@@ -1,8 +1,12 @@
 """Controls of actuators as typed, or from the rows of a CSV file.
 
 Typed controls are `0.1 0.2` in the order of the robot, or `elbow=0.1` by name; those left out are
-0. A file has a column t and one for each actuator, called as the actuator or u:ACTUATOR; a value is
-kept until the time of the next row.
+0. A file has a column t (or time) and one for each actuator, called as the actuator or u:ACTUATOR;
+a value is kept until the time of the next row.
+
+With --degrees the goals of position and velocity servos are read in degrees where the goal is an
+angle of one joint. A servo whose goal is a multiple or sum of angles is refused, and the controls
+of motors and other actuators, which have their own units, are taken as they are.
 """
 
 import csv
@@ -19,20 +23,29 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
+from kinetree.cli.messages import notify
 from kinetree.cli.rows import existing_file
 from kinetree.cli.states import Words, named_numbers, typed_number
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model
+from kinetree.model.actuators import actuator_kind
+from kinetree.model.units import RAD, control_factors, goal_kind, kinds
 
 if TYPE_CHECKING:
     from kinetree.simulate.core.signals import Signal
 
 MOST_NAMES = 8  # in one message
 PREFIX = "u:"
+TIMES = ("t", "time", "t [s]", "time [s]")  # names of the column of times, in any case
 
 
-def read_controls(model: Model, words: Words, data: str | None) -> "Array | Signal | None":
-    """The controls of --controls (constant) or of the file --control-file; None if not given."""
+def read_controls(
+    model: Model, words: Words, data: str | None, degrees: bool
+) -> "Array | Signal | None":
+    """The controls of --controls (constant) or of the file --control-file; None if not given.
+
+    In SI units; `degrees`: goals of servos are angles in degrees.
+    """
     if not words and data is None:
         return None
     option = "--controls" if words else "--control-file"
@@ -43,7 +56,36 @@ def read_controls(model: Model, words: Words, data: str | None) -> "Array | Sign
             f"{option} gives controls, but {model.name!r} has no actuators; expected an MJCF file "
             "with <actuator>, or joint forces with --tau."
         )
-    return typed_controls(model, words or ()) if data is None else recorded_controls(model, data)
+    if data is None:
+        return in_si_units(model, typed_controls(model, words or ()), degrees, option)
+    return recorded_controls(model, data, degrees)
+
+
+def in_si_units(model: Model, controls: Array, degrees: bool, option: str) -> Array:
+    """Controls, (..., actuators), with goals in degrees converted to radians."""
+    if not degrees:
+        return controls
+    plain: list[str] = []
+    for k, x in enumerate(model.actuators):
+        if not controls[..., k].any():  # 0 in any unit
+            continue
+        if goal_kind(model, x) is None:
+            ends = zip(x.coords, x.gears, strict=True)
+            goal = " + ".join(f"{gear:g} {model.coordinate_names[j]}" for j, gear in ends)
+            raise InputError(
+                f"{option} with --degrees: the control of servo {x.name!r} is a goal for {goal}, "
+                "which need not be an angle; expected a servo on one joint with a gear of 1. Leave "
+                "out --degrees, and give angles in rad."
+            )
+        turns = any(kinds(model, "q")[j] == RAD for j in x.coords)
+        if actuator_kind(x) == "general" and turns:
+            plain.append(x.name)
+    if plain:
+        notify(
+            f"--degrees does not change the control of {listing(plain, MOST_NAMES)}: a general "
+            "actuator, whose control need not be an angle."
+        )
+    return controls * control_factors(model, degrees)
 
 
 def typed_controls(model: Model, words: Sequence[str]) -> Array:
@@ -63,8 +105,8 @@ def typed_controls(model: Model, words: Sequence[str]) -> Array:
     return np.array([typed_number("--controls", name, piece) for name, piece in pairs])
 
 
-def recorded_controls(model: Model, data: str) -> "Signal":
-    """Controls over time from a CSV file, each kept until the next row."""
+def recorded_controls(model: Model, data: str, degrees: bool) -> "Signal":
+    """Controls over time from a CSV file, each kept until the next row, in SI units."""
     from kinetree.simulate.core.signals import signal
 
     where, text = _text(data)
@@ -84,7 +126,7 @@ def recorded_controls(model: Model, data: str) -> "Signal":
             )
         values.append([_number(where, k, name, row[at]) for name, at in columns.items()])
     table = np.array(values)
-    return signal(table[:, 0], table[:, 1:])
+    return signal(table[:, 0], in_si_units(model, table[:, 1:], degrees, "--control-file"))
 
 
 def _text(data: str) -> tuple[str, str]:
@@ -106,13 +148,14 @@ def _columns(model: Model, where: str, heads: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for at, head in enumerate(heads):
         name = head if head in known else head.removeprefix(PREFIX)
+        name = "t" if name not in known and head.lower() in TIMES else name
         if name not in known:
             raise ParseError(
                 f"{where}: column {head!r} is not an actuator of {model.name!r}; expected t and "
                 f"{listing(model.actuator_names, MOST_NAMES)}.{nearest(head, known)}"
             )
         if name in found:
-            raise ParseError(f"{where}: column {head!r} is there twice; expected it once.")
+            raise ParseError(f"{where}: column {head!r} is there twice; expected {name} once.")
         found[name] = at
     missing = [name for name in known if name not in found]
     if missing:

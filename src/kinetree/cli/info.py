@@ -17,7 +17,7 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
-from kinetree.description.actuators import UNLIMITED
+from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.drive import Drive, drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
@@ -25,6 +25,7 @@ from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.springs import spring_units
+from kinetree.model.units import RAD, control_units, goal_kind
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 
@@ -82,7 +83,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "links": [_link(model, i) for i in model.links],
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
-        "actuators": [_actuator(model, x) for x in model.actuators],
+        "actuators": [_actuator(model, x, degrees) for x in model.actuators],
         "constraints": [dataclasses.asdict(x) for x in constraint_rows(model)],
         "mobility": None if model.constraints is None else dataclasses.asdict(robot.mobility),
         "effects": list(tau_effects(model)),
@@ -193,7 +194,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
         parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]
         parts += [constraint_table(model)] if model.constraints is not None else []
         parts += [spring_table(model, degrees)] if model.springs else []
-        parts += [actuator_table(model)] if model.actuators else []
+        parts += [actuator_table(model, degrees)] if model.actuators else []
         parts += [drive_table(model, degrees)] if any(x.drive for x in model.joints) else []
         for part in parts:
             screen.print()
@@ -351,17 +352,33 @@ def spring_table(model: Model, degrees: bool) -> Group:
     return screen_table("springs", heads, rows, left=(0, 1))
 
 
-def _actuator(model: Model, x: JointActuator) -> dict[str, Any]:
-    """An actuator: its kind, the gear of each joint, its law and ranges, in SI units."""
+def _actuator(model: Model, x: JointActuator, degrees: bool) -> dict[str, Any]:
+    """An actuator: its kind, the gear of each joint, its law and ranges.
+
+    In SI units; with `degrees` ranges of goals that are angles are in degrees. The unit of a
+    control that is not a goal is "".
+    """
     ends = zip(x.coords, x.gears, strict=True)
-    fields = ("gain", "bias", "dynamics", "time_constant", "delay", "early", "control_range")
-    fields = *fields, "force_range", "activation_range"
+    fields = ("gain", "bias", "dynamics", "time_constant", "delay", "early", "force_range")
+    ranges = {
+        "control_range": _in_degrees(model, x, x.control_range, degrees),
+        "activation_range": _in_degrees(model, x, x.activation_range, degrees),
+    }
+    units = zip(("control", "activation"), control_units(model, x, degrees), strict=True)
     return {
         "name": x.name,
         "kind": actuator_kind(x),
         "joints": {model.coordinate_names[k]: gear for k, gear in ends},
         **{field: getattr(x, field) for field in fields},
+        **ranges,
+        "units": dict(units),
     }
+
+
+def _in_degrees(model: Model, x: JointActuator, limits: Range, degrees: bool) -> Range:
+    """A range of controls or activations, in degrees if they are angles and `degrees` is set."""
+    scale = in_degrees(1) if degrees and goal_kind(model, x) == RAD else 1.0
+    return limits[0] * scale, limits[1] * scale
 
 
 def constraint_table(model: Model) -> Group:
@@ -376,20 +393,37 @@ def constraint_table(model: Model) -> Group:
     return screen_table("constraints", heads, rows, left=(0, 1, 2))
 
 
-def actuator_table(model: Model) -> Group:
-    """A row for every actuator: its kind, the joints with their gears, and its ranges."""
-    rows: list[tuple[str, ...]] = []
-    for x in model.actuators:
-        ends = zip(x.coords, x.gears, strict=True)
-        named = [(model.coordinate_names[k], gear) for k, gear in ends]
-        joints = " + ".join(name if gear == 1 else f"{gear:.4g} {name}" for name, gear in named)
-        ranges = [
-            "-" if limits == UNLIMITED else " .. ".join(number(end, 4) for end in limits)
-            for limits in (x.control_range, x.force_range)
-        ]
-        rows.append((x.name, actuator_kind(x), joints, *ranges))
-    heads = ("actuator", "kind", "drives", "control", "force")
-    return screen_table("actuators", heads, rows, left=(0, 1, 2))
+def actuator_table(model: Model, degrees: bool) -> Group:
+    """A row for every actuator: its kind, the joints with their gears, its ranges and delays."""
+    found = [_actuator(model, x, degrees) for x in model.actuators]
+    drives = [
+        " + ".join(
+            name if gear == 1 else f"{gear:.4g} {name}" for name, gear in x["joints"].items()
+        )
+        for x in found
+    ]
+    ranges = {
+        key: [_limits(x[f"{key}_range"], x["units"].get(key, "")) for x in found]
+        for key in ("control", "force", "activation")
+    }
+    columns = {"control": ranges["control"], "force": ranges["force"]}
+    lasting = {
+        "dynamics": [x["dynamics"] if x["dynamics"] != "none" else "-" for x in found],
+        "activation": ranges["activation"],
+        "time constant\ns": [_nonzero(x["time_constant"]) for x in found],
+        "delay\ns": [_nonzero(x["delay"]) for x in found],
+    }
+    columns |= {head: cells for head, cells in lasting.items() if set(cells) != {"-"}}
+    kinds = [x["kind"] for x in found]
+    rows = list(zip([x["name"] for x in found], kinds, drives, *columns.values(), strict=True))
+    return screen_table("actuators", ["actuator", "kind", "drives", *columns], rows, left=(0, 1, 2))
+
+
+def _limits(limits: Range, unit: str) -> str:
+    """A range with its unit; "-" if there is none."""
+    if limits == UNLIMITED:
+        return "-"
+    return " ".join((" .. ".join(number(end, 4) for end in limits), *([unit] if unit else ())))
 
 
 def drive_table(model: Model, degrees: bool) -> Group:

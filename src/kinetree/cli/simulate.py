@@ -41,6 +41,7 @@ from kinetree.cli.output import (
 from kinetree.cli.states import closed_start, factors, names, units, vector
 from kinetree.cli.tables import console, screen_table, unit_column
 from kinetree.errors import InputError, need
+from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
 MOST_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
-NOTED = ("controls", "activation", "constraint_forces", "closure")
+NOTED = ("constraint_forces", "closure")
+CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
 GAINS = {"pd": ("kp", "kd"), "pd-gravity": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 
@@ -83,7 +85,8 @@ def simulate(
         list[str] | None,
         words_argument(
             "Controls of the actuators of an MJCF file: all in order, or some as ACTUATOR=NUMBER, "
-            "the others 0. Actuators act only where controls are given.",
+            "the others 0; goals of servos in degrees with --degrees. Actuators act only where "
+            "controls are given.",
             NUMBERS,
         ),
     ] = None,
@@ -139,7 +142,7 @@ def simulate(
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
     for computed-torque (100 and 20 if left out). pd-gravity and pid add g(q). JSON has robot,
     coordinates, joints, units, t, q, dq, ddq, tau (each a list over time), method, controller,
-    violations, stopped; with --controls also controls and activation, by actuator.
+    violations, stopped; with controls also controls and activation, by actuator.
 
     For example:
 
@@ -160,7 +163,7 @@ def simulate(
             "expected names in these files that need no mapping."
         )
     acting = _forces(found, tau, forces, recorded)
-    inputs = read_controls(model, controls, control_file)
+    inputs = read_controls(model, controls, control_file, degrees)
     control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     q0, dq0 = closed_start(found, start, (q, dq), degrees)
@@ -363,14 +366,35 @@ class Result:
             "robot": self.robot.name,
             "coordinates": list(model.coordinate_names),
             "joints": list(model.dof_names),
-            "units": {x: units(model, x, self.degrees) for x in letters},
+            "units": {x: units(model, x, self.degrees) for x in letters} | self._control_units(),
             "t": shown.t,
             **{x: getattr(shown, x) for x in letters},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
             **{key: shown.meta[key] for key in NOTED if key in shown.meta},
+            **self._controls(),
             "violations": [_violation(v) for v in self.violations()],
             "stopped": str(self.ended) or None,
+        }
+
+    def _controls(self) -> dict[str, dict[str, Array]]:
+        """Controls and activations over time, by actuator, in the user's units."""
+        model = self.robot.model
+        scale = dict(zip(model.actuator_names, control_factors(model, self.degrees), strict=True))
+        return {
+            key: {name: x / scale[name] for name, x in self.motion.meta[key].items()}
+            for key in CONTROLS
+            if key in self.motion.meta
+        }
+
+    def _control_units(self) -> dict[str, dict[str, str]]:
+        """Units of controls and activations, by actuator; "" where the model knows none."""
+        model = self.robot.model
+        found = {x.name: control_units(model, x, self.degrees) for x in model.actuators}
+        return {
+            key: {name: found[name][k] for name in self.motion.meta[key]}
+            for k, key in enumerate(CONTROLS)
+            if key in self.motion.meta
         }
 
     def print_summary(self, shown: "Trajectory") -> None:

@@ -2,7 +2,8 @@
 
 Degrees concern angles alone: positions, rates and accelerations of hinges and screws, the angle of
 a planar joint, and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m
-and N.
+and N. The control of a servo is the goal of a position or a rate and has its unit; the controls of
+other actuators have units of their own, which a model does not know.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC
 from kinetree.model import Model
+from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.joint import COORDINATES, RATES
 
 RAD, METRE, NUMBER = "rad", "m", ""  # kinds of entries, before they are divided by time
@@ -17,6 +19,11 @@ ANGLES = ("theta", "wx", "wy", "wz")  # parts of joints with several degrees of 
 LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
 PER_TIME = {"q": "", "dq": "/s", "ddq": "/s^2"}
 DEGREE = np.pi / 180
+SERVOS = {  # units of control and activation, before they are divided by time
+    "position": ("", ""),
+    "velocity": ("/s", "/s"),
+    "integrated velocity": ("/s", ""),
+}
 
 
 def entry_names(model: Model, quantity: str) -> tuple[str, ...]:
@@ -58,3 +65,33 @@ def factors(model: Model, quantity: str, degrees: bool) -> Array | float:
     if not degrees or quantity == "tau":
         return 1.0
     return np.array([DEGREE if kind == RAD else 1.0 for kind in kinds(model, quantity)])
+
+
+def goal_kind(model: Model, x: JointActuator) -> str | None:
+    """RAD or METRE if the control of an actuator is the goal of one joint, with a gear of 1 or -1.
+
+    NUMBER for controls that are not such a goal. None for a servo whose goal is a sum or multiple
+    of angles: with a gear the goal may be an angle, or the length of a belt.
+    """
+    if actuator_kind(x) not in SERVOS:
+        return NUMBER
+    measured = [kinds(model, "q")[k] for k in x.coords]
+    if len(measured) == 1 and abs(x.gears[0]) == 1:
+        return measured[0]
+    return None if RAD in measured else NUMBER
+
+
+def control_units(model: Model, x: JointActuator, degrees: bool = False) -> tuple[str, str]:
+    """Units of the control and the activation of an actuator; "" where the model knows none."""
+    kind = goal_kind(model, x)
+    if not kind:
+        return "", ""
+    word = "deg" if degrees and kind == RAD else kind
+    control, activation = (word + per_time for per_time in SERVOS[actuator_kind(x)])
+    return control, activation if x.has_activation else ""
+
+
+def control_factors(model: Model, degrees: bool) -> Array:
+    """SI units in one unit of the user, for the control and activation of every actuator."""
+    found = [degrees and goal_kind(model, x) == RAD for x in model.actuators]
+    return np.where(found, DEGREE, 1.0)
