@@ -7,6 +7,7 @@ all equations at once, solved by NumPy's singular values.
 import mpmath
 import numpy as np
 import pytest
+import sympy
 
 import kinetree as kt
 from kinetree import algorithms
@@ -321,3 +322,27 @@ def test_fifty_digits_choose_rows_at_the_position(linkage, many_digits):
         assert max(abs(x) for x in back.force_residual) < mpmath.mpf(10) ** -40
         N_r = algorithms.reduced_dynamics(model, q, N).N[:, 0]
         assert max(abs(x) for x in N_r - N) < mpmath.mpf(10) ** -40
+
+
+def test_fractions_choose_rows_at_the_position(linkage):
+    """tan(q1/2) = 1/2 and tan(q2/2) = -5: sines and cosines are fractions."""
+    model = linkage.model.astype(lambda x: sympy.Rational(str(round(float(x), 12))))
+    first = sympy.atan2(4, 3)
+    q, tau = [first, sympy.atan2(-5, -12), -first], [sympy.Integer(k) for k in (1, 2, -1)]
+    dq = [sympy.Integer(1), sympy.Rational(25, 52), sympy.Integer(-1)]
+    found = algorithms.constrained_forward_dynamics(model, q, dq, tau)
+    assert [sympy.simplify(x) for x in found.residual] == [0] * 5
+    state = closed(2 * np.arctan(0.5))[:2]
+    floats = linkage.constrained_forward_dynamics(*state, [1, 2, -1])
+    for exact, near in zip(found[:2], floats[:2], strict=True):
+        assert np.abs(np.array(exact, float) - near).max() < 1e-13
+
+
+def test_a_simulated_turn_stays_on_the_closed_form(linkage):
+    q, N, _ = closed(0.5)
+    motion = linkage.simulate(q, N * 4, duration=2.5, dt=0.002, method="rk4")
+    assert np.ptp(motion.q[:, 0]) > 2 * np.pi
+    followed = np.array([closed(angle)[0] for angle in motion.q[:, 0]])
+    turns = (motion.q - followed) / (2 * np.pi)
+    assert np.abs(turns - turns.round()).max() < 1e-12
+    assert motion.meta["closure"].max() < 1e-13

@@ -9,7 +9,17 @@ import sympy
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.constraints.dynamics import constraint_forces
-from kinetree.algorithms.constraints.solve import EPS, STEPS, Proximal, gram, solve_general
+from kinetree.algorithms.constraints.solve import (
+    DEPENDENT_EPS,
+    DEPENDENT_STEPS,
+    EPS,
+    STEPS,
+    Proximal,
+    gram,
+    independent_rows,
+    least_norm,
+    solve_general,
+)
 from kinetree.description.constraints import Hold, Loop
 from kinetree.errors import SingularityError
 
@@ -23,6 +33,63 @@ def test_the_error_is_that_of_the_proximal_steps(sigma):
     expected = [1.0, 1 - (EPS / (sigma + EPS)) ** STEPS]
     rounding = 1e-16 / (sigma + EPS)  # of A itself
     assert np.abs(turn @ found - expected).max() < 1e-14 + 4 * rounding
+
+
+def dependent_rows(seed, weights):
+    """J of five rows and rank three, the rows in other units, and any forces."""
+    rng = np.random.default_rng(seed)
+    J = np.diag(weights) @ rng.normal(size=(5, 3)) @ rng.normal(size=(3, 6))
+    return J, rng.normal(size=5)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 1e-4, 1e-6, 1e-8])
+def test_the_error_of_dependent_rows_is_that_of_their_steps(sigma):
+    """The third eigenvalue is zero; the part of the right side that it cannot reach is ignored."""
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    A = (turn.T @ np.diag([1.0, sigma, 0]) @ turn).astype(object)
+    A = (A + A.T) / 2
+    solver = Proximal(A, [1.0] * 3, list("abc"), dependent=True)
+    for outside in (0, 1):
+        found = turn @ solver.solve(turn.T @ np.array([1, sigma, outside]))
+        reached = 1 - (DEPENDENT_EPS / (sigma + DEPENDENT_EPS)) ** DEPENDENT_STEPS
+        size = sigma + DEPENDENT_EPS
+        rounding = 3e-15 / size + outside * 1e-16 / size**2  # of A, which turns its null space
+        assert abs(found[0] - 1) < 1e-13
+        assert abs(found[1] - reached**2) < 1e-13 + rounding
+        assert abs(found[2]) < 1e-6 + 100 * outside
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forces_of_least_norm_are_those_of_singular_values(seed):
+    J, lam = dependent_rows(seed, [1, 0.1, 10, 1, 3])
+    found = least_norm(J.astype(object), lam, list("abcde")).astype(float)
+    expected = np.linalg.lstsq(J.T, J.T @ lam, rcond=1e-10)[0]
+    assert np.abs(found - expected).max() < 1e-11 * np.abs(lam).max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dependent_rows_are_solved_for_the_same_sums_of_forces_in_any_units(seed):
+    found = []
+    for units in ([1] * 5, [1, 1e-3, 1e3, 1, 10]):
+        J, _ = dependent_rows(seed, units)
+        A = J @ J.T
+        A = ((A + A.T) / 2).astype(object)
+        solver = Proximal(A, [float(x) for x in A.diagonal()], list("abcde"), dependent=True)
+        found.append(J.T @ solver.solve(J @ np.arange(6.0)).astype(float))
+    assert np.abs(found[0] - found[1]).max() < 1e-10
+    own = np.linalg.svd(dependent_rows(seed, [1] * 5)[0])[2][:3]
+    assert np.abs(found[0] - own.T @ own @ np.arange(6.0)).max() < 1e-10
+
+
+def test_independent_rows_are_chosen_where_they_are():
+    J = np.array([[0, 0], [1, 2], [2, 4], [0, 3]], object) * Fraction(1, 7)
+    chosen = independent_rows(J, 2)
+    assert (
+        len(chosen) == 2 and J[chosen[0], 0] * J[chosen[1], 1] != J[chosen[0], 1] * J[chosen[1], 0]
+    )
+    assert len(independent_rows(J[:3], 2)) == 1  # a singular position
+    x = sympy.Symbol("x")
+    assert independent_rows(np.array([[x - x, 0], [x, 1], [0, x]], object), 2) == [1, 2]
 
 
 def test_a_zero_matrix_gives_finite_numbers():
@@ -45,6 +112,8 @@ def test_general_systems_are_solved_for_floats_and_symbols():
     x = sympy.Symbol("x")
     exact = solve_general(np.array([[0, 1], [x, 2]], object), np.array([[3], [4]], object))
     assert [sympy.simplify(v) for v in exact[:, 0]] == [-2 / x, 3]
+    tall = np.array([[0, 0], [0, Fraction(1)], [Fraction(2), 3]], object)
+    assert list(solve_general(tall, tall @ np.array([[5], [7]]))[:, 0]) == [5, 7]
     with pytest.raises(SingularityError, match="choose other independent joints"):
         solve_general(np.array([[0, 1], [0, 2]], object), np.array([[3], [4]], object))
 
