@@ -69,8 +69,8 @@ class Constrained(RobotCore):
         """The tree of the robot, without its constraints; all joints then move independently.
 
         Example:
-            >>> kt.robots.four_bar().unconstrained().forward_dynamics([0, 0, 0], [0, 0, 0]).shape
-            (3,)
+            >>> kt.robots.four_bar().unconstrained().gravity_forces([0, 0, 0]).round(3)
+            array([12.017,  6.131,  3.924])
         """
         from kinetree.model.constrain import tree_of
 
