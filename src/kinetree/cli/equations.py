@@ -28,6 +28,9 @@ LETTERS = {
     "christoffel": r"\Gamma",
     "friction": r"\tau_\mathrm{friction}",
     "springs": r"\tau_\mathrm{springs}",
+    "Phi": r"\Phi",
+    "J_Phi": r"J_\Phi",
+    "gamma": r"\gamma",
 }
 
 
@@ -39,7 +42,8 @@ def equations(
         list[str] | None,
         words_argument(
             "Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, Lambda, christoffel; M, "
-            "C and g if left out."
+            "C and g if left out. With constraints also M_r, c_r, g_r, h_r, N of the independent "
+            "coordinates, and Phi, J_Phi, gamma; M_r, h_r and Phi if left out."
         ),
     ] = None,
     format: Annotated[
@@ -70,19 +74,27 @@ def equations(
     kinetree equations planar_2r --quantity M g
     kinetree equations cart_pole --symbols inertial gravity --format latex
     kinetree equations rp --quantity tau --format mathml --json
+    kinetree equations four_bar --symbols lengths --quantity M_r Phi
     ```
     """
     from kinetree.symbols.parameters import Kind
-    from kinetree.symbols.robot import SYMBOLIC, symbolic
+    from kinetree.symbols.robot import REDUCED, SYMBOLIC, symbolic
 
-    wanted = [choose(x, SYMBOLIC, "quantity") for x in split(quantity) or ["M", "C", "g"]]
+    wanted = [choose(x, (*SYMBOLIC, *REDUCED), "quantity") for x in split(quantity)]
     if not 0 <= digits <= 17:
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
     if output is not None:
         check_output(output)
     known: tuple[Kind, ...] = get_args(Kind)
     kinds: list[Kind] = [choose(x, known, "kind of symbols") for x in split(symbols)]
-    forms = symbolic(find_robot(robot, reading), "all" if "all" in kinds else kinds or None)
+    model = find_robot(robot, reading).model
+    if model.constraints is None and set(wanted) & set(REDUCED):
+        raise InputError(
+            f"--quantity is {', '.join(wanted)}; {', '.join(REDUCED)} need a robot with "
+            f"constraints, and {model.name!r} has none. Expected {', '.join(SYMBOLIC)}."
+        )
+    wanted = wanted or (["M", "C", "g"] if model.constraints is None else ["M_r", "h_r", "Phi"])
+    forms = symbolic(model, "all" if "all" in kinds else kinds or None)
     found: dict[str, str] = {}
     with Console(stderr=True).status("deriving") as status:
         for name in wanted:

@@ -6,6 +6,7 @@ its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); 
 is that of a quaternion of nearby fractions.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from kinetree.base.arrays import Array, ArrayLike, known
 from kinetree.description.joints import REVOLUTE
 from kinetree.description.records import Note
 from kinetree.model import Frame, Joint, Model
+from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.friction import converted_friction
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
@@ -74,8 +76,25 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
             for x in model.springs
         ),
         frames=frames,
+        constraints=_constraints(model.constraints, pose),
     )
     return exact, notes
+
+
+def _constraints(
+    given: Constraints | None, pose: Callable[[Array, str], Array]
+) -> Constraints | None:
+    """Exact numbers of constraints; frames become as those of the model do."""
+    if given is None:
+        return None
+
+    def item(x: Closure | Coupling) -> Closure | Coupling:
+        if isinstance(x, Coupling):
+            return x
+        owner = f"constraint {x.name!r}"
+        return replace(x, T_a=pose(x.T_a, owner), T_b=pose(x.T_b, owner))
+
+    return replace(given, items=tuple(map(item, given.items))).astype(exact_number)
 
 
 def _rows(x: Array) -> Array:

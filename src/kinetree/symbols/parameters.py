@@ -15,6 +15,7 @@ from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Frame, Joint, Model
+from kinetree.model.constraints import Closure, Coupling
 from kinetree.model.joint import COORDINATES, RATES
 from kinetree.model.model import numbers_of
 from kinetree.symbols.ring import Expression
@@ -96,10 +97,19 @@ def _inertial(model: Model, values: Values) -> Model:
 
 
 def _lengths(model: Model, values: Values) -> Model:
-    """Positions of joints and tools in the link that carries them; L1 if one symbol is enough."""
+    """Positions of joints, tools and closed frames in their link; L1 if one symbol is enough."""
     places = [(model.parent[i], model.M_pi[i]) for i in model.links]
     tool = model.frames[model.tool]
     places.append((tool.link, tool.T_if))
+    given = model.constraints
+    items = () if given is None else given.items
+    closures = [x for x in items if isinstance(x, Closure)]
+    # a frame at a place that has symbols already shares them
+    numbers = {_position(*place): k for k, place in reversed([*enumerate(places, 1)])}
+    for place in [y for x in closures for y in ((x.link_a, x.T_a), (x.link_b, x.T_b))]:
+        if _position(*place) not in numbers:
+            places.append(place)
+            numbers[_position(*place)] = len(places)
     carried: dict[int, int] = {}
     for link, T in places:
         carried[link] = carried.get(link, 0) + (any(x != 0 for x in T[:3, 3]))
@@ -118,8 +128,24 @@ def _lengths(model: Model, values: Values) -> Model:
     M_pi = [moved(i + 1, *places[i]) for i in model.links]
     frames = dict(model.frames)
     if tool.link != WORLD:
-        frames[model.tool] = Frame(tool.link, moved(len(places), *places[-1]))
-    return model.replace(M_pi=np.array(M_pi, object).reshape(-1, 4, 4), frames=frames)
+        T = moved(numbers[_position(tool.link, tool.T_if)], tool.link, tool.T_if)
+        frames[model.tool] = Frame(tool.link, T)
+
+    def closed(link: int, T: Array) -> Array:
+        return moved(numbers[_position(link, T)], link, T)
+
+    def item(x: Closure | Coupling) -> Closure | Coupling:
+        if isinstance(x, Coupling):
+            return x
+        return replace(x, T_a=closed(x.link_a, x.T_a), T_b=closed(x.link_b, x.T_b))
+
+    constraints = None if given is None else replace(given, items=tuple(map(item, items)))
+    homes = np.array(M_pi, object).reshape(-1, 4, 4)
+    return model.replace(M_pi=homes, frames=frames, constraints=constraints)
+
+
+def _position(link: int, T: Array) -> tuple[Expression, ...]:
+    return (link, *T[:3, 3])
 
 
 def _gravity(model: Model, values: Values) -> Model:
@@ -227,7 +253,7 @@ def model_symbols(model: Model) -> set[Expression]:
 
 
 def _symbols(entries: Iterable[Expression]) -> set[Expression]:
-    return {symbol for x in entries for symbol in x.free_symbols}
+    return {symbol for x in entries for symbol in getattr(x, "free_symbols", ())}
 
 
 def weights(model: Model) -> set[Expression]:

@@ -199,6 +199,7 @@ class Turned:
 def register_angles(reader: Reader, model: Model, q: Sequence[Expression]) -> None:
     """Add the base angles of all joints that turn, and the unit length of quaternions."""
     found: dict[int, Turned] = {}
+    roots: list[tuple[Array, int]] = []  # axes in the base, and their groups
     groups = 0
     for i in model.links:
         joint = model.joints[i]
@@ -210,7 +211,9 @@ def register_angles(reader: Reader, model: Model, q: Sequence[Expression]) -> No
         carrier, sign = _parallel(reader, model, i, axis, found)
         angle = joint_angle(model, i, q)
         group = groups if carrier is None else carrier.group
-        groups += carrier is None
+        if carrier is None and model.constraints is not None:
+            group = _branch_group(reader, model, i, axis, roots, groups)
+        groups += group == groups
         before = {} if carrier is None else carrier.combination
         own = _known_multiple(reader, model, i, q)
         if own is None:
@@ -258,6 +261,26 @@ def _parallel(
             return None, 1
         if model.joints[k].type != PRISMATIC:
             return None, 1
+
+
+def _branch_group(
+    reader: Reader, model: Model, i: int, axis: Array, roots: list[tuple[Array, int]], new: int
+) -> int:
+    """The group of another branch from the base whose axis is parallel, or a new one.
+
+    Loops compare branches with each other, so that their angles are added.
+    """
+    direction, k = axis, i
+    while k != WORLD:
+        R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])
+        direction, k = R @ direction, model.parent[k]
+        if k != WORLD and model.joints[k].type != PRISMATIC:
+            return new
+    for other, group in roots:
+        if all(a == b for a, b in zip(direction, other, strict=True)):
+            return group
+    roots.append((direction, new))
+    return new
 
 
 def _known_multiple(

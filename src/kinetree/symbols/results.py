@@ -13,7 +13,18 @@ from kinetree.symbols.ring import Expression
 if TYPE_CHECKING:
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
 
-VECTORS = ("c", "g", "friction", "springs", "tau")  # columns, whose entries have one index
+VECTORS = (
+    "c",
+    "g",
+    "friction",
+    "springs",
+    "tau",
+    "c_r",
+    "g_r",
+    "h_r",
+    "Phi",
+    "gamma",
+)  # columns, whose entries have one index
 
 
 def to_latex(x: Expression, digits: int | None = None) -> str:

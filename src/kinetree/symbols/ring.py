@@ -166,6 +166,12 @@ class Polynomial:
         inverse = 1 / divisor[0]
         return Polynomial(self.ring, {k: value * inverse for k, value in self.terms.items()})
 
+    def __rtruediv__(self, other: Operand) -> Entry:
+        numerator = self._other(other)
+        if numerator is None:
+            return NotImplemented
+        return Polynomial(self.ring, numerator) / self if numerator else 0
+
     def __eq__(self, other: object) -> bool:
         return self._other(other) == self.terms
 

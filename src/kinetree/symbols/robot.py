@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.constraints.dynamics import solvable
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.formulations.drives import load_coefficients, load_friction_forces
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import constraints_of, tree_of, without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter
 from kinetree.symbols.read import Reader, polynomial_model, register_angles, weightless
+from kinetree.symbols.reduced import ReducedForms
 from kinetree.symbols.results import VECTORS, Formula, matrix, named_array
 from kinetree.symbols.ring import Expression, Operand
 from kinetree.symbols.task import independent_rows, mass_at_frame, sample
@@ -43,6 +45,11 @@ Quantity = Literal[
     "christoffel",
 ]
 SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
+ReducedQuantity = Literal["M_r", "c_r", "g_r", "h_r", "N", "Phi", "J_Phi", "gamma"]
+REDUCED: tuple[ReducedQuantity, ...] = get_args(ReducedQuantity)  # of robots with constraints
+
+
+REDUCED_FORMS = "Use M_r, h_r and N of its independent coordinates, or its tree"
 
 
 def symbolic(
@@ -65,11 +72,11 @@ def symbolic(
 
     Returns:
         M, C, c, g, tau, T, J, K, U, Lambda and christoffel as SymPy objects, each computed when it
-        is first used.
+        is first used. Of a robot with constraints these are those of its tree; M_r, c_r, g_r, h_r
+        and N are in the independent coordinates, Phi, J_Phi and gamma are the constraints.
     """
     need("sympy", "symbolic", "a closed form")
     model = model_of(robot)
-    without_constraints(model, "symbolic")
     if not 0 <= snap < 0.01:
         raise InputError(f"snap is {snap}; expected 0 <= snap < 0.01.")
     return SymbolicRobot(model, parameters, snap)
@@ -80,6 +87,9 @@ class SymbolicRobot:
 
     `q`, `dq` and `ddq` are the symbols of the joints, `parameters` those in its data, `values` the
     numbers that symbols replaced, `notes` the rotations that were changed to exact ones.
+
+    With constraints, M_r ddy + h_r = N^T tau for the independent coordinates y, with dq = N dy;
+    `independent` and `dependent` are symbols of q, `closures` the equations of the dependent ones.
 
     Args:
         model: a Model with symbols or numbers.
@@ -99,7 +109,7 @@ class SymbolicRobot:
         self.parameters = sorted(model_symbols(self.model), key=str)
         self._reader = Reader()
         register_angles(self._reader, self.model, self.q)
-        self._model = polynomial_model(self.model, self._reader)
+        self._model = polynomial_model(tree_of(self.model), self._reader)
         read = self._reader.read
         self._q, self._dq, self._ddq = (
             np.array([read(x) for x in symbols], object) for symbols in (self.q, self.dq, self.ddq)
@@ -156,6 +166,7 @@ class SymbolicRobot:
     @cached_property
     def tau(self) -> "ImmutableDenseMatrix":
         """Joint forces of a motion, (n, 1), by Newton-Euler, with springs and friction."""
+        without_constraints(self.model, "tau in closed form", REDUCED_FORMS)
         tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
         entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
@@ -209,6 +220,75 @@ class SymbolicRobot:
         entries = [self._present(x) for x in symbols.ravel()]
         return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
 
+    @cached_property
+    def M_r(self) -> "ImmutableDenseMatrix":
+        """Mass matrix of the independent coordinates, (d, d): N^T M N."""
+        return self._named("M_r", self._reduced.M_r())
+
+    @cached_property
+    def c_r(self) -> "ImmutableDenseMatrix":
+        """Centrifugal and Coriolis forces in the independent coordinates, (d, 1): N^T (M nu + c).
+
+        All rates are those of the independent coordinates, dq = N dy.
+        """
+        return self._named("c_r", self._reduced.c_r())
+
+    @cached_property
+    def g_r(self) -> "ImmutableDenseMatrix":
+        """Gravity forces in the independent coordinates, (d, 1): N^T g."""
+        return self._named("g_r", self._reduced.g_r())
+
+    @cached_property
+    def h_r(self) -> "ImmutableDenseMatrix":
+        """All forces without acceleration, (d, 1): c_r + g_r + N^T (springs + friction)."""
+        rates = dict(zip(self.dq, self.N * _column_of(self.independent_rates), strict=True))
+        passive = (self.springs + self.friction).subs(rates, simultaneous=True)
+        return self._named("h_r", [[x] for x in self.c_r + self.g_r + self.N.T * passive])
+
+    @cached_property
+    def N(self) -> "ImmutableDenseMatrix":
+        """Rates of all joints for a unit of each independent rate, (n, d): dq = N dy."""
+        return self._named("N", self._reduced.N())
+
+    @cached_property
+    def Phi(self) -> "ImmutableDenseMatrix":
+        """Equations of the constraints without redundant ones, (r, 1), as `constraint_errors`."""
+        return self._matrix("Phi", self._reduced.given.Phi)
+
+    @cached_property
+    def J_Phi(self) -> "ImmutableDenseMatrix":
+        """Derivative of Phi, (r, n): dPhi/dt = J_Phi dq."""
+        return self._matrix("J_Phi", self._reduced.given.J)
+
+    @cached_property
+    def gamma(self) -> "ImmutableDenseMatrix":
+        """Second derivative of Phi without acceleration, (r, 1), in all rates dq."""
+        return self._matrix("gamma", self._reduced.given.gamma)
+
+    @property
+    def closures(self) -> dict[str, Expression]:
+        """Expressions that are zero on the constraints, by name of the equation.
+
+        As Phi, with loops in axes that are fixed in {s}: the form of textbooks.
+        """
+        found = self._reduced
+        return dict(zip(found.names, map(self._present, found.closures), strict=True))
+
+    @property
+    def independent(self) -> list[Expression]:
+        """Symbols of the coordinates that the others follow from."""
+        return [self.q[k] for k in self._independent_coordinates]
+
+    @property
+    def dependent(self) -> list[Expression]:
+        """Symbols of the coordinates that follow from `independent` by `closures`."""
+        return [x for x in self.q if x not in self.independent]
+
+    @property
+    def independent_rates(self) -> list[Expression]:
+        """Symbols of the independent rates dy."""
+        return [self.dq[d] for d in self._reduced.y]
+
     def pose(self, frame: str | None = None) -> "ImmutableDenseMatrix":
         """T of a frame in {s}, (4, 4); the tool when None.
 
@@ -250,6 +330,7 @@ class SymbolicRobot:
             frame: name of a frame; None: the tool.
             rows: which of the six rows, three angular and three linear; None: `task_rows`.
         """
+        without_constraints(self.model, "Lambda in closed form", REDUCED_FORMS)
         chosen = self.task_rows(frame) if rows is None else list(rows)
         J = self._jacobian(frame)
         rows_of_Lambda = mass_at_frame(self._presenter, J, self._M, chosen)
@@ -261,7 +342,7 @@ class SymbolicRobot:
 
     def evaluate(
         self,
-        name: Quantity,
+        name: Quantity | ReducedQuantity,
         q: StateLike,
         dq: StateLike | None = None,
         ddq: StateLike | None = None,
@@ -271,15 +352,17 @@ class SymbolicRobot:
 
         Args:
             name: "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U",
-                "Lambda" or "christoffel".
+                "Lambda" or "christoffel"; of a robot with constraints also "M_r", "c_r", "g_r",
+                "h_r", "N", "Phi", "J_Phi" or "gamma".
             q: joint positions, shape (nq,), rad or m; None: zero.
             dq: joint rates, shape (n,), rad/s or m/s; None: zero.
             ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2; None: zero.
             values: numbers for parameters, {symbol or its name: number}; by default the numbers
                 that the symbols replaced.
         """
-        if name not in SYMBOLIC:
-            raise NameLookupError(f"there is no {name!r}; expected {', '.join(SYMBOLIC)}.")
+        known_names = (*SYMBOLIC, *REDUCED) if self.model.constraints else SYMBOLIC
+        if name not in known_names:
+            raise NameLookupError(f"there is no {name!r}; expected {', '.join(known_names)}.")
         known = self._numbers(values)
         rates = dof_axis(self.model)
         given = [(q, coordinate_axis(self.model), "q"), (dq, rates, "dq"), (ddq, rates, "ddq")]
@@ -316,6 +399,23 @@ class SymbolicRobot:
         return (
             f"SymbolicRobot({self.name!r}, q: {', '.join(map(str, self.q))}, parameters: {shown})"
         )
+
+    @cached_property
+    def _reduced(self) -> ReducedForms:
+        given = constraints_of(self.model, "a reduced equation in closed form")
+        solvable(self.model)
+        numbers = given.astype(self._reader.read)
+        return ReducedForms(self._presenter, self._model, numbers, self._q, self._dq, self._M)
+
+    @property
+    def _independent_coordinates(self) -> list[int]:
+        owners = [(x.dofs, x.coords) for x in self.model.joints if x.follows is None]
+        alike = {dofs[k]: coords[k] for dofs, coords in owners if len(dofs) == len(coords)
+                 for k in range(len(dofs))}  # fmt: skip
+        return [alike[d] for d in self._reduced.y if d in alike]
+
+    def _named(self, name: str, rows: Sequence[Sequence[Expression]]) -> "ImmutableDenseMatrix":
+        return matrix(name, len(rows), len(rows[0]), [x for row in rows for x in row])
 
     @cached_property
     def _M(self) -> Array:
@@ -364,3 +464,7 @@ class SymbolicRobot:
             arguments = [self.q, self.dq, self.ddq, self.parameters]
             self._functions[name] = lambdify(arguments, found, modules="math", cse=True)
         return self._functions[name]
+
+
+def _column_of(symbols: Sequence[Expression]) -> "ImmutableDenseMatrix":
+    return matrix("dy", len(symbols), 1, symbols)

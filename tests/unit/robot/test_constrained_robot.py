@@ -68,7 +68,7 @@ DOORS = {
     ),
     "excite": lambda: kt.identify.excite(ROBOT),
     "identify": lambda: kt.identify.identify(ROBOT, trajectory()),
-    "symbolic": lambda: kt.symbolic(ROBOT),
+    "symbolic": lambda: kt.symbolic(ROBOT).tau,
     "lock": lambda: ROBOT.lock({"crank": 0.1}),
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
