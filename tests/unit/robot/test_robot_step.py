@@ -187,6 +187,26 @@ def test_a_wrong_shape_names_the_argument():
         robot.step(q, dq, np.zeros(3), 0.1)
 
 
+def test_out_has_an_array_for_each_result():
+    robot = ROBOTS["arm"].with_actuators(
+        {"servo": kt.Actuator.integrated_velocity("shoulder", 9.0)}
+    )
+    q, dq, tau = state(robot)
+    two, three = (np.empty(2), np.empty(2)), (np.empty(2), np.empty(2), np.empty(1))
+    servo = {"controls": [0.1], "activation": [0.2]}
+    results = r"expected a tuple of 2 arrays: q_next \(2,\), dq_next \(2,\)"
+    for out, found in ((two[0], "one array"), (two[:1], "a tuple of length 1"), (3.0, "3.0")):
+        with pytest.raises(ShapeError, match=f"is {found}; {results}"):
+            robot.step(q, dq, tau, 0.1, out=out)
+    with pytest.raises(ShapeError, match=r"length 2; .* 3 arrays: .*activation_next \(1,\)"):
+        robot.step(q, dq, tau, 0.1, **servo, out=two)
+    expected = robot.step(q, dq, tau, 0.1, **servo)
+    robot.step(q, dq, tau, 0.1, **servo, out=three)
+    assert all(map(np.array_equal, three, expected))
+    with pytest.raises(ShapeError, match=r"length 2; expected one array: forward_dynamics \(2,\)"):
+        robot.forward_dynamics(q, dq, tau, out=two)
+
+
 def test_a_robot_that_cannot_move_is_refused_by_name():
     ghost = kt.Builder("ghost").link("base").link("arm", 1.0, (0.2, 0, 0)).link("hand")
     ghost.joint("shoulder", "revolute", "base", "arm", axis=(0, 1, 0))

@@ -74,6 +74,13 @@ def explain_batch(
             f"{listed}. Each axis must be equal or 1."
         )
     out = options.get("out")
+    if problem := miscounted(graph, out):
+        shaped = ", ".join(f"{port.name} {batch + port.shape}" for port in graph.outputs)
+        many = len(graph.outputs) > 1
+        return ShapeError(
+            f"out of {usage(name, graph)} is {problem}; expected "
+            f"{f'a tuple of {len(graph.outputs)} arrays' if many else 'one array'}: {shaped}."
+        )
     outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]
     for port, array in zip(graph.outputs, outs, strict=False):
         expected = batch + port.shape
@@ -104,6 +111,17 @@ def explain_types(
                 "floating-point numbers that can be written."
             )
     return None
+
+
+def miscounted(graph: Graph, out: object) -> str:
+    """Return what `out` is if it is not one array for each result, or "" if it is, or is None."""
+    count = len(graph.outputs)
+    if isinstance(out, tuple):
+        found = len(cast("tuple[object, ...]", out))
+        return "" if found == count else f"a tuple of length {found}"
+    if out is None or count == 1:
+        return ""
+    return "one array" if isinstance(out, np.ndarray) else f"{out!r:.40}"
 
 
 def unfit(out: object) -> str:

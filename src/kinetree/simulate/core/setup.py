@@ -246,12 +246,12 @@ def first_states(model: Model, acting: ActingForces, arguments: Arguments) -> tu
     """
     own = first_state(model, acting.controller)
     size = len(model.activation_names)
+    states = ", ".join(model.activation_names)
+    states = states or f"no actuator of {model.name!r} has a state; leave it out"
     given = {
         "activation": None
         if arguments.activation is None
-        else constant(
-            arguments.activation, (size,), "activation", ", ".join(model.activation_names)
-        ),
+        else constant(arguments.activation, (size,), "activation", states),
         "drive_state": None
         if arguments.drive_state is None
         else np.asarray(arguments.drive_state, float),
