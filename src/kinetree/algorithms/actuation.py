@@ -6,13 +6,14 @@ An actuator of length x and speed v (see `kinetree.description.actuators`) gives
 
 with a its clamped control, or its activation. The rules are those of MuJoCo, the order of clamping
 and the treatment of activations included: in fixed steps of first order, the activation after a
-step is a + h da/dt (exact for "filterexact"), clamped.
+step is a + h da/dt (exact for "filterexact"), clamped. Other methods integrate the activation, and
+its clamped value acts.
 
 The drive of a joint limits the joint force that laws and actuators ask for, by its peak and
 torque-speed curve at the present rate.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -25,8 +26,9 @@ from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.drive import Drive
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import JointActuator, Model
-from kinetree.model.force_limits import curve_force, standing_limit
+from kinetree.model.force_limits import curve_force, curve_slope, standing_limit
 from kinetree.scalars import Scalar, exp, maximum, minimum, where
+from kinetree.spatial.matrices import is_zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +36,15 @@ class Actuated:
     """Actuators at work: the joint forces tau, (n,), and the force and input of each actuator.
 
     forces: clamped. inputs: control or activation that acts. free: 1 where a force is within its
-    range and that of its joint, 0 where it is clamped.
+    range and that of its joint, 0 where it is clamped. gains: d force/d input of each actuator
+    within these ranges.
     """
 
     tau: Array
     forces: list[Any]
     inputs: list[Any]
     free: list[Any]
+    gains: list[Any]
 
 
 def actuate(
@@ -54,16 +58,19 @@ def actuate(
         dq: joint rates, (n,).
         u: controls, one for each actuator, not yet clamped.
         a: activations, one for each actuator that has one.
-        h: length of the step, s, for actuators that act early; None: there is no step.
+        h: length of the step, s, for actuators that act early; activations are within their ranges
+            then, or act once as they are. None: there is no step, and activations are clamped.
     """
     inputs = _inputs(model, u, a, h)
     forces: list[Any] = []
     free: list[Any] = []
+    gains: list[Any] = []
     tau: list[Any] = [0] * model.n
     for x, given in zip(model.actuators, inputs, strict=True):
         length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
         speed = _sum([_times(g, dq[d]) for g, d in zip(x.gears, x.dofs, strict=True)])
         gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
+        gains.append(gain)
         force = _sum([_times(gain, given), bias])
         forces.append(clamped(force, x.force_range))
         free.append(_within(force, x.force_range))
@@ -76,7 +83,7 @@ def actuate(
             for k, x in enumerate(model.actuators):
                 if x.dofs == (d,):
                     free[k] = _times(free[k], within)
-    return Actuated(np.array(tau), forces, inputs, free)
+    return Actuated(np.array(tau), forces, inputs, free, gains)
 
 
 def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> Gains:
@@ -104,6 +111,52 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     return Gains(kp, kd)
 
 
+def control_gains(
+    model: Model, actuated: Actuated, u: Array, slopes: Array, h: Scalar | None, late: Set[int]
+) -> Gains:
+    """Slopes of the joint forces of actuators by way of their controls, which follow a law.
+
+    A control has no effect in the step where it is clamped, late, or moves an activation of which
+    the value at the beginning of the step acts.
+
+    Args:
+        model: the robot.
+        actuated: the actuators at work.
+        u: controls of the law, (u,).
+        slopes: d u/d (q, dq), (u, 2n), q along tangent vectors.
+        h: length of the step, s, for actuators that act early.
+        late: numbers of the actuators whose controls arrive after a delay.
+    """
+    n = model.n
+    kp, kd = no_gains(n), no_gains(n)
+    for k, x in enumerate(model.actuators):
+        share = 0 if k in late else _input_slope(x, u[k], actuated.inputs[k], h)
+        share = _times(_times(share, actuated.gains[k]), actuated.free[k])
+        for gear, i in zip(x.gears, x.dofs, strict=True):
+            factor = _times(-gear, share)
+            for j in range(n):
+                for matrix, slope in ((kp, slopes[k, j]), (kd, slopes[k, n + j])):
+                    added = 0 if is_zero(slope) else _times(factor, slope)
+                    matrix[i, j] = _sum([matrix[i, j], added])
+    apart = ~np.eye(n, dtype=bool)
+    return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
+
+
+def _input_slope(x: JointActuator, u: Scalar, given: Scalar, h: Scalar | None) -> Any:
+    """d input/d u of an actuator within a step: `given` is its input, a control or activation."""
+    inside = _within(u, x.control_range)
+    if not x.has_activation:
+        return inside
+    if not x.early or h is None:
+        return 0
+    inside = _times(inside, _within(given, x.activation_range))
+    if x.dynamics == "integrator":
+        return _times(inside, h)
+    if x.dynamics == "filterexact":
+        return _times(inside, 1 - exp(-h / x.time_constant))
+    return _times(inside, h / x.time_constant)
+
+
 def _dofs_of_path(model: Model, d: int) -> set[int]:
     """Degrees of freedom of the joints between the base and the link that d moves, d included."""
     (i,) = (i for i in model.links if d in model.joints[i].dofs and not model.joints[i].follows)
@@ -123,19 +176,29 @@ def next_activations(model: Model, u: Array, a: Array, h: Scalar) -> list[Any]:
     return found
 
 
-def activation_rates(model: Model, u: Array, a: Array) -> list[Any]:
-    """da/dt of the activations; 0 where one at the end of its range would leave it."""
+def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[Any]:
+    """da/dt of the activations, at their values within their ranges.
+
+    held: it is 0 where an activation at the end of its range would leave it. Fixed steps, which
+    clamp the activation after each step, reach the end of the range exactly without.
+    """
     found: list[Any] = []
     for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
         if x.has_activation:
-            own, rate = a[len(found)], _rate(x, control, a[len(found)])
+            own = clamped(a[len(found)], x.activation_range)
+            rate = _rate(x, control, own)
             low, high = x.activation_range
-            if isfinite(high):
+            if held and isfinite(high):
                 rate = where(high - own, rate, minimum(rate, 0))
-            if isfinite(low):
+            if held and isfinite(low):
                 rate = where(own - low, rate, maximum(rate, 0))
             found.append(rate)
     return found
+
+
+def activation_ranges(model: Model) -> tuple[Range, ...]:
+    """Least and most of each activation."""
+    return tuple(x.activation_range for x in model.actuators if x.has_activation)
 
 
 def clamped_controls(model: Model, u: Array) -> list[Any]:
@@ -170,14 +233,18 @@ def drive_forces(model: Model, dq: Array, tau: Array) -> Array:
     return np.array(found)
 
 
-def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains) -> Gains:
-    """Slopes of joint forces behind the drives: none where a drive limits the force tau.
+def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gains | None:
+    """Slopes of joint forces behind the drives; `gains` are those of tau before, None: none.
 
-    Of a torque-speed curve only the force counts, not its slope.
+    Where a drive limits the force tau, the slope is that of the limit: 0, or along the falling part
+    of a torque-speed curve that of its piece at the present rate, which damps.
     """
     limited = limited_drives(model)
-    if not limited:
+    curved = [d for d, x in limited.items() if x.curve is not None]
+    if not limited or (gains is None and not curved):
         return gains
+    if gains is None:
+        gains = Gains(no_gains(model.n), no_gains(model.n))
     free = {d: _between(tau[d], *_drive_range(x, dq[d])) for d, x in limited.items()}
 
     def masked(matrix: Array) -> Array:
@@ -188,6 +255,8 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains) -> Gains:
         return np.array(rows, dtype=object).reshape(matrix.shape)
 
     kp, kd = masked(gains.kp), masked(gains.kd)
+    for d in curved:
+        kd[d, d] = _sum([kd[d, d], _curve_damping(limited[d], dq[d], tau[d])])
     alone = all(_is(x[i, j], 0) for x in (kp, kd) for i in free for j in range(len(x)) if i != j)
     return Gains(kp, kd, symmetric=gains.symmetric and alone)
 
@@ -230,8 +299,10 @@ def _inputs(model: Model, u: Array, a: Array, h: Scalar | None) -> list[Any]:
         if not x.has_activation:
             found.append(control)
             continue
-        early = x.early and h is not None
-        found.append(_next(x, control, a[at], h) if early and h is not None else a[at])
+        if h is None:
+            found.append(clamped(a[at], x.activation_range))
+        else:
+            found.append(_next(x, control, a[at], h) if x.early else a[at])
         at += 1
     return found
 
@@ -257,6 +328,21 @@ def _drive_range(drive: Drive, dq: Scalar) -> tuple[Any, Any]:
     curve = tuple(drive.curve)
     ahead, behind = (curve_force(curve, maximum(x, 0)) for x in (dq, -dq))
     return -minimum(behind, box), minimum(ahead, box)
+
+
+def _curve_damping(drive: Drive, dq: Scalar, tau: Scalar) -> Any:
+    """-d force/d dq of a drive whose torque-speed curve limits the force; 0 where it does not.
+
+    At standstill it is that of the direction in which tau pushes.
+    """
+    assert drive.curve is not None
+    curve, box, sides = tuple(drive.curve), standing_limit(drive), list[Any]()
+    for speed in (dq, -dq):
+        along = maximum(speed, 0)
+        damping = where(curve_force(curve, along) - box, 0, -curve_slope(curve, along))
+        sides.append(where(-speed, 0, damping))
+    least, most = _drive_range(drive, dq)
+    return where(most - tau, where(tau - least, 0, sides[1]), sides[0])
 
 
 def _within(x: Scalar, limits: Range) -> Any:

@@ -7,14 +7,16 @@ to length 1 after each step (`normalised`).
 """
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from kinetree.algorithms.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
+from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model
-from kinetree.scalars import Scalar, absolute, cos, sin, where
+from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 
@@ -27,13 +29,15 @@ class StateSpace:
 
     `dry`: the degrees of freedom with dry friction, which can come to rest. registers: how many of
     the last entries of z are replaced after a step, by values in the place of their rates: the
-    memory of drives, and activations.
+    memory of drives, and activations. ranges: of the entries of z before the registers: activations
+    that are integrated, and that each step leaves within them.
     """
 
     model: Model
     extra: int = 0
     dry: tuple[int, ...] = ()
     registers: int = 0
+    ranges: tuple[Range, ...] = ()
 
     @property
     def size(self) -> int:
@@ -79,6 +83,19 @@ def store(space: StateSpace, x: Array, reached: Array, k: Array | None) -> Array
     """The state with its registers: those of x within a step; at its end, those that k gives."""
     r = space.registers
     return reached if not r else np.concatenate([reached[:-r], (x if k is None else k)[-r:]])
+
+
+def within_ranges(space: StateSpace, x: Array) -> Array:
+    """States (..., x) with the integrated activations within their ranges, over any scalars."""
+    if all(limits == UNLIMITED for limits in space.ranges):
+        return x
+    start = space.size - space.registers - len(space.ranges)
+    parts = [x[..., :start]]
+    for k, (low, high) in enumerate(space.ranges, start):
+        own = x[..., k : k + 1]
+        own = maximum(own, low) if low != -inf else own
+        parts.append(minimum(own, high) if high != inf else own)
+    return np.concatenate([*parts, x[..., space.size - space.registers :]], -1)
 
 
 def tangents(space: StateSpace, x: Array) -> Array:

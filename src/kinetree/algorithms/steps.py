@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.actuation import check_step_drives, drive_forces
+from kinetree.algorithms.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.closures import placed
 from kinetree.algorithms.constraints.stepping import (
@@ -26,7 +26,7 @@ from kinetree.algorithms.constraints.stepping import (
     constrained_rate,
 )
 from kinetree.algorithms.implicit import Gains, implicit_accelerations
-from kinetree.algorithms.state import StateSpace, store
+from kinetree.algorithms.state import StateSpace, store, within_ranges
 from kinetree.algorithms.stiction import accelerations, dry_dofs
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike, known, scalar
@@ -166,7 +166,8 @@ def step(
         forces = drive_forces(model, dq, tau)
         if items:
             return constrained_rate(tree, items, q, dq, forces)[0]
-        return step_rate(way, tree, dq, forces, dt, stop, gains)[0]
+        slopes = drive_gains(model, dq, tau, gains) if way.implicit else None
+        return step_rate(way, tree, dq, forces, dt, stop, slopes)[0]
 
     close = closing(model, lambda q: book_tree(model, q), items) if items else None
     end = take_stages(way, space, dt, np.concatenate(x), rate, close)
@@ -201,9 +202,13 @@ def take_stage(
     k: Sequence[Array],
     close: Close | None = None,
 ) -> Array:
-    """The state after stage i; at the end of the step registers change, and constraints close."""
+    """The state after stage i.
+
+    At the end of the step registers change, activations are clamped, and constraints close.
+    """
     last = i == len(method.stages) - 1
     reached = store(space, x, method.stages[i](space, h, x, k), k[0] if last else None)
+    reached = within_ranges(space, reached) if last else reached
     return close(reached) if last and close is not None else reached
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.actuation import (
+    activation_ranges,
     activation_rates,
     actuate,
     actuator_gains,
@@ -91,7 +92,10 @@ def state_space(
 ) -> StateSpace:
     """The states of a step with these arguments: q, dq and activations."""
     own = len(model.activation_names) if "activation" in names else 0
-    return StateSpace(model, own, tuple(dry), registers=own if method.sampled else 0)
+    if method.sampled:
+        return StateSpace(model, own, tuple(dry), registers=own)
+    ranges = activation_ranges(model) if own else ()
+    return StateSpace(model, own, tuple(dry), ranges=ranges)
 
 
 def check_step(
@@ -138,9 +142,11 @@ def joint_forces(
         tau = tau + at_work.tau
         across = method.positions  # "implicitfast" is that of MuJoCo
         gains = actuator_gains(model, at_work, across=across) if method.implicit else None
-        rate = activation_rates(model, u, a)
-        a = np.array(next_activations(model, u, a, h) if method.sampled else rate)
-    if gains is not None:
+        if method.sampled:
+            a = np.array(next_activations(model, u, a, h))
+        else:
+            a = np.array(activation_rates(model, u, a, held=False))
+    if method.implicit:
         gains = drive_gains(model, dq, tau, gains)
     return drive_forces(model, dq, tau), gains, a
 

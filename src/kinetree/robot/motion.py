@@ -238,7 +238,7 @@ class Motion(RobotCore):
                 `robot.model.actuator_names`, in their units, given in the same ways as tau; None:
                 actuators do not act. Their forces add to tau.
             activation: activations of the actuators at the start, shape (..., a) in the order of
-                `robot.model.activation_names`, in their units; None: 0.
+                `robot.model.activation_names`, in their units, clamped to their ranges; None: 0.
             drive_state: delayed commands and lagged forces at the start, shape (..., k), in the
                 units of control or force: the last entry of `meta["drive_state"]` of the run
                 before; None: 0.

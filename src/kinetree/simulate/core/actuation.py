@@ -7,8 +7,9 @@ The memory that this needs follows the controller's own state in z: activations,
 forces that are under way, and lagged forces. With fixed steps these are registers: values in the
 place of rates replace them at the end of a step (algorithms/state.py), so that a delay is a shift
 by whole samples, and a lag is exact for a command that is constant in the step. Activations are
-registers in steps with one stage, as in MuJoCo, and are integrated by the others. The adaptive
-method integrates activations and lags, and has no delays.
+registers in steps with one stage, as in MuJoCo, and are integrated by the others, which clamp them
+where they act and after each step. The adaptive method integrates activations and lags, and has no
+delays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,11 @@ import numpy as np
 
 from kinetree.algorithms.actuation import (
     Actuated,
+    activation_ranges,
     activation_rates,
     actuate,
     actuator_gains,
+    control_gains,
     drive_forces,
     drive_gains,
     limited_drives,
@@ -30,10 +33,13 @@ from kinetree.algorithms.actuation import (
 from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array
+from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
 from kinetree.spatial.matrices import is_zero
+
+MOST_DELAYED = 10_000  # steps: compiled code for a delay grows with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,7 @@ class Acted:
     """Joint forces that act, (n,), and the rates or next values of the memory, (size,).
 
     asked: joint forces before the limits of the drives. command: before delay and lag as well.
+    u: controls. early: length of the step for actuators that act early, or None.
     """
 
     tau: Array
@@ -48,6 +55,8 @@ class Acted:
     asked: Array
     command: Array
     actuated: Actuated | None
+    u: Array | None = None
+    early: Scalar | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,13 @@ class Actuation:
             return 0
         return self.size if self.sampled else self.memory
 
+    def ranges(self, model: Model) -> tuple[Range, ...]:
+        """Ranges of the numbers of z before the registers, as far as activations are integrated."""
+        if not self.activations or (self.fixed and self.sampled):
+            return ()
+        integrated = 0 if self.fixed else self.memory
+        return (*activation_ranges(model), *([UNLIMITED] * integrated))
+
     def act(
         self,
         model: Model,
@@ -105,18 +121,18 @@ class Actuation:
         q, dq, z = state
         a, at, dz, actuated = z[: self.activations], self.activations, list[Any](), None
         memory: list[Any] = []
+        early = h if self.fixed and self.sampled else None
         if u is not None:
             arriving = list(u)
             for k, count in enumerate(self.control_delays):
                 arriving[k], at = _delayed(z, at, count, u[k], memory)
             now = np.array(arriving)
-            early = h if self.fixed and self.sampled else None
             actuated = actuate(model, q, dq, now, a, early)
             tau = tau + actuated.tau
             if early is not None:
                 dz = next_activations(model, now, a, early)
             else:
-                dz = activation_rates(model, now, a)
+                dz = activation_rates(model, now, a, held=not self.fixed)
         command, asked = tau, list(tau)
         for d, count in self.drive_delays:
             asked[d], at = _delayed(z, at, count, asked[d], memory)
@@ -126,18 +142,41 @@ class Actuation:
             memory.append(part)
             asked[d], at = z[at], at + 1
         forces = np.array(asked) if self.drive_delays or self.lags else tau
-        return Acted(drive_forces(model, dq, forces), [*dz, *memory], forces, command, actuated)
+        tau = drive_forces(model, dq, forces)
+        return Acted(tau, [*dz, *memory], forces, command, actuated, u, early)
 
-    def gains(self, model: Model, dq: Array, acted: Acted, of_laws: Gains | None) -> Gains | None:
-        """Slopes of the joint forces that act: none where a drive has a memory or limits them."""
+    def gains(
+        self,
+        model: Model,
+        dq: Array,
+        acted: Acted,
+        of_laws: Gains | None,
+        of_controls: Array | None = None,
+    ) -> Gains | None:
+        """Slopes of the joint forces that act.
+
+        Commands have none where a drive has a memory or limits them; where its torque-speed curve
+        limits them, the slope is that of the curve.
+
+        Args:
+            model: the robot.
+            dq: joint rates, (n,).
+            acted: the forces.
+            of_laws: slopes of the joint forces of laws; None: none.
+            of_controls: d u/d (q, dq) of a law of controls, (u, 2n); None: controls are constant.
+        """
         total = of_laws
         if acted.actuated is not None:
             own = actuator_gains(model, acted.actuated, across=self.across)
             total = own if total is None else total.plus(own)
-        if total is None or all(map(is_zero, [*total.kp.flat, *total.kd.flat])):
-            return None
+            if of_controls is not None and acted.u is not None:
+                late = {k for k, count in enumerate(self.control_delays) if count}
+                own = control_gains(model, acted.actuated, acted.u, of_controls, acted.early, late)
+                total = total.plus(own)
+        if total is not None and all(map(is_zero, [*total.kp.flat, *total.kd.flat])):
+            total = None
         slow = {d for d, _ in (*self.drive_delays, *self.lags)}
-        if slow:
+        if slow and total is not None:
             total = total.without(slow)
         return drive_gains(model, dq, acted.asked, total)
 
@@ -226,6 +265,12 @@ def samples(delay: float, name: str, method: Method | None, times: Array) -> int
             "fixed steps, such as method 'rk4' or 'implicit'."
         )
     dt = float(times[1] - times[0])
+    if delay > (MOST_DELAYED + 0.5) * dt:
+        raise InputError(
+            f"{name} is {delay:g} s, which is {delay / dt:.6g} time steps of {dt:g} s; expected at "
+            f"most {MOST_DELAYED:,}, because each of them is remembered. Take longer time steps or "
+            "a shorter delay."
+        )
     count = round(delay / dt)
     if count < 1 or abs(delay / dt - count) > 1e-6:
         low = int(delay / dt)
@@ -263,7 +308,10 @@ def first_memory(
     actuation: Actuation | None,
     given: Mapping[str, Array | None],
 ) -> Array:
-    """Activations and memory of the drives at the start, (..., size); 0 where not given."""
+    """Activations and memory of the drives at the start, (..., size); 0 where not given.
+
+    Activations are within their ranges from the start, so that all methods begin alike.
+    """
     if actuation is None:
         unused = [name for name, x in given.items() if x is not None]
         if unused:
@@ -285,6 +333,9 @@ def first_memory(
                 f"{name} has shape {value.shape}; expected (..., {size}): {names or 'none'}."
             )
         parts.append(value)
+    if actuation.activations:
+        low, high = np.array(activation_ranges(model)).T
+        parts[0] = np.clip(parts[0], low, high)
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     wide: Sequence[Array] = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts]
     return np.concatenate(wide, -1)

@@ -9,15 +9,17 @@ from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
+from kinetree.base.tables import number
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.model.units import units
 from kinetree.samples.inputs import positive
 from kinetree.simulate.core.closure import closing_kernel, rows
 from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import check_steady, shown_parts
-from kinetree.simulate.core.integration import STUCK, AcceptedSteps, Integration, Rollouts
+from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
@@ -36,6 +38,7 @@ from kinetree.simulate.friction.modes import friction_size
 # where nothing moves, and neither a switch nor a sample shows that something is going to.
 FEWEST = 25
 FEWEST_BY_PYTHON = 100  # forces from Python may depend on t in ways that cannot be found before
+NEAR = 1e-3  # of a speed: a motion that slides along it is at most so far from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +183,29 @@ def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
         meta["events"] = _occurrences(run, batch)
     if np.isfinite(ended):
         meta["ended"] = ended
-    if (run.stuck > STUCK).any():
-        meta["stuck"] = float(run.t[run.stuck > STUCK].min())
+    if run.stuck.any():
+        meta |= _stuck(run)
     return meta
+
+
+def _stuck(run: Integration) -> dict[str, Any]:
+    """Entries of `meta` on the first place where forces jump back and forth without end.
+
+    They are the time, the joint, and the force that its drive loses there, "" if it is no drive.
+    """
+    row = int(np.where(run.stuck, run.t, np.inf).argmin())
+    space = run.rollouts.space
+    _, dq, _ = space.split(run.x[row])
+    name, lost = space.model.dof_names[int(run.pace.change[row].argmax())], ""
+    for joint in space.model.joints:
+        curve = None if joint.drive is None or joint.follows is not None else joint.drive.curve
+        if not curve or not curve[-1][1]:
+            continue
+        last, force = curve[-1]
+        if abs(abs(dq[joint.dofs[0]]) - last) <= NEAR * last:
+            unit = units(space.model, "tau")[joint.dofs[0]]
+            name, lost = joint.name, f"{number(force)} {unit}"
+    return {"stuck": float(run.t[row]), "stuck_joint": name, "stuck_drive": lost}
 
 
 def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
@@ -198,7 +221,9 @@ def adaptive_steps(model: Model, setup: Setup, plan: Plan) -> AdaptiveSteps:
     """The adaptive method for a robot with all that acts on it, made once for equal laws."""
 
     def make() -> AdaptiveSteps:
-        return AdaptiveSteps(StateSpace(model, setup.extra), setup, plan)
+        actuation = setup.acting.actuation
+        ranges = () if actuation is None else actuation.ranges(model)
+        return AdaptiveSteps(StateSpace(model, setup.extra, ranges=ranges), setup, plan)
 
     check_steady(setup.acting.verdict, ADAPTIVE, None)
     return remembered_loop(model, setup, (ADAPTIVE, len(plan.bounds)), make)

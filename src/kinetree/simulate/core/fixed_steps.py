@@ -168,8 +168,9 @@ def fixed_steps(
     def make() -> FixedSteps:
         actuation = setup.acting.actuation
         registers = 0 if actuation is None else actuation.registers
+        ranges = () if actuation is None else actuation.ranges(model)
         dry = dry_dofs(model, setup.acting.parameters)
-        space = StateSpace(model, setup.extra, dry, registers)
+        space = StateSpace(model, setup.extra, dry, registers, ranges)
         external = with_closure_time(with_stop(setup.external, space), plan.closure_time)
         external = with_step(external, reads_step(method, setup))
         way = {"implicit": method.implicit, "positions": method.positions}

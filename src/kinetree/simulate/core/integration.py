@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from kinetree.algorithms.state import normalised
+from kinetree.algorithms.state import normalised, within_ranges
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.dop853 import (
@@ -54,6 +54,11 @@ RESULTS = 1e2  # of that: the largest defect at results, whose number is the use
 FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
 SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a shorter step does not change it
 STUCK = 1000  # fine steps one after the other: forces jump back and forth
+WINDOW = 1000  # steps and trials of steps, after which their pace is judged
+REJECTED = 0.25  # of these: the least share where a motion slides along a jump
+SPREAD = 1e4  # times the shortest: the longest step where a motion slides along a jump
+PATIENCE = 20 * WINDOW  # steps and trials that such a motion may need until its end
+FADING = 0.98  # of the changes of accelerations, from step to step
 SAMPLED = 64  # times at which functions of time are evaluated at once
 
 
@@ -91,8 +96,8 @@ class Rollouts:
         )
 
     def normal(self, x: Array) -> Array:
-        """States with quaternions of length 1, on the constraints."""
-        x = normalised(self.space.model, x)
+        """States with quaternions of length 1, activations in range, and on the constraints."""
+        x = within_ranges(self.space, normalised(self.space.model, x))
         return x if self.closing is None else self.closing(x)
 
     def signals(self, t: Array, ends: bool, rows: Array) -> Array:
@@ -234,6 +239,46 @@ class Checked:
     y: Array
 
 
+class Pace:
+    """The steps of each rollout, to find motions that slide along a jump of the forces.
+
+    A jump is crossed with steps so short that its error is allowed; behind it steps grow again, by
+    many powers of ten. A motion that the forces drive back to a jump from both sides crosses it
+    all the time: steps stay near the length at which a crossing is allowed, and many are rejected.
+    Steps for stiff forces are short as well, but hardly any of them is rejected.
+    """
+
+    def __init__(self, rollouts: int, n: int) -> None:
+        self.tries, self.rejected = np.zeros(rollouts, int), np.zeros(rollouts, int)
+        self.longest, self.shortest = np.zeros(rollouts), np.full(rollouts, np.inf)
+        self.since = np.zeros(rollouts)  # time at which the window began
+        self.change = np.zeros((rollouts, n))  # of accelerations, in the last steps of a slide
+
+    def doubtful(self, rows: Array) -> Array:
+        """Whether so many steps of rollouts were rejected that they may slide along a jump."""
+        return self.rejected[rows] >= REJECTED * WINDOW / 2
+
+    def slides(self, rows: Array, t: Array, h: Array, good: Array, left: Array) -> Array:
+        """Count a step of some rollouts that have come to t; whether they slide along a jump.
+
+        left: time until the end of the motion.
+        """
+        self.tries[rows] += 1
+        self.rejected[rows] += ~good
+        self.longest[rows] = np.maximum(self.longest[rows], np.where(good, h, 0))
+        self.shortest[rows] = np.minimum(self.shortest[rows], np.where(good, h, np.inf))
+        full = self.tries[rows] >= WINDOW
+        if not full.any():
+            return full
+        found = full & (self.rejected[rows] >= REJECTED * WINDOW)
+        found &= self.longest[rows] < SPREAD * self.shortest[rows]
+        found &= left * WINDOW > (t - self.since[rows]) * PATIENCE
+        again = rows[full]
+        self.tries[again] = self.rejected[again] = self.longest[again] = 0
+        self.shortest[again], self.since[again] = np.inf, t[full]
+        return found
+
+
 @dataclass(eq=False)
 class Integration:
     """The state of all rollouts, t, h (B,), x, k (B, x), and the results so far.
@@ -269,7 +314,9 @@ class Integration:
         self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
         self.after = np.zeros(count, bool)  # whether the last step was rejected
         self.alive = np.ones(count, bool)
-        self.stuck = np.zeros(count, int)
+        self.fine = np.zeros(count, int)  # short steps one after the other
+        self.stuck = np.zeros(count, bool)  # whether forces jump back and forth without end
+        self.pace = Pace(count, self.rollouts.space.model.n)
         self.done = np.ones(count, int)  # results that are written
         self.taken = np.zeros(count, int)  # accepted steps
         results = len(self.outputs)
@@ -303,10 +350,21 @@ class Integration:
         self.after[rows] = ~good
         self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
         lost = ~good & (next_h < SHORTEST * np.maximum(t, 1e-3 * self.max_step))
-        fine = (h == wanted) & (h <= FINE * self.max_step)
-        self.stuck[rows] = np.where(fine, self.stuck[rows] + 1, 0)
-        lost |= self.stuck[rows] > STUCK
-        self.alive[rows[lost]] = False
+        self.stuck[rows] = self._stuck(rows, step, wanted, good)
+        self.alive[rows[lost | self.stuck[rows]]] = False
+
+    def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
+        """Whether rollouts do not get on because forces jump back and forth in their steps."""
+        pace, model, t = self.pace, self.rollouts.space.model, self.t[rows]
+        fine = (step.h == wanted) & (step.h <= FINE * self.max_step)
+        self.fine[rows] = np.where(fine, self.fine[rows] + 1, 0)
+        for i in np.flatnonzero((self.fine[rows] > STUCK // 2) | pace.doubtful(rows)):
+            rates = step.rates[: STAGES + 1, i, model.nq : model.nq + model.n]
+            with np.errstate(all="ignore"):  # a step that runs away has no difference
+                change = np.ptp(rates, 0)
+            pace.change[rows[i]] = np.fmax(FADING * pace.change[rows[i]], change)
+        found = pace.slides(rows, t, step.h, good, self.outputs[-1] - t)
+        return (found | (self.fine[rows] > STUCK)) & self.alive[rows]
 
     def _accept(
         self, rows: Array, step: RungeKuttaStep, good: Array, grown: Array, after: Array

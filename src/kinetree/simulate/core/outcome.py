@@ -196,13 +196,30 @@ def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
     elif first.by is not None:
         way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
     elif "stuck" in meta:
-        way = (
-            f"Near t = {meta['stuck']:.9g} s the steps became too short to go on: forces jump back "
-            "and forth there, or change without end. Describe dry friction as the robot's own "
-            "(with_friction), make the law smooth about its switch, or take method='rk4'."
-        )
+        return _endless(meta, first.rollout)
     elif meta["method"] == ADAPTIVE:
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
         way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."
     return f"the simulation ended at {first}{more}. {way}"
+
+
+def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
+    """Why steps became too short to go on, and what to do."""
+    joint, force = meta["stuck_joint"], meta["stuck_drive"]
+    if force:
+        way = (
+            "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
+            f"force falls from {force} to 0. Let the curve end at zero force, or take method='rk4'."
+        )
+    else:
+        way = (
+            "Describe dry friction as the robot's own (with_friction), make the law smooth about "
+            "its switch, or take method='rk4'."
+        )
+    where = f" in rollout {list(rollout)}" if rollout else ""
+    return (
+        f"the simulation ended near t = {meta['stuck']:.9g} s{where}, where steps became too short "
+        f"to go on: forces jump back and forth, or change without end, most at joint {joint!r}. "
+        f"{way}"
+    )

@@ -54,8 +54,8 @@ class Loads:
     """A state and the forces in it: model, with its changed data, q, dq, tau, dz and F_ext.
 
     given: everything external by name; it has the "stop" or the "mode" of dry friction. law: the
-    joint forces of controller and tau alone. acted: of actuators and drives. shown: further numbers
-    to record.
+    joint forces of controller and tau alone. acted: of actuators and drives. memory: the part of x
+    that belongs to these. shown: further numbers to record.
     """
 
     model: Model
@@ -68,6 +68,7 @@ class Loads:
     law: Array | None = None
     acted: Acted | None = None
     shown: Array | None = None
+    memory: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ class Plant:
         acted = actuation.act(model, (q, dq, z[own:]), law, u, h)
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
-        return Loads(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown)
+        return Loads(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown, z[own:])
 
     def motion(
         self, loads: Loads, traced: bool = False, gains: Gains | None = None
@@ -169,7 +170,12 @@ class Plant:
             return of_laws
         loads = self.loads(t, x, p, s)
         assert loads.acted is not None
-        return actuation.gains(loads.model, loads.dq, loads.acted, of_laws)
+        controls = self.acting.controls
+        of_controls = None
+        if controls is not None and controls.law is not None:
+            (slope,) = interpret(self.control_slopes, t, x, p, s)  # (u, N)
+            of_controls = slope[:, : 2 * self.space.model.n]
+        return actuation.gains(loads.model, loads.dq, loads.acted, of_laws, of_controls)
 
     def _gains_of_laws(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of the forces of controller and tau."""
@@ -193,6 +199,19 @@ class Plant:
             return law
 
         graph = optimise(trace(forces, self.ports, [("tau", ())]))
+        return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
+
+    @cached_property
+    def control_slopes(self) -> Graph:
+        """The graph of d u/d x, (u, N), of t, x, p and s; x along tangent vectors."""
+
+        def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array:
+            q, dq, _ = self.space.split(x)
+            u = self.acting.control(t, q, dq, self.external.named(p, s))
+            assert u is not None
+            return u
+
+        graph = optimise(trace(controls, self.ports, [("u", ())]))
         return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
 
     @property
@@ -243,6 +262,8 @@ def _by_python(plant: Plant, reason: str) -> System:
     note = f"forces come from Python, not from compiled code: {reason}"
     if plant.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
+        if plant.acting.actuation is not None:
+            note = f"{note} Slopes of actuators and drives count."
     log.warning("kinetree simulates %s slowly: %s", plant.space.model.name, note)
     return System(plant.space, None, rate, note)
 
@@ -259,16 +280,19 @@ def _python_rate(plant: Plant) -> Rate:
         rates: list[Array] = []
         shown: list[Array] = []
         loads: list[Array] = []
+        between: list[Array] = []
         for b in range(count):
             found = plant.loads(float(t[b]), x[b], p[b], s[b])
             taus.append(np.array(found.tau, float))
             rates.append(np.array(found.dz, float))
             shown.append(np.array([] if found.shown is None else found.shown, float))
+            if plant.implicit and acting.actuation is not None:
+                between.append(_commands(found))
             if acting.F_ext is not None:
                 loads.append(np.array(found.F_ext, float))
         q, dq, _ = space.split(x)
         tau = np.array(taus)
-        extra = [np.array(loads)] if loads else []
+        extra = [np.array(found) for found in (between, loads) if found]
         motion, friction = kernel(q, dq, tau, p, *([s] if plant.implicit else []), *extra)
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
@@ -276,10 +300,18 @@ def _python_rate(plant: Plant) -> Rate:
     return rate
 
 
-def _robot_kernel(plant: Plant) -> Kernel:
-    """The robot alone: q, dq, tau, p (s, F_ext) to (rate of q, ddq) and (0, dry friction).
+def _commands(found: Loads) -> Array:
+    """Forces of laws, controls, and the memory of actuators and drives: what gains depend on."""
+    assert found.law is not None and found.acted is not None and found.memory is not None
+    u = [] if found.acted.u is None else found.acted.u
+    return np.array([*found.law, *u, *found.memory], float)
 
-    s is an argument if the method is implicit, F_ext if wrenches act.
+
+def _robot_kernel(plant: Plant) -> Kernel:
+    """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
+
+    s is an argument if the method is implicit, F_ext if wrenches act. Implicit methods take the
+    slopes of actuators and drives into account, which are known from the commands.
     """
     space, acting, external, verdict = (
         plant.space,
@@ -287,18 +319,29 @@ def _robot_kernel(plant: Plant) -> Kernel:
         plant.external,
         plant.acting.verdict,
     )
-    model, nothing = space.model, np.zeros(0)
+    model, n, nothing = space.model, space.model.n, np.zeros(0)
+    commanded = plant.implicit and acting.actuation is not None
+    controls = 0 if acting.controls is None else len(model.actuators)
 
     def robot(q: Array, dq: Array, tau: Array, p: Array, *rest: Array) -> tuple[Array, Array]:
         given = external.named(p, rest[0] if plant.implicit else np.zeros(external.table_size))
         own = acting.changed_model(model, given)
         load = None if acting.F_ext is None else rest[-1]
-        moving, ddq, friction = plant.motion(Loads(own, q, dq, tau, nothing, load, given))
+        gains = None
+        if commanded and acting.actuation is not None:
+            law, u, memory = np.split(rest[1], (n, n + controls))
+            h = given["step"][0][0]
+            acted = acting.actuation.act(own, (q, dq, memory), law, u if controls else None, h)
+            gains = acting.actuation.gains(own, dq, acted, None)
+        loads = Loads(own, q, dq, tau, nothing, load, given)
+        moving, ddq, friction = plant.motion(loads, gains=gains)
         return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty
 
     def make() -> Kernel:
         sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
         sizes |= {"s": external.table_size} if plant.implicit else {}
+        if commanded and acting.actuation is not None:
+            sizes["commands"] = n + controls + acting.actuation.size
         ports = [Port(name, (size,)) for name, size in sizes.items()]
         if acting.F_ext is not None:
             ports.append(Port("F_ext", (len(model.links), 6)))
@@ -310,6 +353,7 @@ def _robot_kernel(plant: Plant) -> Kernel:
     shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
     own = space.extra, space.dry, plant.adaptive, acting.parameters, acting.F_ext is None
     own = *own, external.table_size if plant.implicit else 0, plant.positions
+    own = *own, (acting.actuation, controls) if commanded else None
     return recent(model, "robots", (verdict.robot, shapes, own), make, lambda kernel: True)
 
 
