@@ -33,7 +33,8 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
     friction, limits and springs, and its rotor stands still, as part of the link that carries it.
     Joints that follow a locked one are locked with it. A spring between a locked joint and others
-    stays on the others, its rest position shifted; an actuator likewise.
+    stays on the others, its rest position shifted; an actuator likewise. An actuator whose joints
+    are all locked is left out, and a note names it.
 
     Args:
         model: the robot.

@@ -6,7 +6,7 @@ from math import inf
 from kinetree.base.tables import exact_number as number
 from kinetree.description.actuators import LAGS, UNLIMITED, Actuator, Range
 from kinetree.model import Joint, Model
-from kinetree.model.actuators import describe_actuators
+from kinetree.model.actuators import JointActuator, describe_actuators
 from kinetree.write.losses import Losses
 from kinetree.write.xml import Tag, numbers, unused
 
@@ -57,15 +57,24 @@ def _lost(name: str, x: Actuator, losses: Losses) -> list[Tag]:
     found: list[Tag] = []
     if x.delay:
         found.append(losses.add(f"delay {number(x.delay)} s of actuator {name!r}"))
+    for word, limits in _ranges(x).items():
+        if not _is_written(limits):
+            found.append(losses.add(f"{word} range {_shown(limits)} of actuator {name!r}"))
+    return found
+
+
+def _ranges(x: Actuator) -> dict[str, Range]:
+    """The ranges of an actuator that limit anything."""
     ranges = {
         "control": x.control_range,
         "force": x.force_range,
         "activation": x.activation_range,
     }
-    for word, (low, high) in ranges.items():
-        if (low, high) != UNLIMITED and not _is_written((low, high)):
-            found.append(losses.add(f"{word} range {low:g} to {high:g} of actuator {name!r}"))
-    return found
+    return {word: limits for word, limits in ranges.items() if limits != UNLIMITED}
+
+
+def _shown(limits: Range) -> str:
+    return f"{limits[0]:g} to {limits[1]:g}"
 
 
 def has_actuator(model: Model, joint: Joint) -> bool:
@@ -75,15 +84,36 @@ def has_actuator(model: Model, joint: Joint) -> bool:
 
 def motor_effort(model: Model, joint: Joint) -> float:
     """Largest force of the plain motors of a joint together, which readers take for its limit."""
-    total: list[float] = []
-    for x in model.actuators:
-        plain = x.dynamics == "none" and not any((*x.gain[1:], *x.bias))
-        if plain and x.dofs == joint.dofs:
-            force = max(map(abs, x.force_range)) if _is_written(x.force_range) else inf
-            if _is_written(x.control_range):
-                force = min(force, abs(x.gain[0]) * max(map(abs, x.control_range)))
-            total.append(force * abs(x.gears[0]))
-    return sum(total) if total else inf
+    found = [
+        _largest_force(x) * abs(x.gears[0])
+        for x in model.actuators
+        if _is_plain_motor(x) and x.dofs == joint.dofs
+    ]
+    return sum(found) if found else inf
+
+
+def actuator_effort(model: Model, joint: Joint) -> float:
+    """Largest force of all actuators of a joint together, as they are written."""
+    if joint.follows is not None:  # written on the joint that it follows
+        return 0.0
+    return sum(
+        _largest_force(x) * abs(gear)
+        for x in model.actuators
+        for dof, gear in zip(x.dofs, x.gears, strict=True)
+        if (dof,) == joint.dofs
+    )
+
+
+def _is_plain_motor(x: JointActuator) -> bool:
+    return x.dynamics == "none" and not any((*x.gain[1:], *x.bias))
+
+
+def _largest_force(x: JointActuator) -> float:
+    """Largest size of the force of an actuator before the gear, from its ranges."""
+    force = max(map(abs, x.force_range)) if _is_written(x.force_range) else inf
+    if _is_plain_motor(x) and _is_written(x.control_range):
+        return min(force, abs(x.gain[0]) * max(map(abs, x.control_range)))
+    return force
 
 
 def effort_attributes(
@@ -91,20 +121,24 @@ def effort_attributes(
 ) -> tuple[dict[str, str], list[Tag]]:
     """actuatorfrcrange of a joint, from the range of its actuators or its effort limit.
 
-    MuJoCo limits the forces of actuators to it. The effort limit of a joint with actuators is
-    written only where readers find it otherwise.
+    MuJoCo limits the forces of actuators to it, and readers take it for the effort limit. Here an
+    effort limit does not change the forces of actuators: where it would, that is a loss.
     """
     effort, driven = joint.limits.effort, has_actuator(model, joint)
     found: dict[str, str] = {}
-    implied = motor_effort(model, joint) if driven else inf
+    implied = motor_effort(model, joint) if driven and joint.follows is None else inf
     if driven and _is_written(joint.actuation):
         found = {"actuatorfrclimited": "true", "actuatorfrcrange": numbers(joint.actuation)}
         implied = min(implied, max(map(abs, joint.actuation)))
     if effort == implied:
         return found, []
-    if not driven and effort:
+    if not found and 0 < effort < implied:
         bounds = numbers((-effort, effort))
-        return {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}, []
+        found = {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
+        if not driven or actuator_effort(model, joint) <= effort:
+            return found, []
+        text = f"an effort limit of joint {joint.name!r} that does not clamp its actuators"
+        return found, [losses.add(f"{text} ({number(effort)} is written, and clamps them)")]
     return found, [losses.add(f"effort limit {number(effort)} of joint {joint.name!r}")]
 
 
@@ -112,6 +146,9 @@ def lost_actuators(model: Model, losses: Losses) -> Iterable[Tag]:
     """Comments on the actuators of a robot, for formats that have none."""
     for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
         joints = " + ".join(k if c == 1 else f"{number(c)} {k}" for k, c in x.joints.items())
-        yield losses.add(
-            f"actuator {name!r} on {joints}: gain {numbers(x.gain)}, bias {numbers(x.bias)}"
-        )
+        parts = [f"gain {numbers(x.gain)}", f"bias {numbers(x.bias)}"]
+        parts += [f"dynamics {x.dynamics}"] if x.dynamics != "none" else []
+        parts += [f"time constant {number(x.time_constant)} s"] if x.time_constant else []
+        parts += [f"delay {number(x.delay)} s"] if x.delay else []
+        parts += [f"{word} range {_shown(limits)}" for word, limits in _ranges(x).items()]
+        yield losses.add(f"actuator {name!r} on {joints}: {', '.join(parts)}")

@@ -6,7 +6,7 @@ from exported_robots import limits_by_name, plain_robot, worst_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Friction, Limits, Mimic, Rotor, algorithms
+from kinetree import Actuator, Builder, Friction, Limits, Mimic, Rotor, algorithms
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import build_model
 from kinetree.model.samples import random_model
@@ -180,6 +180,40 @@ def test_what_mjcf_cannot_say_is_told_and_written_as_a_comment(reread, text):
     reread(written)
     with pytest.raises(ModelError, match=rf"{text}.*losses='warn'"):
         to_mjcf(model, losses="error")
+
+
+def test_an_effort_limit_is_written_for_a_joint_with_actuators(reread):
+    bare = pendulum(limits=Limits(effort=8.0))
+    weak = {"servo": Actuator.position("swing", 90.0, gear=2.0, force_range=(-3.0, 4.0))}
+    model = bare.with_actuators(weak)
+    assert limits_by_name(reread(to_mjcf(model, losses="error"))) == limits_by_name(model)
+    words = "an effort limit of joint 'swing' that does not clamp its actuators .8 is written"
+    strong = {"motor": Actuator.motor("swing", 5.0, control_range=(-2.0, 2.0), force_range=(-9, 9))}
+    for more in ({"servo": Actuator.position("swing", 90.0)}, weak | strong):
+        model = bare.with_actuators(more)
+        with pytest.warns(KinetreeWarning, match=words):
+            found = reread(to_mjcf(model))
+        assert limits_by_name(found) == limits_by_name(model)
+        assert found.joints[0].actuation == (-8, 8)
+    implied = bare.with_actuators({"motor": Actuator.motor("swing", 4, control_range=(-2, 2))})
+    found = reread(to_mjcf(implied, losses="error"))
+    assert limits_by_name(found) == limits_by_name(implied)
+    weaker = bare.with_actuators({"motor": Actuator.motor("swing", 4, control_range=(-1, 1))})
+    with pytest.warns(KinetreeWarning, match="effort limit 8 of joint 'swing'"):
+        assert reread(to_mjcf(weaker)).joints[0].limits.effort == 4
+
+
+def test_an_effort_limit_is_written_for_a_joint_that_follows_a_driven_one():
+    builder = (
+        Builder("hand").link("base").link("a", 1, I_com=np.eye(3)).link("b", 1, I_com=np.eye(3))
+    )
+    builder.joint("ja", "revolute", "base", "a")
+    builder.joint("jb", "revolute", "a", "b", mimic=Mimic("ja", 2.0), limits=Limits(effort=7.0))
+    model = builder.build_model().with_actuators({"servo": Actuator.position("ja", 90.0)})
+    with pytest.warns(KinetreeWarning) as told:
+        text = to_mjcf(model)
+    assert "effort" not in str(told[0].message)
+    assert mujoco.MjModel.from_xml_string(text).jnt_actfrcrange[1].tolist() == [-7, 7]
 
 
 def test_order_tool_and_limits_of_balls_are_told(reread):

@@ -9,7 +9,7 @@ from exported_robots import limits_by_name, plain_robot, worst_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Friction, Limits, Mimic, Rotor, algorithms, robots
+from kinetree import Actuator, Builder, Friction, Limits, Mimic, Rotor, algorithms, robots
 from kinetree.description.urdf import read_urdf_text
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import build_model
@@ -230,3 +230,19 @@ def test_a_stone_and_a_built_in_robot():
         warnings.simplefilter("ignore", KinetreeWarning)
         found = build_model(read_urdf_text(to_urdf(puma)), unphysical="allow")
     assert found.joint_names == puma.joint_names
+
+
+def test_losses_name_the_whole_law_of_an_actuator():
+    servo = Actuator.integrated_velocity(
+        "swing", 9.0, delay=0.25, control_range=(-2.0, 2.0), activation_range=(-1.0, 1.5)
+    )
+    slow = Actuator.position("swing", 9.0, 3.0, gear=2.0, time_constant=0.125, force_range=(-4, 5))
+    with pytest.warns(KinetreeWarning) as told:
+        text = to_urdf(pendulum().with_actuators({"servo": servo, "slow": slow}))
+    for words in (
+        "actuator 'servo' on swing: gain 9 0 0, bias 0 -9 0, dynamics integrator, delay 0.25 s, "
+        "control range -2 to 2, activation range -1 to 1.5",
+        "actuator 'slow' on 2 swing: gain 9 0 0, bias 0 -9 -3, dynamics filterexact, "
+        "time constant 0.125 s, force range -4 to 5",
+    ):
+        assert words in str(told[0].message) and words.split(",")[0] in text
