@@ -94,8 +94,6 @@ def motor_effort(model: Model, joint: Joint) -> float:
 
 def actuator_effort(model: Model, joint: Joint) -> float:
     """Largest force of all actuators of a joint together, as they are written."""
-    if joint.follows is not None:  # written on the joint that it follows
-        return 0.0
     return sum(
         _largest_force(x) * abs(gear)
         for x in model.actuators
