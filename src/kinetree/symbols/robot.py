@@ -409,10 +409,12 @@ class SymbolicRobot:
 
     @property
     def _independent_coordinates(self) -> list[int]:
-        owners = [(x.dofs, x.coords) for x in self.model.joints if x.follows is None]
-        alike = {dofs[k]: coords[k] for dofs, coords in owners if len(dofs) == len(coords)
-                 for k in range(len(dofs))}  # fmt: skip
-        return [alike[d] for d in self._reduced.y if d in alike]
+        coords: dict[int, Sequence[int]] = {}  # of each rate; all of a joint with a quaternion
+        for joint in self.model.joints:
+            alike = len(joint.dofs) == len(joint.coords)
+            for k, d in enumerate(joint.dofs):
+                coords[d] = joint.coords[k : k + 1] if alike else joint.coords
+        return list(dict.fromkeys(x for d in self._reduced.y for x in coords[d]))
 
     def _named(self, name: str, rows: Sequence[Sequence[Expression]]) -> "ImmutableDenseMatrix":
         return matrix(name, len(rows), len(rows[0]), [x for row in rows for x in row])

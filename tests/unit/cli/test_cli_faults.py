@@ -46,6 +46,7 @@ CASES = {
     "equations planar_2r --quantity Q": "there is no quantity 'Q'",
     "equations planar_2r --symbols inertia": "Did you mean 'inertial'?",
     "equations planar_2r --digits 40": "expected 1 to 17",
+    "equations planar_2r --quantity M_r": "need a robot with constraints",
     "export planar_2r mass_matrx": "Did you mean 'mass_matrix'?",
     "export planar_2r pose --frame tol": "Did you mean 'tool'?",
     "export planar_2r --language cobol": "--language is 'cobol'; expected one of 'c'",

@@ -117,6 +117,18 @@ def test_equations(program, format):
     assert found["values"] == {str(k): float(x) for k, x in forms.values.items()}
 
 
+def test_equations_of_a_mechanism_are_those_of_its_independent_coordinates(program):
+    pytest.importorskip("sympy")
+    forms = kt.symbolic(kt.robots.slider_crank(), "lengths")
+    found = program.json("equations slider_crank --symbols lengths --digits 0")["equations"]
+    assert found == {name: getattr(forms, name).text() for name in ("M_r", "h_r", "Phi")}
+
+
+def test_constrained_dynamics_are_exported(program):
+    expected = kt.export(kt.robots.four_bar(), "constrained_forward_dynamics")
+    assert program("export four_bar constrained_forward_dynamics").stdout == expected
+
+
 @pytest.mark.parametrize("language", ["c", "cpp", "numpy", "matlab", "julia", "casadi"])
 def test_export(program, language):
     robot = kt.robots.planar_2r()
