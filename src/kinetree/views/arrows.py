@@ -7,7 +7,11 @@ import numpy as np
 from kinetree.algorithms import Recursion
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.views.shapes import Colour
+from kinetree.explain import Explanation
+from kinetree.model import WORLD
+from kinetree.model.constraints import AXES, ROD, Closure
+from kinetree.views.loops import closures
+from kinetree.views.shapes import LOOP, Colour
 
 # quantity -> (name, unit, colour) of its angular and of its linear half
 HALVES: dict[str, tuple[tuple[str, str, Colour], tuple[str, str, Colour]]] = {
@@ -75,3 +79,41 @@ def recursion_arrows(
             tip = start + scale * x[i]
             arrows.append(Arrow(quantity, name, unit, i, start, tip, x[i], colour))
     return tuple(arrows)
+
+
+def constraint_arrows(explanation: Explanation, length: float) -> list[Arrow]:
+    """Moment and force of every constraint onto frame_b, at its origin; zeros are left out.
+
+    Args:
+        explanation: of numbers; without constraints there are no arrows.
+        length: length of the longest arrow of each kind, m.
+    """
+    carried, model = explanation.torque.constraints, explanation.model
+    if carried is None:
+        return []
+    T_si = np.asarray(explanation.recursion.T_si, float)
+    poses = {WORLD: np.eye(4), **dict(enumerate(T_si))}
+    largest = max((abs(float(x)) for x in carried.forces.values()), default=0.0)
+    found: list[tuple[Closure, Array, str, Array]] = []
+    for item in closures(model):
+        T_sa = poses[item.link_a] @ np.asarray(item.T_a, float)
+        start = (poses[item.link_b] @ np.asarray(item.T_b, float))[:3, 3]
+        moment, force = np.zeros(3), np.zeros(3)
+        if item.kind == ROD:
+            way = start - T_sa[:3, 3]
+            force = way / np.linalg.norm(way) * float(carried.forces[item.name])
+        for row in item.row_names if item.kind != ROD else ():
+            half, _, axis = row.rpartition(".")[2].partition("_")
+            vector = T_sa[:3, AXES.index(axis)] * float(carried.forces[row])
+            moment, force = (
+                (moment + vector, force) if half == "angular" else (moment, force + vector)
+            )
+        found += [(item, start, "moment", moment), (item, start, "force", force)]
+    arrows: list[Arrow] = []
+    for kind, unit in (("moment", "N m"), ("force", "N")):
+        own = [x for x in found if x[2] == kind and np.linalg.norm(x[3]) > 1e-9 * largest]
+        longest = max((float(np.linalg.norm(x[3])) for x in own), default=1.0)
+        for item, start, _, value in own:
+            tip = start + value * (length / longest)
+            arrows.append(Arrow("lambda", item.name, unit, item.link_b, start, tip, value, LOOP))
+    return arrows

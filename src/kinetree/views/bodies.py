@@ -15,6 +15,7 @@ from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.se3 import pose
+from kinetree.views.loops import tied_points
 from kinetree.views.shapes import AXES, BASE, BODY, INERTIA, JOINT, Shape
 
 THICK, THIN = 0.032, 0.008  # radius of the thickest and of the thinnest link, in extents
@@ -38,7 +39,7 @@ def joint_point(model: Model, i: int) -> Array:
 
 
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
-    """Start of link i, and the points where its children and its tool are attached, in {i}.
+    """Start of link i, and the points where its children, tool and constraints act, in {i}.
 
     A last link without a tool ends at its centre of mass. WORLD starts at the origin of {s}.
     Children on free and planar joints are not attached to a point.
@@ -50,6 +51,7 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     tool = model.frames.get(model.tool)
     if tool is not None and tool.link == i:
         ends.append(np.asarray(tool.T_if, float)[:3, 3])
+    ends += tied_points(model, i)
     far = [end for end in ends if np.linalg.norm(end - start) > 1e-9]
     if not far and not model.children[i] and i != WORLD and float(model.m[i]) > 0:
         far = [np.asarray(model.com[i], float)]

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, pi
 
+import numpy as np
+
 from kinetree.algorithms.configuration import rest_position
+from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
+from kinetree.spatial.so3 import quaternion_rotation
+from kinetree.write.urdf import roll_pitch_yaw
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,12 @@ class Handle:
     start: float
 
 
-def handles(model: Model, extent: float) -> Iterator[Handle]:
-    """One slider per degree of freedom, in the order of q, between the joint's limits."""
-    q = rest_position(model)
+def handles(model: Model, extent: float, q: Array | None = None) -> Iterator[Handle]:
+    """One slider per degree of freedom, in the order of q, between the joint's limits.
+
+    q: where the sliders begin, (nq,); None: the position of rest.
+    """
+    q = rest_position(model) if q is None else q
     for i in model.links:
         joint = model.joints[i]
         if joint.follows is not None:
@@ -43,14 +51,18 @@ def handles(model: Model, extent: float) -> Iterator[Handle]:
             unit = "m" if slides else "rad"
             yield Handle(joint.name, i, c[0], None, unit, low, high, float(q[c[0]]))
         elif joint.type == PLANAR:
-            yield Handle(f"{joint.name}.theta", i, c[0], None, "rad", -pi, pi, 0.0)
+            yield Handle(f"{joint.name}.theta", i, c[0], None, "rad", -pi, pi, float(q[c[0]]))
             for k, axis in ((1, "x"), (2, "y")):
-                yield Handle(f"{joint.name}.{axis}", i, c[k], None, "m", -extent, extent, 0.0)
+                label, start = f"{joint.name}.{axis}", float(q[c[k]])
+                yield Handle(label, i, c[k], None, "m", -extent, extent, start)
         else:
-            for k, angle in enumerate(("roll", "pitch", "yaw")):
-                yield Handle(f"{joint.name}.{angle}", i, c[0], k, "rad", -pi, pi, 0.0)
+            R = np.asarray(quaternion_rotation(q[list(c[:4])]), float)
+            turns = zip(("roll", "pitch", "yaw"), roll_pitch_yaw(R), strict=True)
+            for k, (angle, start) in enumerate(turns):
+                yield Handle(f"{joint.name}.{angle}", i, c[0], k, "rad", -pi, pi, float(start))
             for k, axis in enumerate("xyz" if joint.type == FREE else ""):
-                yield Handle(f"{joint.name}.{axis}", i, c[4 + k], None, "m", -extent, extent, 0.0)
+                label, start = f"{joint.name}.{axis}", float(q[c[4 + k]])
+                yield Handle(label, i, c[4 + k], None, "m", -extent, extent, start)
 
 
 def _range(low: float, high: float, usual: float) -> tuple[float, float]:

@@ -14,11 +14,13 @@ from kinetree.robot import Robot
 from kinetree.views.bodies import (
     body_shapes,
     frame_shapes,
+    girth,
     inertia_shapes,
     joint_shapes,
     link_points,
     link_poses,
 )
+from kinetree.views.loops import loop_shapes
 from kinetree.views.shapes import Scene
 from kinetree.views.visuals import Visual, read_visuals, visual_shapes
 
@@ -41,6 +43,7 @@ def scene(
     model = numeric_model(robot)
     extent = size_of(model)
     shapes = [*body_shapes(model, extent), *joint_shapes(model, extent)]
+    shapes += loop_shapes(model, girth(model, extent))
     shapes += [*inertia_shapes(model, extent), *frame_shapes(model, extent)]
     visuals, remarks = _visuals_of(robot, source, folder)
     shapes += visual_shapes(model, visuals)

@@ -11,9 +11,10 @@ BODY: Colour = (124, 139, 161)
 JOINT: Colour = (230, 126, 34)
 BASE: Colour = (92, 101, 115)
 INERTIA: Colour = (46, 134, 193)
+LOOP: Colour = (196, 44, 122)
 AXES: tuple[Colour, Colour, Colour] = ((214, 64, 69), (61, 153, 80), (58, 110, 220))
 
-GROUPS = ("body", "joint", "visual", "inertia", "frame")
+GROUPS = ("body", "joint", "loop", "visual", "inertia", "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,8 @@ class Shape:
     Args:
         kind: "sphere", "ellipsoid", "box", "cylinder", "capsule", "frame" or "mesh".
         group: "body" and "joint" are made from the joints, "visual" comes from the robot's file,
-            "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames.
+            "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames, "loop"
+            the frames that constraints tie.
         link: number of the link; -1: fixed in {s}.
         T: pose in the link's frame, shape (4, 4), position in m.
         size: sizes as above, m.
@@ -80,14 +82,16 @@ class Scene:
         """Shapes of the given groups.
 
         Args:
-            groups: some of "body", "joint", "visual", "inertia", "frame".
+            groups: some of "body", "joint", "loop", "visual", "inertia", "frame".
         """
         return tuple(shape for shape in self.shapes if shape.group in groups)
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Groups that are drawn at first: the file's visuals if complete, else the bodies too."""
-        has_visuals = any(shape.group == "visual" for shape in self.shapes)
+        groups = {shape.group for shape in self.shapes}
+        has_visuals = "visual" in groups
+        loops = ("loop",) if "loop" in groups else ()
         if has_visuals and not self.remarks:
-            return ("visual", "frame")
-        return ("body", "joint", "visual", "frame")
+            return ("visual", *loops, "frame")
+        return ("body", "joint", *loops, "visual", "frame")

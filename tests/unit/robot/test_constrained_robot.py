@@ -77,7 +77,6 @@ DOORS = {
     "check_robot": lambda: kt.testing.check_robot(ROBOT),
     "rollouts": lambda: kt.parallel.rollouts(ROBOT, 2, q0=Q, duration=0.1),
     "envelope": lambda: kt.parallel.envelope(ROBOT, 10),
-    "report_page": lambda: kt.views.report_page(ROBOT),
 }
 
 

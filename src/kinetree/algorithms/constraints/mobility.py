@@ -244,6 +244,7 @@ def _chosen(
         independent=_independent(model, found, columns, rank, independent),
         scales=tuple(float(x) for x in lengths[rows] ** 2),
         idle=idle,
+        home=tuple(float(x) for x in closed[0][0]),
     )
     return _with_motors(chosen, model.n, [Js[k][rows] for k in regular])
 

@@ -8,11 +8,11 @@ const values = data.handles.map((handle) => handle.start);
 const rows = [...document.querySelectorAll(".handle")];
 const degrees = document.getElementById("degrees");
 
-function positions() {
+function positions(from = values) {
   const q = [...data.q], turns = {};
   data.handles.forEach((handle, k) => {
-    if (handle.turn === null) q[handle.coord] = values[k];
-    else (turns[handle.coord] ||= [0, 0, 0])[handle.turn] = values[k];
+    if (handle.turn === null) q[handle.coord] = from[k];
+    else (turns[handle.coord] ||= [0, 0, 0])[handle.turn] = from[k];
   });
   for (const [first, angles] of Object.entries(turns))
     rpyQuaternion(...angles).forEach((x, k) => { q[+first + k] = x; });
@@ -25,6 +25,31 @@ function shownValue(k) {
   return inDegrees(handle) ? `${(values[k] * 180 / Math.PI).toFixed(1)}°` : `${values[k].toFixed(3)} ${handle.unit}`;
 }
 const readable = (x) => Math.abs(x) < 5e-4 ? "0" : x.toPrecision(4);
+
+// Move the other sliders so that the constraints stay closed; `kept` is the one that was moved.
+function close(kept) {
+  if (!data.loops.length) return;
+  const errors = (tried) => {
+    const q = positions(tried);
+    return allErrors(data.loops, q, linkPoses(data.robot, q));
+  };
+  const whole = 2 * Math.PI;
+  closedValues(values, errors, kept).forEach((x, k) => {
+    if (k === kept) return;
+    values[k] = data.handles[k].wraps ? x - whole * Math.round(x / whole) : x;
+    rows[k].querySelector("input").value = values[k];
+  });
+}
+
+function showClosure(q, T) {
+  const note = document.getElementById("closure");
+  if (!note) return;
+  const [name, error] = worstLoop(data.loops, q, T), open = !(error <= CLOSED);
+  note.textContent = open
+    ? `Constraint ${name} is open by ${error.toPrecision(3)} (rad or m): no closed position is found near these sliders.`
+    : "All constraints are closed.";
+  note.classList.toggle("warning", open);
+}
 
 function update() {
   const q = positions(), T = linkPoses(data.robot, q), tau = gravityForces(data.robot, T);
@@ -41,12 +66,17 @@ function update() {
   });
   const tool = toolPose(data.robot, T);
   document.getElementById("tool").textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
-  if (viewer) viewer.move(T);
+  showClosure(q, T);
+  if (viewer) {
+    viewer.tie(tieLines(data.loops, T));
+    viewer.move(T);
+  }
   return { q, T, tau, tool };
 }
 
 rows.forEach((row, k) => row.querySelector("input").addEventListener("input", (event) => {
   values[k] = +event.target.value;
+  close(k);
   update();
 }));
 degrees.addEventListener("change", update);

@@ -13,11 +13,13 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.errors import KinetreeError
 from kinetree.model import WORLD, Joint, Model
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import tree_of
 from kinetree.model.friction import law_texts
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
+from kinetree.views.loops import freedom_words
+from kinetree.views.page.constraints import closure_line, constraints_section
 from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.forces import forces
 from kinetree.views.page.stage import (
@@ -30,7 +32,7 @@ from kinetree.views.page.stage import (
     tool_line,
 )
 
-SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "report.js")
+SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
 MOST_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
 MOST_MARKUP = 40_000  # characters of one equation
 # SymPy writes products without space, so that "7.6 cos" would read as one word
@@ -68,16 +70,17 @@ def report_page(
 def page_of(stage: Stage, *, samples: int = 2000, degrees: bool = False) -> str:
     """The page of the robot of a stage."""
     robot = stage.robot
-    without_constraints(robot.model, "The page of a robot")
     sections = [
         f"<header><h1>{escape(robot.name)}</h1>{summary(robot)}</header>",
         stage_section(stage, degrees),
         findings_section(stage),
+        constraints_section(stage),
         f"<section><h2>Joints</h2>{joint_table(robot.model, degrees)}</section>",
         f"<section><h2>Links</h2>{link_table(robot.model)}</section>",
     ]
-    if robot.n:
+    if robot.n and robot.model.constraints is None:
         sections.append(f"<section><h2>Joint forces</h2>{forces(robot, samples)}</section>")
+    if robot.n:
         sections.append(f"<section><h2>Equations of motion</h2>{equations(robot)}</section>")
     sections.append(
         "<footer>Written by kinetree. SI units; six-vectors are angular first.</footer>"
@@ -93,7 +96,9 @@ def summary(robot: Robot) -> str:
     gravity = " ".join(page_number(x) for x in model.gravity[3:])
     parts = [
         f"from {source}" if source else "",
-        counted(model.n, "degree", "of freedom"),
+        counted(model.n, "degree", "of freedom")
+        if model.constraints is None
+        else freedom_words(robot),
         f"{len(model.link_names)} moving links",
         f"{page_number(total_mass(model), 5)} kg",
         f"base {model.base_name}",
@@ -105,16 +110,20 @@ def summary(robot: Robot) -> str:
 
 def stage_section(stage: Stage, degrees: bool) -> str:
     """The robot and its sliders."""
+    closes = stage.model.constraints is not None
     note = (
-        "The forces beside the sliders hold the robot still against gravity; bars show their share "
-        "of the limit. Drag the picture to turn it; click it, then use the wheel to zoom."
+        "The other sliders follow the one that is moved, so that the constraints stay closed."
+        if closes
+        else "The forces beside the sliders hold the robot still against gravity; bars show their "
+        "share of the limit."
     )
+    note += " Drag the picture to turn it; click it, then use the wheel to zoom."
     return (
         f'<section class="stage"><div>{picture_frame(stage)}</div><div class="controls">'
         f"{switches(stage)}{sliders(stage)}"
         '<div class="switches"><label><input type="checkbox" id="degrees"'
         f"{' checked' if degrees else ''}> degrees</label>"
-        f"</div>{tool_line(stage)}<small>{note}</small></div></section>"
+        f"</div>{tool_line(stage)}{closure_line(stage)}<small>{note}</small></div></section>"
     )
 
 
@@ -234,7 +243,13 @@ def findings(title: str, notes: Sequence[Note], most: int = 40) -> str:
 
 
 def equations(robot: Robot, digits: int = 4) -> str:
-    """M, C and g as MathML, or a sentence with the reason if they are not shown."""
+    """M, C and g as MathML, or a sentence with the reason if they are not shown.
+
+    Those of a robot with constraints are of its tree.
+    """
+    right = "τ"
+    if robot.model.constraints is not None:
+        robot, right = Robot(tree_of(robot.model)), "τ + Jᵀ λ, J θ̈ + J̇ θ̇ = 0"
     count = robot.inverse_dynamics.operations
     if count > MOST_OPERATIONS:
         return (
@@ -247,7 +262,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
         return f"<p>{escape(str(error))}</p>"
     lines = [
-        f"<p>M(θ) θ̈ + C(θ, θ̇) θ̇ + g(θ) + friction = τ, numbers rounded to {digits} digits; "
+        f"<p>M(θ) θ̈ + C(θ, θ̇) θ̇ + g(θ) + friction = {right}, numbers rounded to {digits} digits; "
         "θ in rad or m, in the order of the table of joints.</p>"
     ]
     for name, markup in found.items():
@@ -259,8 +274,8 @@ def equations(robot: Robot, digits: int = 4) -> str:
 
 
 def closed_forms(robot: Robot, digits: int) -> dict[str, str]:
-    """M, C and g as MathML; 0 if all entries are zero."""
-    closed = symbolic(robot)
+    """M, C and g of the tree as MathML; 0 if all entries are zero."""
+    closed = symbolic(Robot(tree_of(robot.model)))
     forms = {name: getattr(closed, name) for name in TITLES}
     return {
         name: form.mathml(digits).replace(TIMES, THIN_SPACE) if form.text() else ZERO

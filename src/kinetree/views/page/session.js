@@ -51,7 +51,10 @@ function update() {
   for (const cell of cells) cell.textContent = readable(found[cell.dataset.track][cell.dataset.k]);
   const tool = toolPose(data.robot, T);
   document.getElementById("tool").textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
-  if (viewer) viewer.move(T);
+  if (viewer) {
+    viewer.tie(tieLines(data.loops, T));
+    viewer.move(T);
+  }
   return { time: now, q, T, tool, ...found };
 }
 

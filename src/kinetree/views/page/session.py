@@ -20,7 +20,7 @@ from kinetree.views.page.svg import line_plot
 from kinetree.views.scene import numeric_model
 from kinetree.views.shapes import Scene
 
-SCRIPTS = ("kinematics.js", "orbit.js", "viewer.js", "session.js")
+SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "session.js")
 MOST_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
 MOST_SEEN = 24  # positions that are used to choose the camera
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)

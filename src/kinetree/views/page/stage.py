@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, Camera, camera, picture
+from kinetree.views.loops import closed_rest, loop_data, wrapping
 from kinetree.views.parts import Part, Parts, coarser, parts_of
 from kinetree.views.rest import handles
 from kinetree.views.scene import scene
@@ -25,6 +25,7 @@ SWITCHES = {
     "visual": "visuals of the file",
     "body": "bodies",
     "joint": "joint axes",
+    "loop": "constraints",
     "inertia": "inertia ellipsoids",
     "frame": "frames",
 }
@@ -50,6 +51,7 @@ class Stage:
         return {
             "robot": robot_data(self.model),
             "scene": scene_data(self.scene, self.parts, self.camera),
+            "loops": loop_data(self.model),
         }
 
 
@@ -62,11 +64,12 @@ def stage_of(
 ) -> Stage:
     """The stage of a robot at the first of positions q, (k, nq), with a camera that shows all.
 
-    q: None means the position of rest. drawn: the robot's scene, if it is known already.
+    q: None means the position of rest, closed if the robot has constraints. drawn: the robot's
+    scene, if it is known already.
     """
     robot = Robot(robot) if isinstance(robot, Model) else robot
     drawn = scene(robot, source, folder) if drawn is None else drawn
-    q = rest_position(robot.model)[None] if q is None else q
+    q = closed_rest(robot) if q is None else q
     parts = parts_of(drawn.shapes)
     return Stage(robot, drawn, parts, camera(robot.model, parts, q, drawn.shown), q[0])
 
@@ -102,13 +105,17 @@ def tool_line(stage: Stage) -> str:
 
 
 def sliders(stage: Stage) -> str:
-    """One slider per degree of freedom, with the force that holds the joint against gravity."""
+    """One slider per degree of freedom, with the force that holds the joint against gravity.
+
+    The forces of a robot with constraints are those of its motors, which scripts do not compute.
+    """
     rows = []
-    found = handles(stage.model, stage.scene.extent)
+    found = handles(stage.model, stage.scene.extent, stage.q)
     for handle, data in zip(found, handle_data(stage), strict=True):
         k, label = len(rows), escape(handle.label)
         bar = '<span class="bar"><i></i></span>' if data["effort"] else "<span></span>"
-        force = "" if data["dof"] is None else f'{bar}<span class="force"></span>'
+        held = data["dof"] is not None and stage.model.constraints is None
+        force = "" if not held else f'{bar}<span class="force"></span>'
         rows.append(
             f'<div class="handle"><label for="h{k}" title="{label}">{label}</label>'
             f'<output for="h{k}"></output><input id="h{k}" type="range" min="{handle.low!r}" '
@@ -187,15 +194,16 @@ def part_data(part: Part) -> dict[str, Any]:
 
 def handle_data(stage: Stage) -> list[dict[str, Any]]:
     """Sliders, each with its entry of tau and the effort limit of that entry, if any."""
-    effort = bounds_of(stage.model).effort
+    effort, turns = bounds_of(stage.model).effort, wrapping(stage.model)
     found: list[dict[str, Any]] = []
-    for handle in handles(stage.model, stage.scene.extent):
+    for handle in handles(stage.model, stage.scene.extent, stage.q):
         dofs = stage.model.joints[handle.joint].dofs
         dof = dofs[0] if len(dofs) == 1 else None
         limit = np.inf if dof is None else float(effort[dof])
         data = {name: getattr(handle, name) for name in ("coord", "turn", "unit", "start")}
         limited = np.isfinite(limit) and limit > 0
-        found.append(data | {"dof": dof, "effort": limit if limited else None})
+        data |= {"dof": dof, "effort": limit if limited else None}
+        found.append(data | {"wraps": handle.turn is None and handle.coord in turns})
     return found
 
 

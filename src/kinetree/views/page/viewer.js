@@ -99,6 +99,7 @@ function createViewer(canvas, scene) {
   }
   const lines = floorLines(scene.camera, scene.extent);
   const grid = { positions: upload(gl, lines), count: lines.length / 3 };
+  const ties = { positions: gl.createBuffer(), count: 0 }; // lines between frames of constraints
   const orbit = createOrbit(canvas, scene.camera, () => viewer.draw());
   const shown = new Set(scene.shown);
   let poses = [];
@@ -136,7 +137,27 @@ function createViewer(canvas, scene) {
     gl.enableVertexAttribArray(1);
   }
 
+  function drawTies() {
+    if (!ties.count || !shown.has("loop")) return;
+    gl.disableVertexAttribArray(1);
+    gl.uniformMatrix4fv(at.place, false, columns(IDENTITY));
+    gl.uniform3f(at.colour, 0.77, 0.17, 0.48);
+    gl.uniform1f(at.alpha, 1);
+    gl.uniform1f(at.flat_, 1);
+    gl.bindBuffer(gl.ARRAY_BUFFER, ties.positions);
+    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+    gl.drawArrays(gl.LINES, 0, ties.count);
+    gl.uniform1f(at.flat_, 0);
+    gl.enableVertexAttribArray(1);
+  }
+
   const viewer = {
+    // Lines between points of {s}, drawn with the group "loop".
+    tie(lines) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, ties.positions);
+      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(lines.flat(2)), gl.DYNAMIC_DRAW);
+      ties.count = 2 * lines.length;
+    },
     move(T) { poses = T; viewer.draw(); },
     show(group, on) { shown[on ? "add" : "delete"](group); viewer.draw(); },
     isShown: (group) => shown.has(group),
@@ -164,6 +185,7 @@ function createViewer(canvas, scene) {
       gl.uniform3fv(at.eye, orbit.eye());
       const drawn = scene.parts.filter((part) => shown.has(part.group));
       drawParts(drawn.filter((part) => part.group !== "inertia"), 1);
+      drawTies();
       drawFloor();
       gl.depthMask(false);
       drawParts(drawn.filter((part) => part.group === "inertia"), 0.4);

@@ -11,7 +11,6 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import steady_number
 from kinetree.description.joints import FREE, PRISMATIC, SPHERICAL
@@ -19,7 +18,8 @@ from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion, quaternion_rotation, rpy
 from kinetree.views.rest import handles
 from kinetree.views.workbench.bench import Bench, Event, in_turn, update, user_action
-from kinetree.views.workbench.state import State
+from kinetree.views.workbench.closing import closed_state, closure_reading, random_state
+from kinetree.views.workbench.state import State, at_rest
 from kinetree.write.urdf import roll_pitch_yaw
 
 HOME, RANDOM, STILL = "home", "random", "still"
@@ -48,6 +48,13 @@ def add_joints(bench: Bench) -> None:
     gui, model = bench.server.gui, bench.state.robot.model
     buttons = gui.add_button_group("Set", (HOME, RANDOM, STILL))
     in_turn(buttons.on_click, lambda button: press(bench, button))
+    if model.constraints is not None:
+        closure = gui.add_html("")
+
+        def refresh(state: State) -> None:
+            closure.content = closure_reading(state)
+
+        bench.refreshers.append(refresh)
     tabs = gui.add_tab_group()
     unit = "deg" if bench.state.degrees else "rad"
     q = position_sliders(model, bench.scene.extent)
@@ -61,9 +68,9 @@ def add_joints(bench: Bench) -> None:
             lambda x, ddq: x.replace(ddq=ddq),
         ),
     )
-    for label, sliders, read, write in sets:
+    for name, (label, sliders, read, write) in zip(("q", "dq", "ddq"), sets, strict=True):
         with tabs.add_tab(label):
-            add_sliders(bench, sliders, read, write)
+            add_sliders(bench, sliders, read, write, name)
 
 
 def press(bench: Bench, button: str) -> None:
@@ -71,16 +78,21 @@ def press(bench: Bench, button: str) -> None:
 
     def pressed(state: State) -> State:
         if button == RANDOM:
-            return state.replace(q=state.robot.random())
+            return random_state(state)
         zero = np.zeros(state.robot.n)
-        q = rest_position(state.robot.model) if button == HOME else state.q
+        q = at_rest(state.robot).q if button == HOME else state.q
         return state.replace(q=q, dq=zero, ddq=zero)
 
     update(bench, pressed)
 
 
-def add_sliders(bench: Bench, sliders: list[Slider], read: Read, write: Write) -> None:
-    """Add one slider per degree of freedom, which follows the state and changes it."""
+def add_sliders(
+    bench: Bench, sliders: list[Slider], read: Read, write: Write, quantity: str = "q"
+) -> None:
+    """Add one slider per degree of freedom, which follows the state and changes it.
+
+    quantity: "q", "dq" or "ddq"; with constraints, the other entries follow.
+    """
     factors = [to_degrees(1) if s.angle and bench.state.degrees else 1.0 for s in sliders]
     robot = bench.state.robot
 
@@ -95,7 +107,7 @@ def add_sliders(bench: Bench, sliders: list[Slider], read: Read, write: Write) -
             known[k] = value if value == asked else np.nan
             values = np.array(read(state), float)
             values[k] = value
-            return write(state, values)
+            return closed_state(write(state, values), (quantity, k))
 
         return user_action(lambda _: update(bench, with_value))
 

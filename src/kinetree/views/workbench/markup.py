@@ -16,6 +16,7 @@ COLOURS = {
     "spring": "#17a589",
     "friction": "#d4ac0d",
     "external": "#c0392b",
+    "constraints": "#c42c7a",
 }
 # curves, distinct with any kind of colour vision
 CURVES = ("#2e86c1", "#e67e22", "#27ae60", "#c0392b", "#8e44ad", "#795548", "#d4ac0d", "#5d6d7e")

@@ -67,6 +67,11 @@ def simulated(state: State, motion: str, duration: float) -> Trajectory:
     """Simulate a motion from the state; a push keeps its direction in {s}."""
     if motion not in MOTIONS:
         raise InputError(f"motion is {motion!r}; expected one of {', '.join(MOTIONS)}.")
+    if state.robot.model.constraints is not None and MOTIONS[motion] is not nothing:
+        raise InputError(
+            f"{motion!r} has a controller with terms of the robot's model, which do not honour the "
+            f"constraints of {state.robot.name!r}; choose {next(iter(MOTIONS))!r}."
+        )
     if not 0.1 <= duration <= LONGEST:
         raise InputError(f"duration is {duration} s; expected 0.1 to {LONGEST:g} s.")
     return state.robot.simulate(
@@ -125,6 +130,11 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
     and ends at the first and last positions.
     """
     model = robot.model
+    if model.constraints is not None:
+        raise InputError(
+            f"{robot.name!r} has constraints, and a recording of sliders would not satisfy them "
+            "between its samples. Simulate a motion instead."
+        )
     t, q = np.array([time for time, _ in kept]), np.array([q for _, q in kept])
     if len(t) < 2 or not np.ptp(q := aligned(model, q), axis=0).any():
         raise InputError("Nothing moved while recording; move a slider before finishing it.")

@@ -31,12 +31,13 @@ TABS = ("Forces", "M", "Plots", "Hand", "Equations")
 # headings of the parts of tau; "spring" is left out for robots without springs
 HEADS = {
     "inertia": "M q̈", "Coriolis": "c", "gravity": "g", "spring": "k", "friction": "b",
-    "external": "ext",
+    "external": "ext", "constraints": "−Jᵀλ",
 }  # fmt: skip
 MOST_NUMBERS = 8  # degrees of freedom up to which the cells of M have numbers
 POSITIVE, NEGATIVE = (33, 102, 172), (178, 24, 43)
 KINDS = {"mass": ("effective mass", "kg"), "force": ("force", "N per N m of torque")}
 ELLIPSOIDS = {"mass": (46, 134, 193), "force": (230, 126, 34)}
+NO_ELLIPSOIDS = "Mass and force ellipsoids are not computed for robots with constraints."
 SIZE = 0.16  # longest axis of an ellipsoid, in extents
 
 
@@ -74,7 +75,10 @@ def add_readings(bench: Bench) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """tau = M ddq + c + g + springs + b + external, (n,) each, N m or N; no limit is infinite."""
+    """tau = M ddq + c + g + springs + b + external, (n,) each, N m or N; no limit is infinite.
+
+    A robot with constraints has one more part, and tau of joints without motors is zero.
+    """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -86,6 +90,8 @@ class Torques:
 def torques(state: State) -> Torques:
     """The joint forces of the state, from the compiled kernels."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
+    if robot.model.constraints is not None:
+        return constrained_torques(state)
     tau = robot.inverse_dynamics(q, dq, ddq, external_wrenches(state))
     free = robot.inverse_dynamics(q, dq, ddq)
     parts = {
@@ -101,6 +107,29 @@ def torques(state: State) -> Torques:
         loaded = bare.inverse_dynamics(q, dq, ddq, external_wrenches(state))
         parts["friction"] = tau - loaded
         parts["external"] = loaded - bare.inverse_dynamics(q, dq, ddq)
+    model = robot.model
+    return Torques(model.dof_names, dof_units(model), parts, tau, effort_limits(model, dq, tau))
+
+
+def constrained_torques(state: State) -> Torques:
+    """The forces of the motors, with the part that the constraints carry."""
+    robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
+    JT = np.asarray(robot.constraint_jacobian(q), float).T
+
+    def loads(*F_ext: Array) -> tuple[Array, Array, Array]:
+        tau, lam, left, _ = robot.constrained_inverse_dynamics(q, dq, ddq, *F_ext)
+        return tau, JT @ lam, tau + JT @ lam + left  # the last are the joint forces of the tree
+
+    tau, carried, tree = loads(external_wrenches(state))
+    parts = {
+        "inertia": robot.mass_matrix(q) @ ddq,
+        "Coriolis": robot.coriolis_forces(q, dq),
+        "gravity": robot.gravity_forces(q),
+        **({"spring": robot.spring_forces(q)} if robot.model.springs else {}),
+        "friction": robot.friction_forces(dq),
+        "external": tree - loads()[2],
+        "constraints": -carried,
+    }
     model = robot.model
     return Torques(model.dof_names, dof_units(model), parts, tau, effort_limits(model, dq, tau))
 
@@ -160,7 +189,7 @@ def bar_row(x: Torques, i: int, scale: float) -> str:
         right, left = (right + value, left) if value > 0 else (right, left + value)
     mark = float(np.clip(x.tau[i] / scale, -1, 1)) * 100
     return (
-        '<tr class="bar"><td colspan="8"><svg viewBox="-100 0 200 7" height="7" '
+        f'<tr class="bar"><td colspan="{len(x.parts) + 3}"><svg viewBox="-100 0 200 7" height="7" '
         'preserveAspectRatio="none"><rect x="-100" y="3" width="200" height="1" '
         f'fill="var(--kt-line)"/>{boxes}<rect x="{mark - 0.4:.2f}" y="0" width="0.8" height="7" '
         'fill="currentColor"/></svg></td></tr>'
@@ -223,7 +252,7 @@ def cell(names: tuple[str, ...], M: Array, i: int, j: int, largest: float) -> st
 def add_hand(bench: Bench) -> None:
     """Add the choice of the hand's frame, and its mass and force ellipsoids."""
     gui, model = bench.server.gui, bench.state.robot.model
-    frames = tuple(model.frames)
+    frames, tied = tuple(model.frames), model.constraints is not None
     frame = gui.add_dropdown("Frame", frames, initial_value=model.tool)
     shown = {kind: gui.add_checkbox(f"draw {kind}", False) for kind in KINDS}
     text = gui.add_html("")
@@ -242,7 +271,7 @@ def add_hand(bench: Bench) -> None:
         name = frame.value if frame.value in frames else model.tool
         p = np.asarray(state.robot.pose(state.q, name), float)[:3, 3]
         found = hand_ellipsoids(state, name, SIZE * bench.scene.extent)
-        text.content = hand_reading(name, p, found)
+        text.content = hand_reading(name, p, found, NO_ELLIPSOIDS if tied else "")
         for kind, node in nodes.items():
             if kind in found:  # placed before it is made visible
                 node.position = tuple(p)
@@ -268,7 +297,7 @@ class Drawn:
 def hand_ellipsoids(state: State, frame: str | None, size: float) -> dict[str, Drawn]:
     """Mass and force ellipsoid at a frame, the longest finite axis of each `size` long."""
     found: dict[str, Drawn] = {}
-    for kind in KINDS:
+    for kind in KINDS if state.robot.model.constraints is None else ():
         try:
             ellipsoid = getattr(state.robot, f"{kind}_ellipsoid")(state.q, frame)
         except SingularityError:
@@ -289,9 +318,10 @@ def drawn(ellipsoid: Ellipsoid, size: float) -> Drawn:
     return Drawn(R, np.maximum(radii, 0.01 * size), lengths)
 
 
-def hand_reading(frame: str, p: Array, found: dict[str, Drawn]) -> str:
-    """The axes of the ellipsoids in numbers."""
+def hand_reading(frame: str, p: Array, found: dict[str, Drawn], note: str = "") -> str:
+    """The axes of the ellipsoids in numbers; note: a sentence below the position."""
     body = f"<h4>Hand: {escape(frame)}</h4><p>at {vector(p)} m in {{s}}</p>"
+    body += f"<p>{escape(note)}</p>" if note else ""
     for kind, ellipsoid in found.items():
         quantity, unit = KINDS[kind]
         rows = [

@@ -12,10 +12,11 @@ import numpy as np
 
 from kinetree.algorithms import Recursion
 from kinetree.base.tables import steady_number
+from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation, Term, explain
 from kinetree.model import Model
-from kinetree.views.arrows import HALVES, Arrow, recursion_arrows
-from kinetree.views.shapes import Colour
+from kinetree.views.arrows import HALVES, Arrow, constraint_arrows, recursion_arrows
+from kinetree.views.shapes import LOOP, Colour
 from kinetree.views.workbench.bench import Bench, Event, in_turn, user_action
 from kinetree.views.workbench.markup import STEPS, reading
 from kinetree.views.workbench.scene_nodes import place
@@ -68,11 +69,18 @@ def add_recursion(bench: Bench, bodies: "Sequence[MeshHandle]") -> None:
             arrows.draw([])
         else:
             if not found or found[0][0] is not state:
-                found[:] = [(state, explained(state))]
+                try:
+                    found[:] = [(state, explained(state))]
+                except KinetreeError as error:  # a motion that the constraints do not allow
+                    text.content = reading(f'<p class="kt-over">{escape(str(error))}</p>')
+                    arrows.draw([])
+                    return
             explanation = found[0][1]
             text.content = step_reading(explanation, plan, k)
             place(frame, np.asarray(explanation.recursion.T_si[plan[k].link], float))
             found_arrows = step_arrows(explanation.recursion, plan, k, LONGEST * extent)
+            if plan[k].direction == INWARD:
+                found_arrows += constraint_arrows(explanation, LONGEST * extent)
             arrows.draw(found_arrows, plan[k].link)
         if frame.visible != (k >= 0):  # made visible after it is placed
             frame.visible = k >= 0
@@ -177,6 +185,11 @@ def step_reading(explanation: Explanation, plan: tuple[Step, ...], k: int) -> st
         body += f"{STEPS[symbol]}{term_table(symbol, link[symbol], link.rates)}"
         if symbol in HALVES:
             body += halves_key(symbol)
+    if step.direction == INWARD and explanation.torque.constraints is not None:
+        body += (
+            f'<p><span><i class="kt-key" style="background:rgb{LOOP}"></i>forces and moments of '
+            "the constraints onto frame_b</span></p>"
+        )
     return reading(body)
 
 

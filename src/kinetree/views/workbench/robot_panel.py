@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kinetree import robots
 from kinetree.base.tables import html_table, steady_number
 from kinetree.robot import Robot
+from kinetree.views.loops import freedom_words, ties
 from kinetree.views.meshes import MISSING
 from kinetree.views.shapes import GROUPS, Scene
 from kinetree.views.workbench.bench import Bench, Event, change, in_turn, user_action
@@ -16,7 +17,7 @@ from kinetree.views.workbench.markup import reading
 if TYPE_CHECKING:
     from viser import SceneNodeHandle
 
-BUILT_IN = robots.TREES  # closed loops are not drawn yet
+BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 CHOOSE = "built-in ..."
 BLUE = (46, 110, 170)
 MOST_NOTES = 6
@@ -24,6 +25,7 @@ LONGEST_NAME = 28  # characters that fit beside the name of the program
 LABELS = {
     "body": "links",
     "joint": "joints",
+    "loop": "constraints",
     "visual": "visuals",
     "inertia": "inertias",
     "frame": "frames",
@@ -112,9 +114,10 @@ def grouped(notes: list[str]) -> list[str]:
 def robot_reading(robot: Robot, notes: list[str]) -> str:
     """Name, size and mass of the robot, and the remarks of its reader."""
     model = robot.model
+    tied = None if model.constraints is None else robot.mobility
     rows = [
         ["joints", str(len(model.joints))],
-        ["degrees of freedom", str(model.n)],
+        ["degrees of freedom", str(model.n if tied is None else tied.degrees_of_freedom)],
         ["mass, kg", steady_number(sum(float(m) for m in model.m))],
         ["tool", model.tool],
     ]
@@ -123,4 +126,10 @@ def robot_reading(robot: Robot, notes: list[str]) -> str:
     if len(notes) > MOST_NOTES:
         remarks += f"<p>and {len(notes) - MOST_NOTES} more</p>"
     facts = html_table(("", ""), rows, css="kt-table")
+    if tied is not None:
+        facts += f"<h4>Constraints</h4><p>{escape(freedom_words(robot))}</p>" + html_table(
+            ("constraint", "kind", "ties"),
+            [[x.name, x.kind, x.what] for x in ties(model)],
+            css="kt-table kt-wide",
+        )
     return reading(f"<h4>{escape(robot.name)}</h4>{facts}{remarks}")

@@ -7,12 +7,13 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD
 from kinetree.spatial.so3 import quaternion
-from kinetree.views.shapes import Shape
+from kinetree.views.loops import closures, tie_lines
+from kinetree.views.shapes import LOOP, Shape
 from kinetree.views.workbench.bench import Bench
 from kinetree.views.workbench.state import State, link_poses
 
 if TYPE_CHECKING:
-    from viser import FrameHandle, SceneNodeHandle, ViserServer
+    from viser import FrameHandle, LineSegmentsHandle, SceneNodeHandle, ViserServer
 
 ROUND = 20  # sides of a round body
 OPACITY = {"inertia": 0.35}
@@ -27,6 +28,10 @@ def add_robot(bench: Bench) -> "dict[str, list[SceneNodeHandle]]":
         node = add_shape(server, f"{links[shape.link].name}/{k}", shape)
         node.visible = shape.group in scene.shown
         groups.setdefault(shape.group, []).append(node)
+    model = bench.state.robot.model
+    ties = tie_node(bench) if closures(model) else None
+    if ties is not None:
+        groups["loop"].append(ties)
     size = 4 * scene.extent
     server.scene.add_grid(
         bench.node("ground"), width=size, height=size, cell_size=size / 20, section_size=size / 4,
@@ -34,11 +39,23 @@ def add_robot(bench: Bench) -> "dict[str, list[SceneNodeHandle]]":
     )  # fmt: skip
 
     def move(state: State) -> None:
-        for i, T in enumerate(link_poses(state)):
+        poses = link_poses(state)
+        for i, T in enumerate(poses):
             place(links[i], T)
+        if ties is not None:
+            ties.points = tie_lines(model, {WORLD: np.eye(4), **dict(enumerate(poses))})
 
     bench.refreshers.append(move)
     return groups
+
+
+def tie_node(bench: Bench) -> "LineSegmentsHandle":
+    """Lines between the frames of constraints: rods, and loops that are open."""
+    model, poses = bench.state.robot.model, link_poses(bench.state)
+    points = tie_lines(model, {WORLD: np.eye(4), **dict(enumerate(poses))})
+    return bench.server.scene.add_line_segments(
+        bench.node("ties"), points, np.array(LOOP, np.uint8), thickness=0.008 * bench.scene.extent
+    )
 
 
 def add_link(bench: Bench, i: int) -> "FrameHandle":

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.robot import Robot
+from kinetree.views.loops import closed_rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class State:
 
 
 def at_rest(robot: Robot, *, degrees: bool = False) -> State:
-    """A robot that stands still in its position of rest."""
-    q, zero = rest_position(robot.model), np.zeros(robot.n)
+    """A robot that stands still in its position of rest, closed if it has constraints."""
+    q, zero = closed_rest(robot)[0], np.zeros(robot.n)
     return State(robot, q, zero, zero.copy(), degrees=degrees)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
@@ -137,7 +136,6 @@ def open_robot(bench: Bench, robot: Robot, drawn: Scene | None, notes: list[str]
 
     All steps that can fail come first, so a robot that cannot be shown leaves the old one in place.
     """
-    without_constraints(robot.model, "The workbench")
     with bench.opening:
         same = robot is bench.state.robot
         state = bench.state if same else at_rest(robot, degrees=bench.state.degrees)

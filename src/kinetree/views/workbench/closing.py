@@ -1,0 +1,107 @@
+"""States of a robot with constraints: moved onto them, with the slider that was moved kept.
+
+A slider moves one entry of q, dq or ddq. The other entries change as little as possible so that
+Phi(q) = 0, J dq = 0 and J ddq + gamma = 0. If there is no such state near, the state is shown as it
+is and a sentence names the constraint that is open.
+"""
+
+from html import escape
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.errors import InputError
+from kinetree.robot import Robot
+from kinetree.views.loops import openness, wrapped
+from kinetree.views.workbench.markup import reading
+from kinetree.views.workbench.state import State
+
+CUTOFF = 1e-9  # singular values of J below this part of the largest one are left out
+FORBIDDEN = 1e-6  # rad/s or m/s, and per s: rates that are reported
+ATTEMPTS = 20  # random positions that are tried
+
+
+def closed_state(state: State, kept: tuple[str, int] | None = None) -> State:
+    """The state on the constraints of its robot; the same state without constraints.
+
+    kept: the quantity, "q", "dq" or "ddq", and the degree of freedom that the user has set.
+    """
+    robot = state.robot
+    if robot.model.constraints is None:
+        return state
+    own = {name: kept[1] if kept is not None and kept[0] == name else None for name in MOTIONS}
+    q = _positions(robot, state.q, own["q"])
+    J = np.asarray(robot.constraint_jacobian(q), float)
+    if not np.isfinite(J).all():
+        return state.replace(q=q)
+    dq = _corrected(J, state.dq, np.zeros(len(J)), own["dq"])
+    gamma = np.asarray(robot.constraint_bias(q, dq), float)
+    return state.replace(q=q, dq=dq, ddq=_corrected(J, state.ddq, gamma, own["ddq"]))
+
+
+MOTIONS = ("q", "dq", "ddq")
+
+
+def _positions(robot: Robot, q: Array, kept: int | None) -> Array:
+    joints = (x for x in robot.model.joints if x.follows is None)
+    keep = [x.name for x in joints if kept is not None and kept in x.dofs]
+    try:
+        return wrapped(robot.model, np.asarray(robot.project(q, keep=keep), float))
+    except InputError:  # shown open, and reported by `closure_reading`
+        return q
+
+
+def _corrected(J: Array, x: Array, bias: Array, kept: int | None) -> Array:
+    """Rates or accelerations x with J x + bias = 0, changed as little as possible."""
+    free = [d for d in range(len(x)) if d != kept]
+    x = np.array(x, float)
+    missing = J @ x + bias
+    if np.abs(missing).max(initial=0.0) > 0:
+        x[free] -= np.linalg.pinv(J[:, free], rcond=CUTOFF) @ missing
+    return x
+
+
+def random_state(state: State) -> State:
+    """The state at a random position within the limits, on the constraints if there are any."""
+    robot = state.robot
+    if robot.model.constraints is None:
+        return state.replace(q=robot.random())
+    for _ in range(ATTEMPTS):
+        try:
+            q = np.asarray(robot.project(robot.random()), float)
+        except InputError:
+            continue
+        return closed_state(state.replace(q=wrapped(robot.model, q)))
+    raise InputError(
+        f"no closed position of {robot.name!r} was found from {ATTEMPTS} random ones. Move the "
+        "sliders, or press random again."
+    )
+
+
+def closure_words(state: State) -> str:
+    """A sentence on the constraints at a state; empty for a robot without constraints."""
+    robot = state.robot
+    if robot.model.constraints is None:
+        return ""
+    found = openness(robot, state.q)
+    if not found.closed:
+        name = max(found.errors, key=lambda x: found.errors[x])
+        return (
+            f"Constraint {name} is open by {found.errors[name]:.3g} (rad or m): no closed position "
+            "is found near these sliders. Forces are those of the open mechanism."
+        )
+    J = np.asarray(robot.constraint_jacobian(state.q), float)
+    rates = np.abs(J @ state.dq).max(initial=0.0)
+    change = J @ state.ddq + np.asarray(robot.constraint_bias(state.q, state.dq), float)
+    if max(rates, np.abs(change).max(initial=0.0)) > FORBIDDEN:
+        return "The constraints are closed, but they do not allow these rates or accelerations."
+    return "All constraints are closed; the other sliders follow the one that is moved."
+
+
+def closure_reading(state: State) -> str:
+    """The sentence as markup, marked if a constraint is open."""
+    words = closure_words(state)
+    if not words:
+        return ""
+    css = "" if words.startswith("All") else ' class="kt-over"'
+    return reading(f"<p{css} data-closure>{escape(words)}</p>")
