@@ -204,8 +204,10 @@ def take_stage(
 ) -> Array:
     """The state after stage i.
 
-    At the end of the step registers change, activations are clamped, and constraints close.
+    Activations that are integrated are clamped before and after the step. At its end registers
+    change, and constraints close.
     """
+    x = within_ranges(space, x)
     last = i == len(method.stages) - 1
     reached = store(space, x, method.stages[i](space, h, x, k), k[0] if last else None)
     reached = within_ranges(space, reached) if last else reached
