@@ -1,4 +1,4 @@
-"""Constraints that `Robot.constrained` takes: closed loops, held frames, coupled joints and rods."""
+"""Constraints that `Robot.constrained` takes: closed loops, held frames, coupled joints, rods."""
 
 from kinetree.description.constraints import Constraint, Couple, Hold, Loop, Rod
 

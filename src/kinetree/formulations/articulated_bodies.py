@@ -69,7 +69,11 @@ def forward_dynamics_by_articulated_bodies(
     Raises:
         ModelError: a joint mimics another one.
     """
-    without_constraints(model, "forward_dynamics_by_articulated_bodies", "Use algorithms.constrained_forward_dynamics")
+    without_constraints(
+        model,
+        "forward_dynamics_by_articulated_bodies",
+        "Use algorithms.constrained_forward_dynamics",
+    )
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     if followers:
         raise ModelError(
