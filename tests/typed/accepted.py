@@ -16,6 +16,7 @@ batch: Vector = robot.inverse_dynamics(np.zeros((1000, 7)), dq, dq, out=np.empty
 ddq = robot.forward_dynamics(q, dq, tau, robot.wrenches({"panda_hand": [0, 0, 0, 0, 0, -9.81]}))
 q_next, dq_next = robot.step(q, dq, tau, 0.001, method="implicit", kd=[1.0] * 7)
 faster: Vector = dq_next + robot.step(np.zeros((10, 7)), dq, tau, np.full(10, 0.01))[1]
+moved, faster_still = robot.step(q, dq, dt=0.001, controls=[0.0] * 7)
 M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, dq), robot.gravity_forces(q)
 residual: float = float(np.abs(M @ ddq + C @ dq + g - tau).max())
 dtau_dq, dtau_dv = robot.inverse_dynamics_derivatives(q, dq, ddq)

@@ -312,11 +312,9 @@ GEARED = (
     "gear = kt.constraints.Couple('joint2', {'joint1': -2})",
     "robot = kt.robots.planar_2r().constrained({'gear': gear})",
 )
-RESIDUAL = "shape (..., m), rad/s^2 or m/s^2: not zero where the constraints are not satisfied."
-LAM = (
-    "lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of frame_a; "
-    "of least norm where equations are redundant."
-)
+# one line each: in a list of results the documentation takes continued lines for another paragraph
+RESIDUAL = "J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0."
+LAM = "lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m."
 TEXTS |= {
     "constraint_errors": Text(
         "Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.",
@@ -344,7 +342,7 @@ TEXTS |= {
         (
             "ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.",
             LAM,
-            f"residual: J ddq + gamma, {RESIDUAL}",
+            f"residual: {RESIDUAL}",
         ),
         "robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)",
         "array([4.419])",
@@ -353,12 +351,10 @@ TEXTS |= {
     "constrained_inverse_dynamics": Text(
         "Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.",
         (
-            "tau: joint forces, shape (..., n), N m or N; zero where there is no motor, of least "
-            "weighted norm where there are more motors than needed.",
+            "tau: motor forces of least weighted norm, shape (..., n), N m or N; 0 without motor.",
             LAM,
-            "force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N: not zero "
-            "where the motors cannot make the motion.",
-            f"motion_residual: J ddq + gamma, {RESIDUAL}",
+            "force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N.",
+            f"motion_residual: {RESIDUAL}",
         ),
         "robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)",
         "array([ 47.002, -94.004])",
@@ -367,8 +363,7 @@ TEXTS |= {
     "constraint_impulse": Text(
         "Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.",
         (
-            "dq_after: joint rates, shape (..., n), rad/s or m/s; those nearest to dq, measured by "
-            "M, that the constraints allow.",
+            "dq_after: the nearest rates that are allowed, shape (..., n), rad/s or m/s.",
             "impulse: of the equations, shape (..., m), N s or N m s.",
             "residual: J dq_after, shape (..., m), rad/s or m/s.",
         ),

@@ -212,10 +212,8 @@ class Constrained(RobotCore):
 
         Returns:
             ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of
-                frame_a; of least norm where equations are redundant.
-            residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2: not zero where the
-                constraints are not satisfied.
+            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
+            residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
 
         Names, batches and the letters of shapes: see `Robot`.
 
@@ -241,14 +239,10 @@ class Constrained(RobotCore):
             options: dtype, casting, order and axes of a NumPy ufunc.
 
         Returns:
-            tau: joint forces, shape (..., n), N m or N; zero where there is no motor, of least
-                weighted norm where there are more motors than needed.
-            lam: forces of the equations, shape (..., m), N or N m, onto frame_b in the axes of
-                frame_a; of least norm where equations are redundant.
-            force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N: not zero where
-                the motors cannot make the motion.
-            motion_residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2: not zero where the
-                constraints are not satisfied.
+            tau: motor forces of least weighted norm, shape (..., n), N m or N; 0 without motor.
+            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
+            force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N.
+            motion_residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
 
         Names, batches and the letters of shapes: see `Robot`.
 
@@ -271,8 +265,7 @@ class Constrained(RobotCore):
             options: dtype, casting, order and axes of a NumPy ufunc.
 
         Returns:
-            dq_after: joint rates, shape (..., n), rad/s or m/s; those nearest to dq, measured by M,
-                that the constraints allow.
+            dq_after: the nearest rates that are allowed, shape (..., n), rad/s or m/s.
             impulse: of the equations, shape (..., m), N s or N m s.
             residual: J dq_after, shape (..., m), rad/s or m/s.
 

@@ -167,7 +167,7 @@ def test_options_of_numpy_and_outputs_that_do_not_fit_are_refused():
         arm().gravity_forces(q.detach(), out=np.empty(2))
     with pytest.raises(ShapeError, match=r"has shape \(3,\); expected \(2,\)"):
         arm().gravity_forces(q.detach(), out=torch.empty(3).double())
-    with pytest.raises(ShapeError, match="has 1 tensors; expected y_T, y_U"):
+    with pytest.raises(ShapeError, match="a tuple of length 1; expected a tuple of 2 arrays: y_T"):
         arm().energy_regressor(q.detach(), q.detach(), out=(torch.empty(30).double(),))
     with torch.no_grad():
         assert arm().gravity_forces(q, out=torch.empty(2).double()).shape == (2,)
