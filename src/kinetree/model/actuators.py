@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from kinetree.base.arrays import Array
 from kinetree.description.actuators import Actuator, Coefficients, Range, checked_actuator
 from kinetree.description.joints import SCREW_TYPES
-from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.joint import Joint
+from kinetree.errors import InputError, ModelError
+from kinetree.model.joint import Joint, changed_by_name, joint_named
 
 
 @dataclass(frozen=True)
@@ -69,31 +69,23 @@ def changed_actuators(
     own: Sequence[JointActuator], changes: Mapping[str, Actuator | None], joints: Sequence[Joint]
 ) -> tuple[JointActuator, ...]:
     """The actuators with some added or replaced by name; None removes one."""
-    if not isinstance(changes, Mapping):
-        raise InputError(
-            f"actuators are {changes!r:.60}; expected them by name, such as "
-            "{'servo': Actuator.position('knee', kp=100)}."
-        )
-    kept = {x.name: x for x in own}
-    for name, actuator in changes.items():
-        if actuator is not None:
-            kept[name] = _build(name, actuator, joints)
-        elif kept.pop(name, None) is None:
-            raise NameLookupError(
-                f"there is no actuator {name!r} to remove; the actuators are "
-                f"{', '.join(kept) or 'none'}."
-            )
-    return tuple(kept.values())
+    return changed_by_name(
+        "actuator",
+        own,
+        changes,
+        lambda name, actuator: _build(name, actuator, joints),
+        "such as {'servo': Actuator.position('knee', kp=100)}.",
+    )
 
 
 def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActuator:
     if not isinstance(name, str) or not name:
         raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
-    given = checked_actuator(actuator, name)
+    given, owner = checked_actuator(actuator, name), f"actuator {name!r}"
     gears: dict[Joint, float] = {}  # of the joints that move by themselves
     shift = 0.0
     for key, gear in given.joints.items():
-        joint = _named(key, name, joints)
+        joint = joint_named(key, joints, owner)
         if joint.type not in SCREW_TYPES:
             raise ModelError(
                 f"actuator {name!r} acts on joint {key!r}, which is {joint.type}; expected joints "
@@ -101,7 +93,10 @@ def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActua
             )
         leader = joint
         if joint.follows is not None:
-            leader, shift = _named(joint.follows, name, joints), shift + gear * float(joint.offset)
+            leader, shift = (
+                joint_named(joint.follows, joints, owner),
+                shift + gear * float(joint.offset),
+            )
             gear = gear * float(joint.scale)
         gears[leader] = gears.get(leader, 0.0) + gear
     return JointActuator(
@@ -119,17 +114,6 @@ def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActua
         control_range=given.control_range,
         force_range=given.force_range,
         activation_range=given.activation_range,
-    )
-
-
-def _named(key: str, actuator: str, joints: Sequence[Joint]) -> Joint:
-    for joint in joints:
-        if joint.name == key:
-            return joint
-    names = ", ".join(joint.name for joint in joints)
-    raise NameLookupError(
-        f"actuator {actuator!r} acts on {key!r}, which is not a moving joint; the moving joints "
-        f"are {names}."
     )
 
 

@@ -1,7 +1,8 @@
 """Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,19 @@ from kinetree.model.friction import JointFriction, with_efficiency, without_effi
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
+
+
+class NamedPart(Protocol):
+    """A part of the model that has a name."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        ...
+
+
+Part = TypeVar("Part", bound=NamedPart)  # a spring or an actuator of the model
+Record = TypeVar("Record")  # its description
 
 # names of the coordinates q and of the rates dq, angular first
 COORDINATES = {
@@ -66,6 +80,48 @@ class Joint:
             return np.eye(6, dtype=int)[:, list(SUBSPACES[self.type])]
         A = _without_pitch(self.screw) if self.type == REVOLUTE else self.screw
         return (A if _is_one(self.scale) else A * self.scale)[:, None]
+
+
+def joint_named(key: str, joints: Sequence[Joint], owner: str, hint: str = "") -> Joint:
+    """The joint of this name that `owner`, such as a spring, acts on; `hint` ends the error."""
+    for joint in joints:
+        if joint.name == key:
+            return joint
+    names = ", ".join(joint.name for joint in joints)
+    raise NameLookupError(
+        f"{owner} acts on {key!r}, which is not a moving joint; the moving joints are {names}."
+        f"{hint}"
+    )
+
+
+def changed_by_name(
+    kind: str,
+    own: Sequence[Part],
+    changes: Mapping[str, Record | None],
+    build: Callable[[str, Record], Part],
+    example: str,
+) -> tuple[Part, ...]:
+    """Springs or actuators with some added or replaced by name; None removes one.
+
+    Args:
+        kind: "spring" or "actuator", for messages.
+        own: those of the model.
+        changes: records by name.
+        build: makes the part of a name and its record.
+        example: what the error for changes that are no dict expects.
+    """
+    if not isinstance(changes, Mapping):
+        raise InputError(f"{kind}s are {changes!r:.60}; expected them by name, {example}")
+    kept = {part.name: part for part in own}
+    for name, record in changes.items():
+        if record is not None:
+            kept[name] = build(name, record)
+        elif kept.pop(name, None) is None:
+            raise NameLookupError(
+                f"there is no {kind} {name!r} to remove; the {kind}s are "
+                f"{', '.join(kept) or 'none'}."
+            )
+    return tuple(kept.values())
 
 
 def changed_drives(

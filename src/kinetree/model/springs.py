@@ -14,8 +14,8 @@ import numpy as np
 from kinetree.base.arrays import known, scalar
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Spring
-from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.joint import Joint
+from kinetree.errors import InputError, ModelError
+from kinetree.model.joint import Joint, changed_by_name, joint_named
 from kinetree.scalars import Scalar
 
 
@@ -45,21 +45,14 @@ def changed_springs(
     own: Sequence[JointSpring], changes: Mapping[str, Spring | None], joints: Sequence[Joint]
 ) -> tuple[JointSpring, ...]:
     """The springs with some added or replaced by name; None removes one."""
-    if not isinstance(changes, Mapping):
-        raise InputError(
-            f"springs are {changes!r:.60}; expected them by name, {{name: Spring(...)}}: the name "
-            "of a joint for the spring of that joint, or a new name for a spring between joints."
-        )
-    kept = {spring.name: spring for spring in own}
-    for name, spring in changes.items():
-        if spring is not None:
-            kept[name] = _build(name, spring, joints)
-        elif kept.pop(name, None) is None:
-            raise NameLookupError(
-                f"there is no spring {name!r} to remove; the springs are "
-                f"{', '.join(kept) or 'none'}."
-            )
-    return tuple(kept.values())
+    return changed_by_name(
+        "spring",
+        own,
+        changes,
+        lambda name, spring: _build(name, spring, joints),
+        "{name: Spring(...)}: the name of a joint for the spring of that joint, or a new name for "
+        "a spring between joints.",
+    )
 
 
 def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
@@ -118,15 +111,8 @@ def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Join
 
 
 def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
-    for joint in joints:
-        if joint.name == key:
-            return joint
-    names = ", ".join(joint.name for joint in joints)
-    raise NameLookupError(
-        f"spring {spring!r} acts on {key!r}, which is not a moving joint; the moving joints are "
-        f"{names}. A spring between joints lists them: Spring(stiffness, joints={{joint: "
-        "coefficient})."
-    )
+    hint = " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
+    return joint_named(key, joints, f"spring {spring!r}", hint)
 
 
 def describe_springs(

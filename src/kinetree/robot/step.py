@@ -17,7 +17,7 @@ from kinetree.algorithms.steps import METHODS
 from kinetree.backends.call.choice import Choice
 from kinetree.backends.kernel import Door, Kernel
 from kinetree.base.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.memo import kernel
 from kinetree.kernels.step import step_name
 from kinetree.model import HasModel, Model
@@ -94,7 +94,14 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
                 given.append(zeros_like(kd, still) if kp is None else kp)
             given.append(zeros_like(kp, still) if kd is None else kd)
         given += [x for x in (controls, activation, F_ext) if x is not None]
-        return found(*given) if out is None else found(*given, out=out)
+        try:
+            return found(*given) if out is None else found(*given, out=out)
+        except ShapeError as problem:
+            if controls is None:
+                raise
+            raise ShapeError(
+                f"{problem} The actuators are {', '.join(model.actuator_names)}."
+            ) from None
 
     return step
 

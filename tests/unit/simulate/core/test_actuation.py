@@ -257,6 +257,10 @@ def test_the_limits_of_a_drive_count_in_a_single_step():
         (lambda: DRIVEN.step([0, 0], [0, 0], [0, 0], H), "has a lag of 0.05 s"),
         (lambda: SERVOS.step([0, 0], [0, 0], dt=H, controls=[0, 0]), "activation is missing"),
         (lambda: SERVOS.step([0, 0], [0, 0], dt=H), "tau is missing"),
+        (
+            lambda: SERVOS.step([0, 0], [0, 0], dt=H, controls=[0.0] * 9, activation=[0.0]),
+            r"controls has shape \(9,\).* The actuators are ",
+        ),
         (lambda: SERVOS.compile("step_rk4_with_controls"), "ends with '_with_activation'"),
         (
             lambda: SERVOS.step([0, 0], [0, 0], [0, 0], H, controls=[0, 0], activation=[0], kp=1),
