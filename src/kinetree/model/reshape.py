@@ -252,6 +252,11 @@ def with_tool(
         com: centre of mass in the new frame, m.
         I_com: inertia about the centre in the new frame's axes, kg m^2; None: a point mass.
     """
+    if not isinstance(name, str):
+        raise InputError(
+            f"the name of the tool is a {type(name).__name__}; expected a text, with the pose after it: "
+            "with_tool('gripper', pose)."
+        )
     if name in model.frames:
         raise ModelError(
             f"{model.name!r} has a frame {name!r} already; expected a new name for the tool, other "

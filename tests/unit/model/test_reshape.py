@@ -230,6 +230,8 @@ def test_tools_that_cannot_be_are_refused():
     model = random_model(2, 4)
     with pytest.raises(ModelError, match="has a frame 'tool' already"):
         with_tool(model, "tool")
+    with pytest.raises(InputError, match="the name of the tool is a ndarray; expected a text"):
+        with_tool(model, np.eye(4))
     with pytest.raises(NameLookupError, match="no frame 'foot'"):
         with_tool(model, "pen", frame="foot")
     with pytest.raises(ShapeError, match="'at' of frame 'pen'"):
