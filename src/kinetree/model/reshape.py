@@ -254,8 +254,8 @@ def with_tool(
     """
     if not isinstance(name, str):
         raise InputError(
-            f"the name of the tool is a {type(name).__name__}; expected a text, with the pose after it: "
-            "with_tool('gripper', pose)."
+            f"the name of the tool is a {type(name).__name__}; expected a text, with the pose "
+            "after it: with_tool('gripper', pose)."
         )
     if name in model.frames:
         raise ModelError(
