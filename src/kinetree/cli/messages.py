@@ -36,6 +36,12 @@ PHRASES: dict[str, str] = {
         "Name fewer joints, as in --dq NAME=VALUE, and the others follow",
     r"Take ddq from constrained_forward_dynamics, or from independent rates by reduced_dynamics":
         "Name fewer joints, as in --ddq NAME=VALUE, and the others follow",
+    r"robot\.project\(q, keep=\[\.\.\.\]\) closes a position":
+        "Name fewer joints, as in --to NAME=VALUE, and the others follow; positions of a file must "
+        "satisfy the constraints",
+    r"robot\.constrained\(\{\}, actuated=\[\.\.\.\]\) names more motors; PD and PID without "
+    r"gravity need none of the robot's dynamics":
+        "--controller pd needs no terms of the robot's dynamics",
     r"; choose others with robot\.constrained\(\.\.\., actuated=\[\.\.\.\]\)": "",
     r"^q0 does not satisfy": "--q does not satisfy",
     r"^dq0 breaks": "--dq breaks",

@@ -38,7 +38,7 @@ from kinetree.cli.output import (
     print_json,
     waiting,
 )
-from kinetree.cli.states import closed_start, factors, names, units, vector
+from kinetree.cli.states import closed_position, closed_start, factors, names, units, vector
 from kinetree.cli.tables import console, screen_table, unit_column
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
@@ -313,7 +313,8 @@ class Control:
         if self.reference is not None:
             wish = wish_of(robot.model, recorded, degrees=degrees)
             return read_trajectory(self.reference, wish)
-        return vector(robot.model, "q", self.to, degrees, "--to")
+        goal = vector(robot.model, "q", self.to, degrees, "--to")
+        return closed_position(robot, goal, self.to, degrees, "--to")
 
     def _refuse(self, *options: str) -> None:
         given = [f"--{x}" for x in options if getattr(self, x) is not None]

@@ -111,12 +111,7 @@ def closed_start(
     """
     if robot.model.constraints is None:
         return state
-    q, dq = state
-    if np.abs(robot.constraint_errors(q)).max(initial=0) > CLOSED:
-        typed = typed_entries(robot.model, "q", given[0])
-        if len(typed) < robot.nq:
-            q = _closed_position(robot, q, typed)
-            report_closed(robot.model, "q", typed, q, degrees)
+    q, dq = closed_position(robot, state[0], given[0], degrees), state[1]
     J = np.asarray(robot.constraint_jacobian(q))
     typed = typed_entries(robot.model, "dq", given[1])
     free = [k for k in range(robot.n) if k not in typed]
@@ -125,6 +120,28 @@ def closed_start(
         dq[free] = -np.linalg.pinv(J[:, free], rcond=1e-9) @ (J[:, typed] @ dq[typed])
         report_closed(robot.model, "dq", typed, dq, degrees)
     return q, dq
+
+
+def closed_position(
+    robot: "Robot", q: Array, words: Words, degrees: bool, option: str = "--q"
+) -> Array:
+    """Return a position with entries that were not typed moved onto the constraints, and report it.
+
+    Args:
+        robot: the robot.
+        q: positions in SI units.
+        words: the positions, as typed.
+        degrees: whether angles are shown in degrees.
+        option: the name of the option, for the report.
+    """
+    if robot.model.constraints is None:
+        return q
+    typed = typed_entries(robot.model, "q", words)
+    if np.abs(robot.constraint_errors(q)).max(initial=0) <= CLOSED or len(typed) == robot.nq:
+        return q
+    q = _closed_position(robot, q, typed)
+    report_closed(robot.model, "q", typed, q, degrees, option)
+    return q
 
 
 def closed_acceleration(
@@ -182,7 +199,12 @@ def _closed_position(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
 
 
 def report_closed(
-    model: Model, quantity: str, typed: Sequence[int], x: Array, degrees: bool
+    model: Model,
+    quantity: str,
+    typed: Sequence[int],
+    x: Array,
+    degrees: bool,
+    option: str | None = None,
 ) -> None:
     """Print on stderr the entries that follow from the constraints."""
     known, unit = names(model, quantity), units(model, quantity, degrees)
@@ -194,8 +216,8 @@ def report_closed(
     ]
     more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
     notify(
-        f"--{quantity} leaves out {counted(len(found), 'entry')}, which the constraints "
-        f"decide or limit; taken as {', '.join(found[:MOST_NAMES])}{more}."
+        f"{option or f'--{quantity}'} leaves out {counted(len(found), 'entry')}, which the "
+        f"constraints decide or limit; taken as {', '.join(found[:MOST_NAMES])}{more}."
     )
 
 

@@ -81,12 +81,13 @@ class Adaptive(Following):
         """
         if self.guess is None:
             return np.zeros(10 * len(model.links))
-        return moments(model_for(self.guess, model)).ravel()
+        return moments(model_for(self.guess, model, "Adaptive")).ravel()
 
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
+        model_for(self.guess, model, "Adaptive")
         links = len(model.links)
         q_d, dq_d, ddq_d = motion(model, given)
         lam, kd = gain(self.lam, model.n, "lam"), gain(self.kd, model.n, "kd")

@@ -1,6 +1,7 @@
 """Control of joints: gravity compensation, PD, PD with gravity, PID, computed torque.
 
-With the position error e = q_d - q and its rate de = dq_d - dq.
+With the position error e = q_d - q and its rate de = dq_d - dq. Of a robot with constraints, laws
+with terms of its dynamics give the forces of the motors that have the same effect (terms.py).
 """
 
 from collections.abc import Mapping
@@ -15,10 +16,13 @@ from kinetree.controllers.terms import (
     BY_JOINT,
     Following,
     RobotLike,
+    allowed_acceleration,
+    check_reference,
     errors,
     gain,
     inverse_dynamics,
-    model_for,
+    motor_forces,
+    moved_model_for,
     static_forces,
 )
 from kinetree.errors import InputError
@@ -53,8 +57,9 @@ class GravityCompensation(Stateless):
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        g = static_forces(model_for(self.model, model), q)
-        return g - gain(self.kd, model.n, "kd") @ dq, z
+        own = moved_model_for(self.model, model, "GravityCompensation")
+        tau = static_forces(own, q) - gain(self.kd, model.n, "kd") @ dq
+        return motor_forces(own, q, tau), z
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +89,7 @@ class PD(Following, Stateless):
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
-        tau = kp @ e + kd @ de
-        return tau + _gravity(self.gravity, model, q), z
+        return _with_gravity(kp @ e + kd @ de, self.gravity, model, q, "PD"), z
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ class PID(Following):
         kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
         held, dz = self._bounded(model, z, e)
         tau = kp @ e + kd @ de + gain(self.ki, model.n, "ki") @ held
-        return tau + _gravity(self.gravity, model, q), dz
+        return _with_gravity(tau, self.gravity, model, q, "PID"), dz
 
     def _bounded(self, model: Model, z: Array, e: Array) -> tuple[Array, Array]:
         """The integral within its bound, and its rate; beyond it, e only counts if it leads back.
@@ -149,8 +153,12 @@ class PID(Following):
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(Following, Stateless):
+class ComputedTorque(Following):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
+
+    Of a robot with constraints the errors of the independent joints (`robot.mobility`) obey it, and
+    the other joints follow: their errors, gains and reference rates are not used. The positions of
+    the reference must satisfy the constraints.
 
     Args:
         reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
@@ -168,18 +176,40 @@ class ComputedTorque(Following, Stateless):
     kd: ArrayLike
     model: RobotLike | None = None
 
+    def start(self, model: Model) -> Array:
+        """Return an empty state, (0,); raise if the reference breaks constraints of the robot.
+
+        Args:
+            model: the robot.
+        """
+        check_reference(model, self.reference, "ComputedTorque")
+        return np.zeros(0)
+
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = model_for(self.model, model)
+        own = moved_model_for(self.model, model, "ComputedTorque")
         e, de, ddq_d = errors(model, q, dq, given)
-        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
-        return inverse_dynamics(own, q, dq, ddq_d + kd @ de + kp @ e), z
+        kp, kd = (_own_gain(own, x, name) for x, name in ((self.kp, "kp"), (self.kd, "kd")))
+        ddq = allowed_acceleration(own, q, dq, ddq_d + kd @ de + kp @ e)
+        return motor_forces(own, q, inverse_dynamics(own, q, dq, ddq)), z
 
 
-def _gravity(gravity: bool | RobotLike | None, model: Model, q: Array) -> Array | int:
-    """g(q) and springs of the robot itself or of another, or 0."""
+def _own_gain(model: Model, value: ArrayLike, name: str) -> Array:
+    """A gain whose entries of joints that follow from the independent ones are zero."""
+    found = gain(value, model.n, name)
+    if model.constraints is None:
+        return found
+    counts = np.isin(np.arange(model.n), model.constraints.independent)
+    return np.where(counts[:, None] & counts, found, 0)
+
+
+def _with_gravity(
+    tau: Array, gravity: bool | RobotLike | None, model: Model, q: Array, law: str
+) -> Array:
+    """Add g(q) and springs of the robot itself or of another to tau, or nothing."""
     if gravity is False or gravity is None:
-        return 0
-    return static_forces(model if gravity is True else model_for(gravity, model), q)
+        return tau
+    own = moved_model_for(None if gravity is True else gravity, model, law)
+    return motor_forces(own, q, tau + static_forces(own, q))

@@ -12,9 +12,9 @@ from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
+from kinetree.errors import ModelError
 from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
@@ -91,7 +91,7 @@ def step_by_step(
         controller: one of `kinetree.controllers`, or a function law(t, q, dq).
         robot: the robot that is controlled, or its model.
     """
-    model = without_constraints(model_of(robot), "A controller")
+    model = model_of(robot)
     check_model(model)
     acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))
     external = external_inputs(model, acting, {})
@@ -112,6 +112,8 @@ def step_by_step(
     try:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
     except Exception as problem:
+        if model.constraints is not None and isinstance(problem, ModelError):
+            raise  # a law that does not honour constraints would refuse them in Python, too
         note = f"runs in Python: {first_line(problem, named=True)}"
         return Stepwise(start, note, model, acting, external, None)
     return Stepwise(start, None, model, acting, external, Kernel(graph, "law", dtypes=("float64",)))

@@ -180,7 +180,7 @@ class Impedance(FrameLaw):
 
 def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalValues) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
-    own, rows = model_for(law.model, model), _rows(law.rows)
+    own, rows = model_for(law.model, model, type(law).__name__), _rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
     T = pose(own, q, law.frame)
     R = T[:3, :3]

@@ -2,6 +2,10 @@
 
 The dynamics are those of the lean form of the robot, so that a law compiled into a loop costs
 little.
+
+A law for a robot with constraints is first written for its tree. Its joint forces r are then
+replaced by those of the motors that have the same effect: tau + J^T lambda = r with some lambda,
+and tau zero in joints without a motor. The constraints carry J^T lambda, which moves nothing.
 """
 
 from collections.abc import Mapping
@@ -10,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.constraints.closures import tree_constraints
+from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tree_motion
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.formulations.drives import frictionless
 from kinetree.formulations.newton_euler import factor_mass_matrix
-from kinetree.kernels.memo import remembered
+from kinetree.kernels.constrained import lean_items
+from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
@@ -28,8 +35,10 @@ from kinetree.simulate.core.controller import NamedFields, Reference, SignalValu
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
+from kinetree.trajectory import Trajectory
 
 RobotLike = Model | HasModel
+REFERENCE_OPEN = 1e-5  # rad or m: the most that a reference may miss the constraints by
 
 # the names along the fields of controllers that follow a motion of the joints
 BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof_axis}
@@ -37,7 +46,6 @@ BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof
 
 def lean(model: Model) -> LeanModel:
     """The lean form; remembered for robots of plain numbers, which do not change between steps."""
-    without_constraints(model, "A controller")
     numbers = (model.m, model.com, model.I_com, model.gravity)
     if all(is_numeric(np.asarray(x)) for x in numbers):
         return remembered(model, ("lean form of controllers",), lambda: lean_model(model))
@@ -45,12 +53,12 @@ def lean(model: Model) -> LeanModel:
 
 
 def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
-    """tau of a motion, friction and rotors included, (n,)."""
+    """tau of a motion of the tree, friction and rotors included, (n,)."""
     return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
 
 
 def static_forces(model: Model, q: Array) -> Array:
-    """g(q) and the forces of springs, (n,): joint forces that keep the robot at rest."""
+    """g(q) and the forces of springs, (n,): joint forces that keep the tree at rest."""
     smooth, rest = replace(lean(model), model=frictionless(model)), zeros(model.n)
     return tree_inverse_dynamics(lean_tree(smooth, q), rest, rest)
 
@@ -61,10 +69,101 @@ def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
     return np.array([*map(list, solve(M, columns))])
 
 
-def model_for(robot: RobotLike | None, controlled: Model) -> Model:
-    """The model that a controller computes with: that of `robot`, or if None the controlled one."""
+def motor_forces(model: Model, q: Array, r: Array) -> Array:
+    """Forces of the motors with the same effect as joint forces r; r itself without constraints."""
+    if model.constraints is None:
+        return r
+    form = lean(model)
+    J = tree_constraints(lean_tree(form, q), lean_items(form), q).J
+    return motor_shares(solvable(model), J, r)
+
+
+def allowed_acceleration(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
+    """ddq of all joints that the constraints allow, from those of the independent joints, (n,)."""
+    if model.constraints is None:
+        return ddq
+    form = lean(model)
+    N, nu = tree_motion(lean_tree(form, q), lean_items(form), q, dq)
+    return N @ ddq[list(model.constraints.independent)] + nu
+
+
+def model_for(robot: RobotLike | None, controlled: Model, law: str) -> Model:
+    """The model that a law computes with: that of `robot`, or if None the controlled one.
+
+    law: name of the controller, which cannot honour constraints and refuses robots with some.
+    """
+    instead = "GravityCompensation, PD, PID and ComputedTorque do; or use a robot without them"
+    without_constraints(controlled, f"The controller {law}", instead)
     model = controlled if robot is None else model_of(robot)
-    return without_constraints(model, "A controller")
+    return without_constraints(model, f"The controller {law}", instead)
+
+
+def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Model:
+    """The same for a law whose forces the motors of a robot with constraints give.
+
+    Raises:
+        ModelError: `robot` has other constraints or motors than the controlled robot, or its motors
+            cannot give the forces of the law.
+    """
+    model = controlled if robot is None else model_of(robot)
+    if model.constraints is None and controlled.constraints is None:
+        return model
+    if _ties(model) != _ties(controlled):
+        raise ModelError(
+            f"the controller {law} computes with {model.name!r}, whose constraints or motors are "
+            f"not those of {controlled.name!r}, which it moves: {_described(model)}, expected "
+            f"{_described(controlled)}. Give it a robot with the same constraints and other masses."
+        )
+    constraints = solvable(model)
+    if not constraints.sufficient:
+        motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
+        raise ModelError(
+            f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
+            f"constraints allow, so they cannot give the forces of the controller {law}. "
+            "robot.constrained({}, actuated=[...]) names more motors; PD and PID without gravity "
+            "need none of the robot's dynamics."
+        )
+    return model
+
+
+def _ties(model: Model) -> object:
+    given = model.constraints
+    return None if given is None else (given.row_names, given.actuated)
+
+
+def _described(model: Model) -> str:
+    given = model.constraints
+    if given is None:
+        return "no constraints"
+    motors = ", ".join(model.dof_names[d] for d in given.actuated) or "none"
+    return f"{', '.join(given.given)} (motors: {motors})"
+
+
+def check_reference(model: Model, reference: Reference, law: str) -> None:
+    """Raise InputError if a reference is not on the constraints of the robot.
+
+    Constant positions and all samples of a Trajectory are looked at, and a function at t = 0.
+    """
+    given = model.constraints
+    if given is None:
+        return
+    if isinstance(reference, Trajectory):
+        value = reference.q
+    else:
+        value = reference(0.0) if callable(reference) else reference
+    q = np.asarray(value[0] if isinstance(value, tuple) else value, float)
+    if q.shape[-1:] != (model.nq,):
+        return  # refused with its shape when the law is called
+    off = np.abs(kernel(model, "constraint_errors")(q)).reshape(-1, len(given.row_names))
+    at, row = np.unravel_index(int(np.argmax(off)), off.shape)
+    if not off[at, row] <= REFERENCE_OPEN:
+        where = "" if len(off) == 1 else f" at sample {at}"
+        raise InputError(
+            f"the reference of {law} does not satisfy the constraints of {model.name!r}{where}: "
+            f"constraint {given.owner(int(row))!r} is open by {off[at, row]:.3g} (rad or m) in "
+            f"{given.row_names[row]!r}, expected at most {REFERENCE_OPEN:g}. "
+            "robot.project(q, keep=[...]) closes a position."
+        )
 
 
 class Following:

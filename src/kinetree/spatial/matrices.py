@@ -51,16 +51,26 @@ def factor(M: Array, names: Sequence[str]) -> Factor:
 
 
 def solve(M: Factor, b: Array) -> Array:
-    """Solve M x = b for x."""
-    x = list(b)
-    for i in reversed(range(len(x))):
+    """Solve M x = b for x, (n,) or (n, k)."""
+    return solve_outward(M, solve_inward(M, b))
+
+
+def solve_inward(M: Factor, b: Array) -> Array:
+    """z = L^-T b, the first half of `solve`."""
+    z = list(b)
+    for i in reversed(range(len(z))):
         for j, l in M.L[i].items():
-            x[j] = x[j] - l * x[i]
-    x = [x_i / d for x_i, d in zip(x, M.D, strict=True)]
+            z[j] = z[j] - l * z[i]
+    return np.array(z).reshape(np.shape(b))
+
+
+def solve_outward(M: Factor, z: Array) -> Array:
+    """L^-1 D^-1 z, the second half of `solve`."""
+    x = [z_i / d for z_i, d in zip(z, M.D, strict=True)]
     for i in range(len(x)):
         for j, l in M.L[i].items():
             x[i] = x[i] - l * x[j]
-    return np.array(x).reshape(np.shape(b))
+    return np.array(x).reshape(np.shape(z))
 
 
 def is_symmetric(M: Array) -> bool:

@@ -12,7 +12,6 @@ FAULTS = {
     "--q crank=1 --dq crank=6 rocker=5": r"--dq breaks the constraints",
     "--q coupler=0 rocker=0": r"cannot be closed from this position with coupler, rocker kept",
     "--method implicit": r"method 'implicit' does not honour constraints",
-    "--controller gravity": r"does not honour constraints",
 }
 
 
@@ -91,3 +90,12 @@ def test_info_shows_loops_degrees_of_freedom_and_motors(program):
     assert answer["constraints"][0]["redundant"] == 3
     plain = program.json("info four_bar --constraints none")
     assert plain["mobility"] is None and plain["constraints"] == []
+
+
+def test_a_goal_names_the_independent_joint_and_the_others_follow(program):
+    words = LINE + "--q crank=0.5 --method rk4 --controller computed-torque --to "
+    found = program(words + "crank=1")
+    assert "--to leaves out 2 entries, which the constraints" in found.stderr
+    found = program(words + "1 1 1", code=2)
+    assert "Name fewer joints, as in --to NAME=VALUE" in found.stderr
+    assert "robot." not in found.stderr

@@ -19,7 +19,7 @@ from kinetree.cli.messages import (
 
 SOURCE = Path(kinetree.__file__).parent
 # rooms whose messages no command can show: studies, tensors, kernels of one's own, symbols
-PYTHON_ONLY = ("parallel", "tensors", "testing", "convert", "backends", "compiler", "controllers")
+PYTHON_ONLY = ("parallel", "tensors", "testing", "convert", "backends", "compiler")
 # files in which Python is meant for callers of the library: functions that are passed to it
 FUNCTIONS_ONLY = (
     "kernels/derivative.py", "simulate/core/purity.py", "simulate/core/forces.py",

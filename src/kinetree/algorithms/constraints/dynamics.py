@@ -10,6 +10,10 @@ A = J M^-1 J^T,
 
     A lambda = -(J ddq_f + gamma),    ddq = M^-1 (tau - h + J^T lambda)
 
+With M = L^T D L and Y = J L^-1, A is Y D^-1 Y^T; a row of Y has entries for the joints between its
+frames and the root alone. With z = L^-T (tau - h), J ddq_f is Y D^-1 z and ddq is
+L^-1 D^-1 (z + Y^T lambda), so that M is solved once, and ddq_f itself is not needed.
+
 It is the acceleration nearest to ddq_f, measured by M, that the constraints allow (Gauss). Rows
 that depend on others in the same way at every position (`Constraints.kept` leaves them out) would
 make A singular. They change nothing but the sharing of forces: all rows are X times the kept ones,
@@ -48,7 +52,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
-from kinetree.spatial.matrices import Column, Factor, eliminated, is_zero, product, solve
+from kinetree.spatial.matrices import Factor, eliminated, is_zero, solve_inward, solve_outward
 
 Items = Sequence[Closure | Coupling]
 # weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
@@ -107,15 +111,20 @@ class Kkt:
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
         self.matrix = tree_mass_matrix(tree)
         self.M: Factor = factor_mass_matrix(model, self.matrix)
-        A, names = inverse_gram(self.M, self.J), row_names(self.given, self.rows)
+        self.Y, self.Y_over_D = eliminated_rows(self.M, self.J)
+        A, names = symmetric_product(self.Y_over_D, self.Y), row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
         self.A = Proximal(A, self.given.scales, names, dependent=self.dependent)
 
     def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
         """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
-        free = solve(self.M, force)
-        y = self.A.solve(wanted - self.J @ free)
-        return solve(self.M, force + self.J.T @ y), y
+        z = solve_inward(self.M, force)
+        y = self.A.solve(wanted - self.Y_over_D @ z)  # J M^-1 force is the acceleration without y
+        return solve_outward(self.M, z + self.Y.T @ y), y
+
+    def moved(self, y: Array) -> Array:
+        """M^-1 J^T y, (n,)."""
+        return solve_outward(self.M, self.Y.T @ y)
 
     def shared(self, lam: Array) -> Array:
         """Forces of all rows, of least norm, from those of the solved ones."""
@@ -127,7 +136,7 @@ class Kkt:
         elif not others:
             parts = dict(zip(rows, lam, strict=True))
         else:
-            cross = mixed_gram(self.M, self.all.J[others], self.J)
+            cross = eliminated_rows(self.M, self.all.J[others])[1] @ self.Y.T  # K M^-1 J^T
             X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
             one = np.eye(len(rows), dtype=int)
             Z = Proximal(one + X.T @ X, [1.0] * len(rows), names)
@@ -163,7 +172,7 @@ def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
     """
     kkt = Kkt(tree, tree_constraints(tree, items, q))
     y = kkt.A.solve(-(kkt.J @ dq))
-    after = dq + solve(kkt.M, kkt.J.T @ y)
+    after = dq + kkt.moved(y)
     return Impulse(after, kkt.shared(y), kkt.all.J @ after)
 
 
@@ -186,8 +195,15 @@ def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array)
     """tau alone, (n,); it needs no mass matrix."""
     given = solvable(tree.model)
     J = tree_constraints(tree, items, q).J
+    return motor_shares(given, J, tree_inverse_dynamics(tree, dq, ddq))
+
+
+def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
+    """Forces of the motors that have the same effect as joint forces r, (n,); zero elsewhere.
+
+    J: the Jacobian of all rows, (m, n). The rest of r is carried by the constraints.
+    """
     rows = solved_rows(given, J)
-    r = tree_inverse_dynamics(tree, dq, ddq)
     left = r - J[rows].T @ constraint_forces(given, rows, J[rows], r)
     motors = set(given.actuated)
     return np.array([x if d in motors else 0 for d, x in enumerate(left)])
@@ -246,6 +262,16 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
     Then M_r = N^T M N and h_r = N^T (M nu + h).
     """
+    N, nu = tree_motion(tree, items, q, dq)
+    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    MN, size = M @ N, N.shape[1]
+    half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(size)]
+    M_r = [[half[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+    return Reduced(np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N)
+
+
+def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array]:
+    """N, (n, d), and nu, (n,), of dq = N y' and ddq = N y'' + nu."""
     model = tree.model
     given = solvable(model)
     found = tree_constraints(tree, items, q, dq)
@@ -257,12 +283,7 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     rates = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
     rates |= dict(zip(rest, solved.tolist(), strict=True))
     whole = np.array([rates[d] for d in range(model.n)], dtype=object)
-    N, nu = whole[:, :-1], whole[:, -1]
-    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(model.n))
-    MN = M @ N
-    half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(len(y))]
-    M_r = [[half[max(i, j)][min(i, j)] for j in range(len(y))] for i in range(len(y))]
-    return Reduced(np.array(M_r).reshape(len(y), len(y)), N.T @ (M @ nu + h), N)
+    return whole[:, :-1], whole[:, -1]
 
 
 def solvable(model: Model) -> Constraints:
@@ -291,24 +312,22 @@ def row_names(given: Constraints, rows: Sequence[int]) -> list[str]:
     return [given.row_names[row] for row in rows]
 
 
-def inverse_gram(M: Factor, J: Array) -> Array:
-    """J M^-1 J^T, (m, m), symmetric to the last digit."""
-    columns, over_D = _eliminated_rows(M, J)
-    m = len(J)
-    half = [[product(over_D[a], columns[b]) for b in range(a + 1)] for a in range(m)]
+def eliminated_rows(M: Factor, J: Array) -> tuple[Array, Array]:
+    """Y = J L^-1, (m, n), and Y D^-1, so that J M^-1 J^T = Y D^-1 Y^T.
+
+    A row has entries for the joints that move its constraint and for their ancestors alone.
+    """
+    n = len(M.D)
+    rows = [eliminated(M, {d: x for d, x in enumerate(row) if not is_zero(x)}) for row in J]
+    Y = [[row.get(d, 0) for d in range(n)] for row in rows]
+    over_D = [[row[d] / M.D[d] if d in row else 0 for d in range(n)] for row in rows]
+    shape = len(J), n
+    return np.array(Y, object).reshape(shape), np.array(over_D, object).reshape(shape)
+
+
+def symmetric_product(B: Array, C: Array) -> Array:
+    """B C^T, (m, m), which is known to be symmetric; mirrored entries are computed once."""
+    m = len(B)
+    half = [[B[a] @ C[b] for b in range(a + 1)] for a in range(m)]
     full = [[half[max(a, b)][min(a, b)] for b in range(m)] for a in range(m)]
     return np.array(full, dtype=object).reshape(m, m)
-
-
-def mixed_gram(M: Factor, K: Array, J: Array) -> Array:
-    """K M^-1 J^T, (k, m)."""
-    over_D = _eliminated_rows(M, K)[1]
-    columns = _eliminated_rows(M, J)[0]
-    entries = [[product(x, y) for y in columns] for x in over_D]
-    return np.array(entries, dtype=object).reshape(len(K), len(J))
-
-
-def _eliminated_rows(M: Factor, J: Array) -> tuple[list[Column], list[Column]]:
-    """L^-T of every row of J, and the same divided by D."""
-    columns = [eliminated(M, {d: x for d, x in enumerate(row) if not is_zero(x)}) for row in J]
-    return columns, [{d: x / M.D[d] for d, x in column.items()} for column in columns]

@@ -36,7 +36,6 @@ from kinetree.errors import InputError, ModelError
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
-from kinetree.spatial.matrices import solve
 
 Place = Callable[[Array], Tree]  # the tree at a position
 Close = Callable[[Array], Array]  # a state (q, dq, z) on the constraints
@@ -82,14 +81,14 @@ def closed_state(place: Place, items: Items, q: Array, dq: Array) -> tuple[Array
     tree = place(q)
     kkt = Kkt(tree, tree_constraints(tree, items, q))
     y = kkt.A.solve(-(kkt.J @ dq))
-    dq = dq + solve(kkt.M, kkt.J.T @ y)
+    dq = dq + kkt.moved(y)
     return integrate(model, q, _correction(kkt, kkt.all.Phi)), dq
 
 
 def _correction(kkt: Kkt, Phi: Array) -> Array:
     """The shortest tangent vector v, measured by M, with J v = -Phi."""
     y = kkt.A.solve(-Phi[kkt.rows])
-    return solve(kkt.M, kkt.J.T @ y)
+    return kkt.moved(y)
 
 
 def closing(model: Model, place: Place, items: Items) -> Close:

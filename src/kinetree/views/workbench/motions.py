@@ -6,7 +6,6 @@ import numpy as np
 
 from kinetree import controllers
 from kinetree.algorithms import forward_kinematics
-from kinetree.algorithms.configuration import rest_position
 from kinetree.algorithms.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
@@ -19,7 +18,7 @@ from kinetree.samples.splines import cubic_spline
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
-from kinetree.views.workbench.state import State
+from kinetree.views.workbench.state import State, at_rest
 
 LONGEST = 60.0  # s
 FREQUENCY = 8.0  # of the controlled joints, rad/s
@@ -46,7 +45,7 @@ def holding(state: State) -> controllers.Controller:
 
 def homing(state: State) -> controllers.Controller:
     """Computed torque control, which brings the robot to its position of rest."""
-    q = rest_position(state.robot.model)
+    q = at_rest(state.robot).q
     return controllers.ComputedTorque(q, kp=FREQUENCY**2, kd=2 * FREQUENCY)
 
 
@@ -67,11 +66,6 @@ def simulated(state: State, motion: str, duration: float) -> Trajectory:
     """Simulate a motion from the state; a push keeps its direction in {s}."""
     if motion not in MOTIONS:
         raise InputError(f"motion is {motion!r}; expected one of {', '.join(MOTIONS)}.")
-    if state.robot.model.constraints is not None and MOTIONS[motion] is not nothing:
-        raise InputError(
-            f"{motion!r} has a controller with terms of the robot's model, which do not honour the "
-            f"constraints of {state.robot.name!r}; choose {next(iter(MOTIONS))!r}."
-        )
     if not 0.1 <= duration <= LONGEST:
         raise InputError(f"duration is {duration} s; expected 0.1 to {LONGEST:g} s.")
     return state.robot.simulate(

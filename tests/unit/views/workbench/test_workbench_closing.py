@@ -70,13 +70,17 @@ def test_robots_without_constraints_are_left_as_they_are():
     assert closed_state(state, ("q", 0)) is state and closure_reading(state) == ""
 
 
-def test_a_fall_is_simulated_on_the_constraints_and_controllers_are_refused_in_words():
-    state = at_rest(kt.robots.four_bar())
-    motion = simulated(state, FALL, 0.2)
-    assert np.abs(state.robot.constraint_errors(motion.q)).max() < 1e-9
-    for name in list(MOTIONS)[1:]:
-        with pytest.raises(InputError, match=r"constraints of 'four-bar'; choose 'fall"):
-            simulated(state, name, 0.2)
+def test_falls_and_controllers_are_simulated_on_the_constraints():
+    state = closed_state(at_rest(kt.robots.four_bar()), ("q", 0))
+    away = closed_state(state.replace(q=state.q + 0.3 * np.eye(3)[0]), ("q", 0))
+    assert np.ptp(simulated(away, FALL, 0.2).q[:, 0]) > 0.01
+    for name in MOTIONS:
+        motion = simulated(away, name, 0.2)
+        assert np.abs(state.robot.constraint_errors(motion.q)).max() < 1e-9
+        if "float" in name or "hold" in name:
+            assert np.ptp(motion.q[:, 0]) < 1e-8
+        if "home" in name:
+            assert abs(motion.q[-1, 0] - state.q[0]) < 0.25
     with pytest.raises(InputError, match=r"recording of sliders.*Simulate"):
         recorded(state.robot, [(0.0, state.q), (1.0, state.q + 0.1)])
 
