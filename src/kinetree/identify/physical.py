@@ -12,8 +12,9 @@ U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensin
 `consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
 Marquardt: the first term is the weighted least squares of all samples, compressed once by a QR
 factorisation, the second the prior. Friction, armature and stiffness are their own coordinates and
-stay at zero or above; preloads of springs may be negative. All numbers are in the robot's own units
-(`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
+stay at zero or above; preloads of springs and offsets of sensors may be negative. All numbers are
+in the robot's own units (`algorithms.natural_units`), so that steps and bounds are the same in mm
+and in m.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ ROUNDS = 200
 LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
 ENOUGH = 1e-6  # decrease of the cost that ends the search: a thousandth of a standard deviation
 NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
+WIDE = 10.0  # an offset of a sensor may be as large as the forces, not a tenth of them
 FINEST = 1e-6  # least noise relative to joint forces: rounding must not outweigh the prior
 
 
@@ -88,6 +90,7 @@ def consistent(
     ]
     own = (sought.values(model)[:p] / scale)[10 * len(bodies) :]
     spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
+    spread[sought.offset_places - 10 * len(bodies)] *= WIDE
     P, centre = _prior(bodies, own, spread, prior)
     A, b = np.vstack([R, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
@@ -106,6 +109,7 @@ def consistent(
     drives[np.abs(drives) < NOTHING * spread] = 0
     for static, coulomb in sought.sums:
         x[static] = max(x[static], x[coulomb])
+    signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds)

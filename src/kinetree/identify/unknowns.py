@@ -1,11 +1,12 @@
 """Unknowns x of an identification: the robot's parameters are pi = S x + fixed.
 
 Friction laws with shapes have unknowns besides pi: their sizes, which are linear unknowns with
-columns of their own, and at the end of x their shapes, on which those columns depend.
+columns of their own, and at the end of x their shapes, on which those columns depend. Offsets of
+torque sensors are no part of pi either: the last linear unknowns, each with a column of ones.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ from kinetree.algorithms.parameters import with_parameters
 from kinetree.base.arrays import Array
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.errors import NameLookupError
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (
     SIZES,
@@ -43,12 +45,14 @@ from kinetree.robot import Robot
 
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
-OF_FRICTION = ("viscous", "coulomb", "static", "size")  # linear unknowns that are no part of loads
+OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
+NO_LOAD = ("viscous", "coulomb", "static", "size", OFFSET)  # linear unknowns that load no gear
+SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Unknowns:
-    """The unknowns x of a robot, ten a link first, then those of joints and rotors, then shapes.
+    """The unknowns x of a robot: ten a link, those of joints, rotors and springs, offsets, shapes.
 
     Args:
         robot: the robot.
@@ -59,6 +63,8 @@ class Unknowns:
         laws: friction laws with shapes that are sought.
         shapes: values of the shapes at which columns are computed, shape (s,), each in its unit;
             they are the last s entries of x.
+        offset: degrees of freedom whose measured forces have an unknown offset, in rising order;
+            the offsets are the last linear unknowns. They belong to the sensors, not to the robot.
     """
 
     robot: Robot
@@ -68,6 +74,7 @@ class Unknowns:
     fixed: Array
     laws: tuple[Law, ...] = ()
     shapes: Array = dataclasses.field(default_factory=lambda: np.zeros(0))
+    offset: tuple[int, ...] = ()
 
     @cached_property
     def natural(self) -> NaturalUnits:
@@ -79,6 +86,7 @@ class Unknowns:
         """The robot's own unit of each unknown, (p,)."""
         own = parameter_units(self.robot.model, self.natural)
         found = own[self.S.argmax(axis=0)]
+        found[self.offset_places] = self.natural.forces[list(self.offset)]
         for law, at in zip(self.laws, self.places, strict=True):
             if law.size is not None:
                 coulomb = 10 * self.links + 5 * law.index + 2
@@ -98,9 +106,14 @@ class Unknowns:
         return tuple(self.p + np.arange(a, b) for a, b in pairwise(counts.tolist()))
 
     @property
+    def offset_places(self) -> Array:
+        """Indices in x of the offsets of sensors."""
+        return np.arange(self.p - len(self.offset), self.p)
+
+    @property
     def signed(self) -> Array:
-        """Which unknowns may be negative whatever the bodies are, (p,): preloads of springs."""
-        return np.array([name.startswith("preload[") for name in self.names], bool)
+        """Which unknowns may be negative whatever the bodies are, (p,): preloads and offsets."""
+        return np.array([name.partition("[")[0] in SIGNED for name in self.names], bool)
 
     @property
     def sums(self) -> tuple[tuple[int, int], ...]:
@@ -113,7 +126,7 @@ class Unknowns:
     @cached_property
     def loading(self) -> Array:
         """Which linear unknowns are part of the joint forces without friction, (p,)."""
-        return np.array([x.partition("[")[0].rstrip("+-") not in OF_FRICTION for x in self.names])
+        return np.array([x.partition("[")[0].rstrip("+-") not in NO_LOAD for x in self.names])
 
     @property
     def links(self) -> int:
@@ -148,7 +161,19 @@ class Unknowns:
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        return self.robot.regressor(q, dq, ddq) @ self.S
+        Y = self.robot.regressor(q, dq, ddq) @ self.S
+        Y[..., list(self.offset), self.offset_places] = 1
+        return Y
+
+    def sensor_offsets(self, x: Array) -> Array:
+        """Measured less true joint forces, (n,), of values of the unknowns.
+
+        Args:
+            x: values of the unknowns, shape (p,), in `units`.
+        """
+        found = np.zeros(self.robot.n)
+        found[list(self.offset)] = x[self.offset_places]
+        return found
 
     def bent(self, Y: Array, dq: Array) -> Array:
         """Y, (T, n, p), from `plain` columns, with those of laws at their shapes.
@@ -185,7 +210,7 @@ class Unknowns:
     def forces(
         self, q: Array, dq: Array, ddq: Array, x: Array, columns: Sequence[int] | None = None
     ) -> Array:
-        """Joint forces of values of the unknowns, (T, n), load friction included.
+        """Measured joint forces of values of the unknowns, (T, n), load friction included.
 
         Args:
             q: joint positions, shape (T, nq), rad or m.
@@ -309,7 +334,7 @@ class Unknowns:
         return found
 
     def model(self, x: Array) -> Model:
-        """The robot with these values of the unknowns.
+        """The robot with these values of the unknowns; offsets of sensors are no part of it.
 
         Args:
             x: values of the unknowns, shape (p,), in `units`; shapes are those of `shapes`.
@@ -362,6 +387,7 @@ def unknowns(
     friction: FrictionChoices = "symmetric",
     armature: bool = True,
     springs: bool = True,
+    offsets: bool | Mapping[str, bool] = False,
 ) -> Unknowns:
     """The unknowns to find in a recording.
 
@@ -376,6 +402,9 @@ def unknowns(
         armature: True if inertias of armatures and rotors are unknown.
         springs: True if stiffness and preload (stiffness times rest position) of the robot's
             springs are unknown.
+        offsets: True if each measured joint force may have a constant offset; or {joint: bool},
+            False for joints left out. With directional friction, and with a spring of unknown
+            preload, an offset cannot be told from theirs: base parameters have their sum.
     """
     model = robot.model
     choices = chosen_laws(model, friction)
@@ -398,6 +427,8 @@ def unknowns(
             for k, x in enumerate(listed)
             if x.group == "spring"
         ]
+    offset = offset_joints(model, offsets)
+    columns += [(f"{OFFSET}[{x.name}]", _force_unit(x), []) for x in offset]
     laws = laws_of(model, choices)
     columns += [(*shape, []) for law in laws for shape in law.shapes]
     S = np.zeros((len(listed), len(columns)))
@@ -416,14 +447,39 @@ def unknowns(
     ]
     return Unknowns(
         robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed, laws,
-        np.concatenate(start) if start else np.zeros(0),
+        np.concatenate(start) if start else np.zeros(0), tuple(x.dofs[0] for x in offset),
     )  # fmt: skip
+
+
+def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
+    """Joints whose measured force may have an offset, in the order of degrees of freedom.
+
+    Args:
+        model: the robot.
+        offsets: for all joints that have a force of their own, or {joint: bool}.
+    """
+    own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
+    names = [x.name for x in own]
+    given: Mapping[str, bool] = (
+        offsets if isinstance(offsets, Mapping) else dict.fromkeys(names, bool(offsets))
+    )
+    for name in given:
+        if name not in names:
+            raise NameLookupError(
+                f"offsets names the joint {name!r}; {model.name!r} has measured joint forces at "
+                f"{', '.join(names)}."
+            )
+    return sorted((x for x in own if given.get(x.name, False)), key=lambda x: x.dofs[0])
+
+
+def _force_unit(joint: Joint) -> str:
+    return "N" if joint.type == PRISMATIC else "N m"
 
 
 def _of_joint(joint: Joint, first: int, friction: FrictionChoice, armature: bool) -> list[Column]:
     """Name, unit and indices in pi of a joint's unknowns; `first` is the index of viscous+."""
     name, sliding = joint.name, joint.type == PRISMATIC
-    force, speed = ("N", "N s/m") if sliding else ("N m", "N m s/rad")
+    force, speed = _force_unit(joint), "N s/m" if sliding else "N m s/rad"
     found: list[Column] = []
     if friction in ("symmetric", "stribeck", "sigmoid", "load"):
         found.append((f"viscous[{name}]", speed, [first, first + 1]))

@@ -1,0 +1,97 @@
+"""Offsets of torque sensors among the unknowns: columns, names, base parameters, estimates."""
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.errors import NameLookupError
+from kinetree.identify import find_base, make_recording, unknowns
+from kinetree.identify.identify import solve
+from kinetree.identify.physical import consistent
+from other_units import MM_G_MS
+
+ARM = with_drives(spatial_arm())
+MOTION = arm_motion(ARM)
+STATE = MOTION.q, MOTION.dq, MOTION.ddq
+OFFSETS = np.array([1.0, -2.0, 0.5])
+
+
+def measured(noise=0.05, seed=0):
+    tau = ARM.inverse_dynamics(*STATE) + OFFSETS
+    tau = tau + noise * np.random.default_rng(seed).normal(size=tau.shape)
+    return make_recording(ARM, MOTION.t, MOTION.q, tau, *STATE[1:])
+
+
+def test_an_offset_adds_a_constant_to_its_own_joint_and_nothing_to_the_robot():
+    sought = unknowns(ARM, offsets={"bend": True, "turn": True})
+    assert sought.names[-2:] == ("tau_offset[turn]", "tau_offset[bend]")
+    assert sought.units[-2:] == ("N m", "N m") and sought.offset == (0, 2)
+    x = sought.values(ARM.model)
+    assert not x[-2:].any() and not sought.loading[-2:].any()
+    x[-2:] = 3, -4
+    forces = ARM.inverse_dynamics(*STATE)
+    np.testing.assert_allclose(sought.forces(*STATE, x), forces + np.array([3, 0, -4]), atol=1e-11)
+    assert sought.sensor_offsets(x).tolist() == [3, 0, -4]
+    again = kt.Robot(sought.model(x)).inverse_dynamics(*STATE)
+    np.testing.assert_allclose(again, forces, atol=1e-11)
+
+
+def test_offsets_keep_their_places_before_the_shapes():
+    sought = unknowns(ARM, {"turn": "stribeck", "lift": "sigmoid"}, offsets=True)
+    assert [x.partition("[")[0] for x in sought.names[-6:]] == [
+        *["tau_offset"] * 3, "speed", "steepness", "offset",
+    ]  # fmt: skip
+    assert len(set(sought.names)) == len(sought.names)
+    Y = sought.regressor(*STATE)
+    np.testing.assert_array_equal(
+        Y[..., sought.offset_places], np.broadcast_to(np.eye(3), (*Y.shape[:2], 3))
+    )
+
+
+def test_offsets_are_found_with_intervals_that_cover_them():
+    sought = unknowns(misjudged(ARM), offsets=True)
+    z = []
+    for seed in range(12):
+        solved = solve(sought, measured(seed=seed))
+        at = [solved.base.kept.index(k) for k in sought.offset_places]
+        z.append((solved.fit.beta[at] - OFFSETS) / solved.fit.standard_error[at])
+    assert np.mean(np.abs(z) < 1.96) > 0.85 and np.abs(z).max() < 4
+    assert 0.5 < np.std(z) < 1.6
+
+
+def test_a_physical_robot_has_offsets_of_either_sign():
+    solved = solve(unknowns(misjudged(ARM), offsets=True), measured())
+    found = consistent(solved.sought, solved.Y, solved.y, solved.fit.weights)
+    np.testing.assert_allclose(solved.sought.sensor_offsets(found.x), OFFSETS, atol=0.03)
+    bare = solve(unknowns(misjudged(ARM)), measured())
+    assert np.all(bare.fit.sigma > 2 * solved.fit.sigma)
+
+
+def test_directional_friction_and_preloads_take_up_offsets():
+    """The offset is not a base parameter of its own: the sum is, and its name says so."""
+    sought = unknowns(ARM, {"turn": "directional"}, offsets=True)
+    base = find_base(sought)
+    kept = {sought.names[k] for k in base.kept}
+    assert "tau_offset[turn]" not in kept and {"tau_offset[lift]", "tau_offset[bend]"} <= kept
+    formulas = [base.formula(k) for k in range(base.r)]
+    assert "coulomb+[turn] + tau_offset[turn]" in formulas
+    assert "coulomb-[turn] - tau_offset[turn]" in formulas
+    springy = ARM.with_springs({"lift": kt.Spring(40.0, 0.2)})
+    sought = unknowns(springy, offsets=True)
+    base = find_base(sought)
+    assert "tau_offset[lift]" not in {sought.names[k] for k in base.kept}
+
+
+def test_offsets_have_the_units_of_the_robot():
+    small = kt.Robot(MM_G_MS.model(ARM.model))
+    a, b = unknowns(ARM, offsets=True), unknowns(small, offsets=True)
+    expected = np.full(3, MM_G_MS.force(False))
+    np.testing.assert_allclose(
+        b.scale[b.offset_places] / a.scale[a.offset_places], expected, rtol=1e-9
+    )
+
+
+def test_a_wrong_joint_is_named():
+    with pytest.raises(NameLookupError, match=r"offsets names the joint 'elbow'.*turn, lift, bend"):
+        unknowns(ARM, offsets={"elbow": True})
