@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.peers.labels import ADAM, CASADI, FRAX, POOL, PYTHON_LOOP
-from benchmarks.questions import step
+from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
+from benchmarks.questions import constrained, step
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -150,7 +150,7 @@ REQUIRED: list[tuple[str, str, tuple[float, float, float], str, Find]] = [
     ("forward dynamics in JAX's vmap vs adam", AT_LEAST, (20, 20, 20), "x",
      faster("tensors", FD, ADAM)),
 ]  # fmt: skip
-# the same for what is measured with one robot alone
+# the same for what is measured with the Panda alone
 OF_PANDA: list[tuple[str, str, float, str, Find]] = [
     (f"simulation, {quantity}, vs {who}", AT_LEAST, bound, "x", faster("simulation", quantity, who))
     for quantity in (CONSTANT, CONTROLLED)
@@ -173,6 +173,23 @@ OF_PANDA += [
     for servos in ("", step.SERVOS)
     for who, bound in ((step.LOOP, 40), (step.ROLLOUT, 15))
 ]  # fmt: skip
+# robot, title, sense, bound, unit, where the number is
+OF_ONE: list[tuple[str, str, str, float, str, Find]] = [
+    (robot, f"{what}, {held}, vs pin.constraintDynamics", AT_LEAST, bound, "x",
+     faster(question, f"{constrained.FORWARD}, {held}", CONSTRAINED))
+    for robot, cases in constrained.HELD.items()
+    for held in cases
+    for question, what, bound in (
+        (constrained.MANY, f"{constrained.COUNT} states", 20),
+        (constrained.ONE, "one state", 3),
+    )
+]  # fmt: skip
+OF_ONE += [
+    (robot, f"cold compile, {held}, LLVM's start included", AT_MOST, 20e3, " ms",
+     value(COLD, f"{constrained.FORWARD}, {held}", FIRST))
+    for robot, cases in constrained.HELD.items()
+    for held in cases
+]  # fmt: skip
 IMPORT_LIMIT = 250.0
 
 
@@ -185,6 +202,8 @@ def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
     for what, sense, bound, unit, find in OF_PANDA:
         measured = find(rows, "panda")
         found.append(judge(what, SOURCES["panda"].title, sense, bound, unit, measured))
+    for robot, what, sense, bound, unit, find in OF_ONE:
+        found.append(judge(what, SOURCES[robot].title, sense, bound, unit, find(rows, robot)))
     whole = value("import", "", "kinetree, NumPy included")(rows, "")
     found.append(judge("import kinetree", "", AT_MOST, IMPORT_LIMIT, " ms", whole))
     found.append(light(notes))

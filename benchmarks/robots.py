@@ -15,6 +15,7 @@ from kinetree.description.joints import FIXED
 from kinetree.description.records import JointDescription
 from kinetree.description.urdf import read_urdf
 from kinetree.formulations.drives import frictionless
+from kinetree.loading import float_base
 from kinetree.model import Model, build_model
 
 Arrays = tuple[np.ndarray, ...]
@@ -76,13 +77,14 @@ def data_file(source: Source) -> Path:
     return Path(str(package.locate_file(f"{folder}/{source.file}")))
 
 
-def load(key: str) -> Case:
-    """The robot called "panda", "ur5" or "talos"."""
+def load(key: str, *, floating: bool = False) -> Case:
+    """The robot called "panda", "ur5" or "talos"; `floating`: on a free joint called "base"."""
     source = SOURCES[key]
     path = data_file(source)
     description = read_urdf(path)
     joints = tuple(changed(joint, source) for joint in description.joints)
-    model = build_model(replace(description, joints=joints), unphysical="allow")
+    description = replace(description, joints=joints)
+    model = build_model(float_base(description) if floating else description, unphysical="allow")
     return Case(key, frictionless(model), str(bare_urdf(path, source, key)))
 
 

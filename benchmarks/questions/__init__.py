@@ -12,6 +12,7 @@ QUESTIONS = (
     "threads",
     "simulation",
     "step",
+    "constrained",
     "functions",
     "compile",
     "derivatives",

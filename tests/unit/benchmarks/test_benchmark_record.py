@@ -4,9 +4,11 @@ import json
 
 import pytest
 from benchmarks.machine import slug
+from benchmarks.peers.labels import CONSTRAINED
+from benchmarks.questions import constrained
 from benchmarks.questions.labels import HEAVY
 from benchmarks.record import Record
-from benchmarks.required import OF_PANDA, REQUIRED, verdicts
+from benchmarks.required import OF_ONE, OF_PANDA, REQUIRED, verdicts
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Timing
@@ -62,7 +64,17 @@ def test_what_was_not_measured_is_neither_passed_nor_failed():
 
 
 def test_every_requirement_is_judged_for_every_robot():
-    assert len(verdicts([], [])) == len(REQUIRED) * len(SOURCES) + len(OF_PANDA) + 2
+    single = len(OF_PANDA) + len(OF_ONE)
+    assert len(verdicts([], [])) == len(REQUIRED) * len(SOURCES) + single + 2
+
+
+@pytest.mark.parametrize(("theirs", "word"), [(20e-6, "pass"), (19e-6, "SHORT")])
+def test_constrained_dynamics_of_a_batch_is_judged_for_the_robot_that_was_measured(theirs, word):
+    timings = {"kinetree": Timing((1e-6,)), CONSTRAINED: Timing((theirs,))}
+    quantity = f"{constrained.FORWARD}, feet held by pose"
+    rows = timing_rows(constrained.MANY, "talos", quantity, timings, 4096)
+    judged = [verdict for verdict in verdicts(rows, []) if verdict.passed is not None]
+    assert [(verdict.robot, verdict.word) for verdict in judged] == [("Talos 44", word)]
 
 
 @pytest.mark.parametrize(("listed", "passed"), [("none", True), ("scipy, sympy", False)])
