@@ -4,14 +4,21 @@ MuJoCo gives the rows of connect and weld in other axes and with another sign; b
 Its constraints are soft: with a diagonal R it solves (A + R) f = ... where the exact force has
 A = J M^-1 J^T. At the largest impedance, 0.9999, R is 1e-4 of a typical diagonal of A, which is
 more than 1e-3 of A where links are light beside the robot that carries them. For joint constraints
-it leaves dJ/dt dq out of the acceleration. Tests show that these two make the difference.
+it leaves dJ/dt dq out of the acceleration. Tests show that these two make the difference: with the
+same R results are equal, and they tend to the exact ones in proportion to R.
+
+Real files are those of the shared models, where they are present, and all MJCF files with
+constraints in the folders of the environment variable KINETREE_MJCF_FILES.
 """
 
+import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from mujoco_files import compiled, switch_off
+from mujoco_files import mjcf_files
+from mujoco_stiffness import Stiffness, from_file, harden
 from shared_models import ROOT
 
 import kinetree as kt
@@ -134,11 +141,7 @@ def test_errors_of_joint_constraints_are_those_of_mujoco_everywhere():
 def stiff(m) -> None:
     """Make the constraints of MuJoCo as hard as it allows, and its solver exact."""
     m.eq_solimp[:] = [0.9999, 0.9999, 0.001, 0.5, 2]
-    m.opt.tolerance, m.opt.iterations = 0, 200
-    flags = mujoco.mjtDisableBit
-    for flag in (flags.mjDSBL_CONTACT, flags.mjDSBL_LIMIT, flags.mjDSBL_FRICTIONLOSS):
-        m.opt.disableflags |= int(flag)
-    m.opt.disableflags |= int(flags.mjDSBL_ACTUATION)
+    harden(mujoco, m)
 
 
 def accelerations(robot: kt.Robot, m, q, dq, there) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,21 +198,68 @@ def test_mujoco_leaves_the_curvature_of_a_joint_constraint_out(case):
     assert np.abs(soft - theirs).max() < 1e-8 * np.abs(ours).max()
 
 
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.filterwarnings("ignore")
-def test_real_files_have_the_constraints_of_mujoco(name):
-    found = sorted(Path(ROOT / "mjcf" / name).glob("*.xml"))
-    if not found:
-        pytest.skip("../shared/models is absent")
-    robot, m = kt.load(found[0], friction="none"), compiled(mujoco, found[0])
-    switch_off(m, [])
+def real_files() -> list[Path]:
+    """Files with constraints; a name that is absent stays, and its test is skipped."""
+    folders = [Path(x) for x in os.environ.get("KINETREE_MJCF_FILES", "").split(os.pathsep) if x]
+    further = [p for p in mjcf_files(folders) if "<equality" in p.read_text("utf8", "replace")]
+    own = [ROOT / "mjcf" / name for name in REAL]
+    return [*((sorted(x.glob("*.xml")) or [x])[0] for x in own), *further]
+
+
+@cache
+def pair(path: Path, moving: bool) -> Stiffness:
+    """A file in both programs; skips where it is absent, or one of them does not read it."""
+    if not path.is_file():
+        pytest.skip(f"no file at {path}")
+    try:
+        return from_file(path, 17, moving=moving)
+    except (ValueError, kt.KinetreeError) as error:
+        if path.parent.name in REAL:
+            raise
+        pytest.skip(str(error).splitlines()[0])
+
+
+files = pytest.mark.parametrize(
+    "path", real_files(), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+
+
+@files
+def test_real_files_have_the_constraints_of_mujoco(path):
+    found = pair(path, moving=False)
+    robot, m, q, there = found.robot, found.m, found.q, found.there
     stiff(m)
-    q, dq, there = closed_state(robot, m, 17)
-    J_m, errors = equality_rows(m, there.q(q), there.dq(q, dq))
+    J_m, errors = equality_rows(m, there.q(q), there.dq(q, found.dq))
     assert np.abs(errors).max() < 1e-9
     J, _ = ours_as_theirs(robot, m, q)
     for v in np.eye(robot.n):
         np.testing.assert_allclose(J_m @ there.dq(q, v), J @ v, rtol=0, atol=1e-10)
-    ours, theirs, soft = accelerations(robot, m, q, np.zeros(robot.n), there)
+    ours, theirs, soft = accelerations(robot, m, q, found.dq, there)
     assert np.abs(ours - theirs).max() < 1e-2 * np.abs(ours).max()
     assert np.abs(soft - theirs).max() < 1e-6 * np.abs(ours).max()
+
+
+def check_trend(found: Stiffness) -> None:
+    """Errors are proportional to R where R is small, and vanish with it."""
+    rest = 1e-10 + 10 * found.tree_error()  # the trees differ by as much without constraints
+    assert rest < 1e-6
+    first, *others = found.by_divisor((1e2, 1e4, 1e6))
+    assert first < 1e-3
+    for error, part in zip(others, (1e-2, 1e-4), strict=True):
+        assert error == pytest.approx(part * first, rel=0.05, abs=rest)
+    assert found.by_divisor((1e8,))[0] < rest
+    assert found.extrapolated() < 1e-3  # without touching what MuJoCo derives from the file
+
+
+@pytest.mark.parametrize("moving", [False, True], ids=["rest", "moving"])
+@files
+def test_real_files_tend_to_exact_constraints_in_proportion_to_softness(path, moving):
+    check_trend(pair(path, moving))
+
+
+@pytest.mark.parametrize("moving", [False, True], ids=["rest", "moving"])
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "five_bar", "delta", "two_arms"])
+def test_built_in_mechanisms_are_the_limit_of_the_files_that_are_written(name, moving):
+    robot = getattr(kt.robots, name)()
+    m = mujoco.MjModel.from_xml_string(robot.to_mjcf(losses="allow"))
+    check_trend(Stiffness(robot, m, 5, moving=moving))
