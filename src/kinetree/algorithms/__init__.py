@@ -50,6 +50,7 @@ from kinetree.algorithms.energy import (
 from kinetree.algorithms.forward_dynamics import forward_dynamics
 from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
 from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.momentum_balance import momentum_balance
 from kinetree.algorithms.parameters import (
     Parameter,
     parameter_list,
@@ -145,6 +146,7 @@ __all__ = [
     "mass_matrix_rate",
     "mobility",
     "momentum",
+    "momentum_balance",
     "momentum_regressor",
     "neutral",
     "newton_euler",

@@ -62,10 +62,10 @@ def export(
     kinetree export scara pose --language numpy --json
     ```
     """
-    from kinetree.kernels.quantities import CONSTRAINED, DERIVED, QUANTITIES, STEPS
+    from kinetree.kernels.quantities import BALANCES, CONSTRAINED, DERIVED, QUANTITIES, STEPS
     from kinetree.write.code import export as write
 
-    choose(quantity, QUANTITIES | DERIVED | CONSTRAINED | STEPS, "quantity")
+    choose(quantity, QUANTITIES | DERIVED | BALANCES | CONSTRAINED | STEPS, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")

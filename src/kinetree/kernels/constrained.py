@@ -33,6 +33,8 @@ REFUSED = {
     "inverse_dynamics_derivatives": "robot.derivative('inverse_dynamics', ['q', 'dq']) gives them",
     "regressor": "The joint forces of a robot with constraints are not linear in its parameters "
     "alone; use the tree without constraints",
+    "momentum_balance": "The forces of constraints would be taken for contacts; use a robot "
+    "without them",
 }
 HONOURED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")
 

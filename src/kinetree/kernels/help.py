@@ -191,6 +191,12 @@ TEXTS = {
         "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
         "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
     ),
+    "momentum_balance": Text(
+        "Momentum p = M dq, and f = tau - friction + C^T dq - g - springs: dp/dt = f + J^T F_ext.",
+        ("p: shape (..., n), kg m^2/s or kg m/s.", "f: shape (..., n), N m or N."),
+        "robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)",
+        "array([-364.056,  -70.736])",
+    ),
     "regressor": Text(
         "Regressor Y of the joint forces: tau = Y @ robot.parameters.",
         ("Y: shape (..., n, p), N m or N for a unit of each parameter.",),

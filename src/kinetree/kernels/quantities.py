@@ -15,6 +15,7 @@ from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces, tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.momentum_balance import tree_momentum_balance
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
@@ -225,6 +226,14 @@ DERIVED: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
+# balances for observers, which compare them over time
+BALANCES: dict[str, Quantity] = {
+    "momentum_balance": Quantity(
+        FORCE, (), _over_tree(tree_momentum_balance, 2), "p = M dq and dp/dt without contacts",
+        several=(("p", VECTOR), ("f", VECTOR)),
+    ),
+}  # fmt: skip
+
 # quantities of robots with constraints; m counts equations, d degrees of freedom
 ROWS = ("m",)
 CONSTRAINED: dict[str, Quantity] = {
@@ -292,7 +301,7 @@ def check_inertia(model: Model) -> None:
 
 def find_quantity(name: str) -> Quantity:
     """Return the quantity of that name, of any table."""
-    known = QUANTITIES | DERIVED | CONSTRAINED | STEPS | CONTROLLED
+    known = QUANTITIES | DERIVED | BALANCES | CONSTRAINED | STEPS | CONTROLLED
     if name not in known:
         raise NameLookupError(
             f"there is no quantity {name!r} to compile; choose {', '.join(known)}."

@@ -1,0 +1,127 @@
+"""Momentum of the joints and its rate: the balance in which no acceleration appears.
+
+With the momentum p = M(q) dq, and dM/dt = C + C^T along the motion, the equation of motion becomes
+
+    dp/dt = f + tau_ext,    f = tau - friction + C^T dq - g - springs
+
+where tau_ext = J^T F_ext are the joint forces of all external forces together. An observer of
+contacts compares p with the integral of f (`kinetree.controllers.MomentumObserver`).
+
+C is not formed. Let L be the momentum of all bodies beyond joint i about the origin of {i}, as the
+pair (n, f). Joint i has p = A^T L, where A is constant in {i}. L changes by the wrench through the
+joint and by the motion of {i} itself, with the twist V = (omega, v):
+
+    dL/dt = F + ad(V)^T L,    so    (C^T dq)_i = A^T ad(V)^T L = A^T (n x omega + f x v, f x omega)
+
+One pass outward for twists and one inward for momenta and weights are enough, about the work of
+inverse dynamics.
+"""
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.drives import rotor_spins
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, StateLike
+from kinetree.formulations.drives import (
+    armature,
+    armature_bias,
+    friction_forces,
+    load_of,
+)
+from kinetree.model import WORLD, Model
+from kinetree.model.constrain import without_constraints
+from kinetree.model.inputs import rates, zeros
+from kinetree.model.labelled import labelled
+from kinetree.spatial import cross
+
+
+@labelled(("n",), ("n",))
+def momentum_balance(
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike
+) -> tuple[Array, Array]:
+    """Momentum p = M dq of the joints, and its rate f without external forces, both (n,).
+
+    f = tau - friction + C^T dq - g - springs, with load friction where the robot has it. Along any
+    motion dp/dt = f + J^T F_ext.
+
+    Args:
+        model: the robot, without constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces of the drives, shape (n,), N m or N.
+
+    Returns:
+        p: shape (n,), kg m^2/s or kg m/s.
+        f: shape (n,), N m or N.
+    """
+    without_constraints(model, "momentum_balance")
+    return tree_momentum_balance(
+        book_tree(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
+    )
+
+
+def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
+    """The momentum p, (n,), and f, (n,), of `momentum_balance`, over a Tree."""
+    model, twists = tree.model, tree.twists(dq)
+    momenta, weights = _carried_inward(tree, dq, twists)
+    own = zip(momenta, range(len(tree.links)), strict=True)
+    turning = [_turned(f, n, *twists[i]) for (f, n), i in own]
+    p = tree.joint_forces(momenta) + _drive_momentum(tree, dq, twists)
+    forces = tree.joint_forces(
+        [(a[0] - b[0], a[1] - b[1]) for a, b in zip(turning, weights, strict=True)]
+    )
+    forces = (
+        forces + load_of(model, dq, tau - friction_forces(model, dq)) - armature_bias(model, dq)
+    )
+    return p, forces if tree.springs is None else forces - tree.springs
+
+
+Twists = dict[int, tuple[Array, Array]]  # angular velocity and velocity of the origin, by link
+Pairs = list[tuple[Array, Array]]  # force and moment, or linear and angular momentum, by link
+
+
+def _carried_inward(tree: Tree, dq: Array, twists: Twists) -> tuple[Pairs, Pairs]:
+    """Momentum of all bodies beyond each joint, and the wrench that carries their weight, in {i}.
+
+    Both are pairs (linear, angular) about the origin of the link.
+    """
+    count = len(tree.links)
+    up = {WORLD: tree.base.a}  # the upward acceleration that stands for gravity, in {i}
+    for i, link in enumerate(tree.links):
+        up[i] = link.to.outward(up[link.parent])
+    momenta: Pairs = [(zeros(3), zeros(3))] * count
+    weights: Pairs = [(zeros(3), zeros(3))] * count
+    for k, spin in rotor_spins(tree, dq):
+        if k != WORLD:
+            momenta[k] = momenta[k][0], momenta[k][1] + spin
+    for i in reversed(range(count)):
+        link = tree.links[i]
+        body, p = link.body, link.parent
+        momenta[i] = _sum(momenta[i], body.momentum(*twists[i]))
+        weights[i] = _sum(weights[i], (up[i] * body.m, cross(body.h, up[i])))
+        if p != WORLD:
+            momenta[p] = _sum(momenta[p], link.to.pair_inward(*momenta[i]))
+            weights[p] = _sum(weights[p], link.to.pair_inward(*weights[i]))
+    return momenta, weights
+
+
+def _sum(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _turned(f: Array, n: Array, omega: Array, v: Array) -> tuple[Array, Array]:
+    """ad(V)^T L of a momentum (f, n) in a frame that moves with the twist (omega, v)."""
+    return cross(f, omega), cross(n, omega) + cross(f, v)
+
+
+def _drive_momentum(tree: Tree, dq: Array, twists: Twists) -> Array:
+    """Momentum of armature and of the spin of rotors about their own joints, (n,)."""
+    found = [0] * tree.model.n
+    for i, link in enumerate(tree.links):
+        for d in link.dofs:
+            found[d] = found[d] + armature(tree.model, i) * dq[d]
+    for rotor in tree.rotors:
+        spin = rotor.s @ twists[rotor.link][0] + rotor.ratio * dq[rotor.dof]
+        found[rotor.dof] = found[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
+    return np.array(found)

@@ -1,0 +1,322 @@
+"""Contacts in the output of a momentum observer: thresholds, and where contacts begin and end.
+
+Noise. The output r of a joint without contacts is taken for coloured Gaussian noise. It passes the
+level u, up or down, at the rate 2 nu exp(-u^2 / (2 sigma^2)) with nu = std(dr/dt) / (2 pi sigma)
+(Rice). The level with one false alarm in a given time, times a margin for model errors that are not
+Gaussian, is the threshold.
+
+Rest. While a joint rests, static friction of any size up to that of its slowest motion cannot be
+told from a contact. That size, behind the low-pass of the observer, is taken off |r| first.
+
+Times. The low-pass delays r. A contact begins where r passes its threshold, and ends where the same
+low-pass, run from the end of the recording to its beginning, passes it: both edges are late by the
+rise to the threshold only, not by the decay.
+"""
+
+from dataclasses import dataclass
+from math import log, pi, sqrt
+from typing import Protocol
+
+import numpy as np
+
+from kinetree.algorithms.natural_units import natural_units
+from kinetree.base.arrays import Array, StateLike
+from kinetree.base.labels import vector_by_name
+from kinetree.errors import InputError, ShapeError
+from kinetree.formulations.drives import friction_forces
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import dof_axis
+
+MARGIN = 1.25  # thresholds are larger by this factor than noise passes
+SHORTEST = 10  # time constants of the observer that a motion for thresholds lasts at least
+LEAST = 32  # samples of a motion for thresholds
+HOUR = 3600.0  # s
+BLOCK = 256  # steps that are filtered one after the other
+FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
+REST = 0.005  # rate below which a joint counts as resting, in natural units of the robot
+SLOW = 1e-6  # rate at which friction of the slowest motion is evaluated, in units of REST
+# share of |r| below a quantile, and that quantile of a Gaussian with unit spread
+QUANTILES = ((0.5, 0.6744897501960817), (0.75, 1.1503493803760079))
+
+
+class Motion(Protocol):
+    """A recorded motion: a `Recording`, a `Trajectory`, or anything with the same arrays."""
+
+    @property
+    def t(self) -> Array:
+        """Times, (T,), s."""
+        ...
+
+    @property
+    def q(self) -> Array:
+        """Joint positions, (T, nq), rad or m."""
+        ...
+
+    @property
+    def dq(self) -> Array:
+        """Joint rates, (T, n), rad/s or m/s."""
+        ...
+
+    @property
+    def tau(self) -> Array | None:
+        """Measured forces of the drives, (T, n), N m or N."""
+        ...
+
+
+@dataclass(frozen=True)
+class ContactRules:
+    """When a contact begins and ends.
+
+    Args:
+        release: share of the threshold below which a contact ends, dimensionless, 0 to 1.
+        pause: contacts less than this apart are one, s.
+        duration: shorter contacts are not reported, s; a single odd sample never is.
+    """
+
+    release: float = 0.5
+    pause: float = 0.1
+    duration: float = 0.005
+
+    def __post_init__(self) -> None:
+        if not 0 < self.release <= 1:
+            raise InputError(f"release is {self.release}; expected a share above 0, at most 1.")
+        for name in ("pause", "duration"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InputError(f"{name} is {getattr(self, name)}; expected 0 or more, s.")
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A contact in a recording.
+
+    Args:
+        start: time at which the first joint passes its threshold, s.
+        end: time at which the last joint leaves it, s.
+        joint: joint with the largest external force, compared with its threshold.
+        peak: external force of that joint where it is largest, N m or N; its sign is the direction.
+        at: time of the peak, s.
+        joints: all joints that pass their thresholds, from the base outward.
+        link: link of the last of them: the contact is there or beyond.
+    """
+
+    start: float
+    end: float
+    joint: str
+    peak: float
+    at: float
+    joints: tuple[str, ...]
+    link: str
+
+    @property
+    def duration(self) -> float:
+        """Length of the contact, s."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """External forces of a recording, from the observer, with what the search for contacts needs.
+
+    Args:
+        t: times, shape (T,), s.
+        r: external forces, shape (T, n), N m or N.
+        late: the same by the low-pass from the end to the beginning, shape (T, n), N m or N.
+        resting: sizes that static friction may have in r, shape (T, n), N m or N.
+        late_resting: sizes that it may have in `late`, shape (T, n), N m or N.
+    """
+
+    t: Array
+    r: Array
+    late: Array
+    resting: Array
+    late_resting: Array
+
+    @property
+    def certain(self) -> Array:
+        """External forces without the part that may be static friction, (T, n), N m or N."""
+        return _shrunk(self.r, self.resting)
+
+
+def make_output(model: Model, t: Array, dq: Array, e: Array, kept: Array) -> Output:
+    """Both low-passes of a recording.
+
+    Args:
+        model: the robot.
+        t: times, shape (T,), s.
+        dq: joint rates, shape (T, n), rad/s or m/s.
+        e: mean external forces over every step, shape (T - 1, n), N m or N.
+        kept: share of the output that is left after every step, shape (T - 1, n), dimensionless; 0
+            over gaps, where e is 0, too.
+    """
+    sizes, rates = static_friction(model)
+    at_rest = np.where(np.abs(dq) < rates, sizes, 0.0)
+    unsure = (at_rest[1:] + at_rest[:-1]) / 2
+    r, resting = (low_pass(x, kept) for x in (e, unsure))
+    late, late_resting = (low_pass(x[::-1], kept[::-1])[::-1] for x in (e, unsure))
+    return Output(t, r, late, resting, late_resting)
+
+
+def low_pass(x: Array, kept: Array) -> Array:
+    """First-order low-pass y+ = kept y + (1 - kept) x of steps, from zero: (..., T, n).
+
+    Blocks of steps are filtered side by side, each from zero; then the last value of each block
+    decays over the next one. The result at a step does not depend on later ones, to the last bit.
+
+    Args:
+        x: input of every step, shape (..., T - 1, n).
+        kept: share of the output that is left after every step, shape (T - 1, n), dimensionless.
+    """
+    count, n = x.shape[-2:]
+    blocks = -(-count // BLOCK)
+    pad = [(0, blocks * BLOCK - count), (0, 0)]
+    own = np.pad(kept, pad).reshape(blocks, BLOCK, n)
+    taken = np.pad((1 - kept) * x, [*[(0, 0)] * (x.ndim - 2), *pad])
+    y = taken.reshape(*x.shape[:-2], blocks, BLOCK, n)
+    for k in range(1, BLOCK):
+        y[..., k, :] += own[:, k] * y[..., k - 1, :]
+    left = np.multiply.accumulate(own, axis=1)
+    for b in range(1, blocks):
+        y[..., b, :, :] += left[b] * y[..., b - 1, -1:, :]
+    y = y.reshape(*x.shape[:-2], blocks * BLOCK, n)[..., :count, :]
+    return np.concatenate([np.zeros((*y.shape[:-2], 1, n)), y], axis=-2)
+
+
+def static_friction(model: Model) -> tuple[Array, Array]:
+    """Friction of the slowest motion of each joint, N m or N, and the rate of rest, both (n,)."""
+    rates = REST * natural_units(model).rates
+    sides = [friction_forces(model, sign * SLOW * rates) for sign in (1, -1)]
+    return np.abs(np.array(sides, float)).max(axis=0), rates
+
+
+def _shrunk(r: Array, unsure: Array) -> Array:
+    """r, closer to zero by what is unsure."""
+    return np.sign(r) * np.maximum(np.abs(r) - unsure, 0.0)
+
+
+def noise_thresholds(
+    model: Model, output: Output, gain: Array, false_alarms: float, *, contacts: bool
+) -> Array:
+    """Thresholds of the joints, (n,), N m or N.
+
+    Args:
+        model: the robot.
+        output: of the observer.
+        gain: of the observer, shape (n,), 1/s.
+        false_alarms: of all joints together, 1/h, dimensionless otherwise.
+        contacts: whether the recording may have contacts, so that its extremes do not count.
+    """
+    if not 0 < false_alarms < float("inf"):
+        raise InputError(
+            f"false alarms in an hour are {false_alarms}; expected a number above 0, such as 1."
+        )
+    dt, r = np.diff(output.t), output.certain
+    lasts, needed = float(dt.sum()), SHORTEST / float(gain.min())
+    if len(r) < LEAST or lasts < needed:
+        raise InputError(
+            f"the motion that sets the thresholds has {len(r)} samples over {lasts:.3g} s; "
+            f"expected {LEAST} samples and {needed:.3g} s at least, {SHORTEST} time constants of "
+            "the observer. Use a longer motion or a larger gain."
+        )
+    rates = np.diff(r, axis=0) / dt[:, None]
+    spread, faster = (_robust(x) if contacts else _rms(x) for x in (r, rates))
+    floor = FLOOR * natural_units(model).forces
+    peaks = np.zeros(model.n) if contacts else np.abs(r).max(axis=0)
+    levels = [
+        sigma * sqrt(2 * log(max(change / (pi * sigma) * HOUR * model.n / false_alarms, 1.0)))
+        if sigma > 0
+        else 0.0
+        for sigma, change in zip(spread.tolist(), faster.tolist(), strict=True)
+    ]
+    return np.maximum(MARGIN * np.maximum(levels, peaks), floor)
+
+
+def _rms(x: Array) -> Array:
+    return np.sqrt((x**2).mean(axis=0))
+
+
+def _robust(x: Array) -> Array:
+    """Spread about zero that extremes during less than a quarter of the time hardly change."""
+    return np.array([np.quantile(np.abs(x), a, axis=0) / b for a, b in QUANTILES]).max(axis=0)
+
+
+def find_contacts(
+    model: Model, output: Output, thresholds: StateLike, rules: ContactRules
+) -> list[Contact]:
+    """Contacts in the order of their beginnings.
+
+    Args:
+        model: the robot.
+        output: of the observer.
+        thresholds: of the joints, shape () or (n,), N m or N.
+        rules: when a contact begins and ends.
+    """
+    limits = by_joint(model, thresholds, "thresholds", "N m or N")
+    if not (limits > 0).all():
+        raise InputError(f"thresholds are {limits.tolist()}; expected numbers above 0, N m or N.")
+    t, step = output.t, float(np.median(np.diff(output.t)))
+    size = np.abs(output.certain) / limits
+    late = np.abs(_shrunk(output.late, output.late_resting)) / limits
+    found: list[Contact] = []
+    for first, last in _stretches(t, size.max(axis=1), rules):
+        passed = np.flatnonzero(late[first : last + 1].max(axis=1) > 1)
+        end = first + int(passed[-1]) if passed.size else first
+        if t[end] - t[first] < max(rules.duration, 1.5 * step):
+            continue
+        inside = size[first : end + 1]
+        at, d = np.unravel_index(int(np.argmax(inside)), inside.shape)
+        over = np.flatnonzero(inside.max(axis=0) > 1).tolist()
+        peak = float(output.r[first + at, d])
+        names, links = _joints_of(model, over)
+        found.append(
+            Contact(
+                float(t[first]), float(t[end]), model.dof_names[int(d)], peak,
+                float(t[first + at]), names, links,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _stretches(t: Array, size: Array, rules: ContactRules) -> list[tuple[int, int]]:
+    """First and last samples of stretches that pass 1, and stay above `release` but for pauses."""
+    near = np.flatnonzero(size > rules.release)
+    found: list[tuple[int, int]] = []
+    if not near.size:
+        return found
+    cuts = np.flatnonzero(np.diff(t[near]) > np.maximum(rules.pause, 1.5 * np.median(np.diff(t))))
+    for part in np.split(near, cuts + 1):
+        over = part[size[part] > 1]
+        if over.size:
+            found.append((int(over[0]), int(part[-1])))
+    return found
+
+
+def _joints_of(model: Model, dofs: list[int]) -> tuple[tuple[str, ...], str]:
+    """Names of degrees of freedom, and the link of the joint furthest from the base among them."""
+    owners = [i for i, joint in enumerate(model.joints) if joint.follows is None]
+    found = [i for i in owners if set(model.joints[i].dofs) & set(dofs)]
+    last = max(found, key=lambda i: (_depth(model, i), i))
+    return tuple(model.dof_names[d] for d in dofs), model.link_names[last]
+
+
+def _depth(model: Model, i: int) -> int:
+    depth = 0
+    while i != WORLD:
+        depth, i = depth + 1, model.parent[i]
+    return depth
+
+
+def by_joint(model: Model, value: StateLike, name: str, unit: str) -> Array:
+    """One finite number for each degree of freedom, (n,), from a number, an array or names."""
+    given = vector_by_name(value, dof_axis(model), name)
+    try:
+        found = np.array(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; expected a number, {unit}.") from None
+    if found.shape not in ((), (model.n,)):
+        raise ShapeError(
+            f"{name} has shape {found.shape}; expected a number, or one for each of "
+            f"{', '.join(model.dof_names)}: ({model.n},)."
+        )
+    if not np.isfinite(found).all():
+        raise InputError(f"{name} is {found.tolist()}; expected finite numbers, {unit}.")
+    return np.broadcast_to(found, model.n)
