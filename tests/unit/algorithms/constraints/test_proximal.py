@@ -8,7 +8,11 @@ import sympy
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.constraints.dynamics import constraint_forces
+from kinetree.algorithms.constraints.dynamics import (
+    constraint_forces,
+    eliminated_rows,
+    symmetric_product,
+)
 from kinetree.algorithms.constraints.solve import (
     DEPENDENT_EPS,
     DEPENDENT_STEPS,
@@ -22,6 +26,7 @@ from kinetree.algorithms.constraints.solve import (
 )
 from kinetree.description.constraints import Hold, Loop
 from kinetree.errors import SingularityError
+from kinetree.spatial.matrices import factor, solve
 
 
 @pytest.mark.parametrize("sigma", [1.0, 1e-6, 1e-9, 1e-11, 1e-13])
@@ -123,6 +128,19 @@ def test_a_gram_matrix_is_symmetric_to_the_last_bit():
     J, w = rng.normal(size=(4, 6)), rng.uniform(1, 2, 6)
     found = gram(J.astype(object), list(w)).astype(float)
     assert (found == found.T).all() and np.abs(found - (J * w) @ J.T).max() < 1e-13
+
+
+def test_eliminated_rows_give_the_exact_product_and_reach_ancestors_alone():
+    # 0 - 1 - 2 and 0 - 3 - 4: rows of the last joints of two branches
+    rng = np.random.default_rng(3)
+    M = np.diag([Fraction(90)] * 5).astype(object)
+    for i, j in ((1, 0), (2, 1), (2, 0), (3, 0), (4, 3), (4, 0)):
+        M[i, j] = M[j, i] = Fraction(int(rng.integers(1, 20)))
+    J = np.array([[0, 3, -2, 0, 0], [0, 0, 0, 0, 7]], dtype=object)
+    found = factor(M, ["joint"] * 5)
+    Y, over_D = eliminated_rows(found, J)
+    assert [[d for d, x in enumerate(row) if x != 0] for row in Y] == [[0, 1, 2], [0, 3, 4]]
+    assert (symmetric_product(over_D, Y) == J @ solve(found, J.T)).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
