@@ -20,7 +20,7 @@ from kinetree.description.tree import check_tree, check_unique
 from kinetree.errors import NameLookupError
 from kinetree.model.actuators import build_actuators
 from kinetree.model.checks import check_joint, check_link, check_unphysical
-from kinetree.model.drives import build_joints, build_rotors
+from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.model import WORLD, Frame, Model, free_fall
 from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
@@ -68,6 +68,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     joints = build_joints(parts.joints)
     springs = build_springs(_moving_springs(description, parts), joints)
     actuators = build_actuators(_moving_actuators(description, parts), joints)
+    parts.notes += unused_limits(parts.joints)
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,

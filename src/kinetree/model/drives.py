@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kinetree.base.arrays import Array, known, scalar, unit
-from kinetree.description.joints import SCREW_TYPES, check_kind
-from kinetree.description.records import JointDescription, Limits
+from kinetree.base.tables import listing
+from kinetree.description.joints import PRISMATIC, SCREW_TYPES, check_kind
+from kinetree.description.records import JointDescription, Limits, Note
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.model.friction import joint_friction, with_efficiency
 from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive
@@ -55,6 +56,46 @@ def _joint(
         actuation=joint.actuation,
         follows=follows,
     )
+
+
+def unused_limits(described: Sequence[JointDescription]) -> list[Note]:
+    """Notes on limits of mimic joints: those of the joints that they follow count instead.
+
+    Files often repeat limits there, and not always in agreement with the multiplier, so that they
+    cannot be put together with those of the other joint; a range that differs is a note of its own.
+    """
+    by_name = {joint.name: joint for joint in described}
+    found = [x for x in described if x.mimic is not None and x.limits != Limits()]
+    if not found:
+        return []
+    names = listing([x.name for x in found], 6)
+    text = "limits of mimic joints are not used; those of the joints that they follow count"
+    return [
+        Note(f"{text}: {names}", found[0].where),
+        *(note for joint in found for note in _wider_range(joint, by_name)),
+    ]
+
+
+def _wider_range(joint: JointDescription, by_name: Mapping[str, JointDescription]) -> list[Note]:
+    """A note if the joint that a mimic joint follows moves it beyond its own range or speed."""
+    leader, scale, offset = resolve_mimic(joint, by_name)
+    numbers = known(np.array([scale, offset], dtype=object))
+    if numbers is None or numbers[0] == 0:
+        return []
+    factor, shift = (float(x) for x in numbers)
+    own, its = joint.limits, by_name[leader].limits
+    low, high = sorted(factor * end + shift for end in (its.lower, its.upper))
+    speed, slack = abs(factor) * its.velocity, 1e-6 * (1 + abs(own.lower) + abs(own.upper))
+    unit = "m" if joint.type == PRISMATIC else "rad"
+    parts: list[str] = []
+    if low < own.lower - slack or high > own.upper + slack:
+        parts.append(f"from {low:g} to {high:g} {unit} (its own: {own.lower:g} to {own.upper:g})")
+    if speed > own.velocity * (1 + 1e-6):
+        parts.append(f"at up to {speed:g} {unit}/s (its own: {own.velocity:g})")
+    if not parts:
+        return []
+    text = f"joint {joint.name!r} follows {leader!r}, which may move it {' and '.join(parts)}"
+    return [Note(text, joint.where)]
 
 
 def resolve_mimic(

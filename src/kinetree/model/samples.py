@@ -73,7 +73,7 @@ def random_model(
                 child=name,
                 M_pc=at,
                 A=joint_screw(type, axis, pitch, point, f"joint{i + 1}"),
-                limits=Limits(-2.0, 2.0, 5.0, 100.0),
+                limits=Limits() if follows else Limits(-2.0, 2.0, 5.0, 100.0),
                 mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
                 **(_random_drive(rng, names, screw) if drives else {}),
             )

@@ -117,7 +117,8 @@ class Builder:
             rotor: a spinning rotor behind a gear; None: no rotor. See `kt.Rotor`.
             mimic: the joint that this one follows; None: it moves by itself. See `kt.Mimic`.
             offset: the joint stands at q + offset, rad or m.
-            limits: limits of position, rate and force; see `kt.Limits`.
+            limits: limits of position, rate and force; see `kt.Limits`. A joint with `mimic` has
+                those of the joint that it follows and takes none.
             spring: a spring of the joint; None: no spring. See `kt.Spring`.
             drive: limits of the motor's force, its loss and delay; None: an ideal one. See
                 `kt.Drive`.
@@ -125,6 +126,8 @@ class Builder:
         Returns:
             The builder, for further calls.
         """
+        if mimic is not None and limits != Limits():
+            raise InputError(_no_limits(name, mimic))
         self._joints.append(
             JointDescription(
                 name=name,
@@ -207,3 +210,13 @@ class Builder:
             gravity=self.gravity,
             springs=dict(self._springs),
         )
+
+
+def _no_limits(name: str, mimic: Mimic) -> str:
+    leader = repr(getattr(mimic, "joint", mimic))
+    return (
+        f"joint {name!r} follows {leader} and has limits of its own; expected none, because its "
+        f"position is multiplier * q + offset of {leader}. Give the limits to {leader}: the "
+        "range ((lower - offset) / multiplier, (upper - offset) / multiplier), in order, and the "
+        "rate velocity / |multiplier|."
+    )

@@ -66,8 +66,9 @@ def _finger(
         builder.link(link, *_bone(length))
         builder.joint(
             f"{name}_{joint}", "revolute", parent, link,
-            at=(0, 0, height), axis=(0, 1, 0), limits=Limits(0, radians(95), 6, 0.5),
-            mimic=Mimic(above, coupling) if last else None, armature=MOTOR, friction=RUB,
+            at=(0, 0, height), axis=(0, 1, 0), armature=MOTOR, friction=RUB,
+            limits=Limits() if last else Limits(0, radians(95), 6, 0.5),
+            mimic=Mimic(above, coupling) if last else None,
         )  # fmt: skip
         parent, height = link, length
     builder.frame(f"{name}_tip", parent, (0, 0, height), tool=name == "index")

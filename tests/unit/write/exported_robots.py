@@ -31,7 +31,7 @@ def plain_robot(seed, n, types=SCREWS, *, depth_first=False, mimic=True, rotors=
             point=rng.normal(size=3) * 0.2 * (rng.random() < 0.7),
             friction=Friction(*rng.uniform(0, 1, 2)) if screw else Friction(),
             offset=float(rng.normal()) * (screw and not follows),
-            limits=Limits(-2.0, float(rng.uniform(1, 2)), np.inf, 50.0) if screw else Limits(),
+            limits=_limits(float(rng.uniform(1, 2)), follows) if screw else Limits(),
             mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
             rotor=Rotor(1e-4, float(rng.normal() * 20)) if rotors and screw else None,
         )
@@ -43,6 +43,10 @@ def plain_robot(seed, n, types=SCREWS, *, depth_first=False, mimic=True, rotors=
     builder.frame("flange", names[-1], random_pose(rng)).frame("eye", names[0], random_pose(rng))
     builder.frame("tool", names[-1], random_pose(rng), tool=True)
     return builder.build_model()
+
+
+def _limits(upper, follows):
+    return Limits() if follows else Limits(-2.0, upper, np.inf, 50.0)
 
 
 def places(names, others):

@@ -188,15 +188,15 @@ def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
             to_urdf(model, infinity=wrong)
 
 
-def test_joints_that_follow_keep_their_own_limits():
+def test_joints_that_follow_have_no_limits_of_their_own():
     builder = Builder("fingers").link("base").link("a", 1).link("b", 1).link("c", 1)
     builder.joint("first", "revolute", "base", "a", limits=Limits(0, 1, 2, 3))
-    own = Limits(-0.5, 0.5, velocity=4)
-    builder.joint("second", "prismatic", "a", "b", mimic=Mimic("first", 0.5, -0.1), limits=own)
+    builder.joint("second", "prismatic", "a", "b", mimic=Mimic("first", 0.5, -0.1))
     builder.joint("third", "revolute", "b", "c", mimic=Mimic("first"))
     model = builder.build_model()
     found = reread(to_urdf(model, losses="error"))
-    assert [x.limits for x in found.joints] == [x.limits for x in model.joints]
+    assert [x.limits for x in found.joints] == [Limits(0, 1, 2, 3), Limits(), Limits()]
+    assert not [x.text for x in found.notes if "mimic" in x.text]
 
 
 def test_symbols_and_negative_masses_are_refused():
