@@ -205,3 +205,39 @@ def test_files_take_the_same_steps(entry):
         more = 99 if damped else 0
         first, last = follows(robot, theirs, 1, method, integrator, damped, more)
         assert first < ONE and last < HUNDRED, (method, first, last)
+
+
+GRIPPER = """<mujoco><compiler angle="radian"/>
+<option timestep="{h}" integrator="implicitfast"><flag contact="disable"/></option>
+<worldbody><body name="hand"><joint name="wrist" axis="0 1 0" damping="0.5"/>
+<inertial pos="0.1 0 0" mass="0.7" diaginertia="0.002 0.003 0.003"/>
+<body name="l" pos="0.1 0 0">
+<joint name="left" type="slide" axis="0 0 1" damping="10" armature="0.1"/>
+<inertial pos="0 0 0.01" mass="0.05" diaginertia="1e-5 1e-5 1e-5"/></body>
+<body name="r" pos="0.1 0 0">
+<joint name="right" type="slide" axis="0 0 -1" damping="10" armature="0.1"/>
+<inertial pos="0 0 -0.01" mass="0.03" diaginertia="1e-5 1e-5 1e-5"/></body>
+</body></worldbody>
+<equality><joint joint1="left" joint2="right" solimp="0.9999 0.9999 0.001"
+solref="-1e4 -200"/></equality>
+<actuator><position name="grip" joint="left" kp="500" kv="40"/></actuator></mujoco>"""
+
+
+def test_fingers_tied_by_an_equality_move_alike_with_implicit_damping():
+    """MuJoCo's equality is a stiff spring and ours exact: steps tend to each other with dt."""
+
+    def off(h):
+        text = GRIPPER.format(h=h)
+        theirs = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(theirs)
+        data.ctrl[:] = 0.03
+        for _ in range(round(0.2 / h)):
+            mujoco.mj_step(theirs, data)
+        ours = kt.load_string(text).simulate(
+            [0.0] * 3, duration=0.2, dt=h, controls=[0.03], method="implicitfast", limits="ignore"
+        )
+        assert abs(ours.q[-1, 1] - ours.q[-1, 2]) < 1e-12 and ours.q[-1, 1] > 0.02
+        return np.abs(ours.q[-1] - data.qpos).max()
+
+    long, short = off(2e-3), off(1e-3)
+    assert short < 2e-5 and 1.8 < long / short < 2.2

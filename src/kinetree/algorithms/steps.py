@@ -19,6 +19,8 @@ import numpy as np
 from kinetree.algorithms.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.closures import placed
+from kinetree.algorithms.constraints.dynamics import Items
+from kinetree.algorithms.constraints.implicit import State, implicit_constrained_rate
 from kinetree.algorithms.constraints.stepping import (
     Close,
     check_stepping,
@@ -152,7 +154,7 @@ def step(
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
     check_step_drives(model)
     way, space, items = METHODS[method], StateSpace(model, dry=dry_dofs(model)), placed(model)
-    check_stepping(model, method, implicit=way.implicit)
+    check_stepping(model)
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
     if number is not None and number <= 0:
@@ -164,9 +166,9 @@ def step(
         q, dq, _ = space.split(x)
         tree = book_tree(model, q, F_ext, F_tip)
         forces = drive_forces(model, dq, tau)
-        if items:
-            return constrained_rate(tree, items, q, dq, forces)[0]
         slopes = drive_gains(model, dq, tau, gains) if way.implicit else None
+        if items:
+            return constrained_step_rate(way, tree, items, (q, dq), forces, dt, slopes)[0]
         return step_rate(way, tree, dq, forces, dt, stop, slopes)[0]
 
     close = closing(model, lambda q: book_tree(model, q), items) if items else None
@@ -231,3 +233,22 @@ def step_rate(
         return np.concatenate([dq, accelerations(tree, dq, tau, stop)]), zeros(0)
     a, ddq = implicit_accelerations(tree, dq, tau, h, stop, gains, positions=method.positions)
     return np.concatenate([dq, a]), ddq
+
+
+def constrained_step_rate(
+    method: Method,
+    tree: Tree,
+    items: Items,
+    state: State,
+    tau: Array,
+    h: Scalar,
+    gains: Gains | None = None,
+) -> tuple[Array, Array]:
+    """The same of a robot with constraints, and (lambda, Phi) of all rows after it.
+
+    state: q, (nq,), and dq, (n,). items: the constraints in the frames of the tree.
+    """
+    if not method.implicit:
+        return constrained_rate(tree, items, *state, tau)
+    positions = method.positions
+    return implicit_constrained_rate(tree, items, state, tau, h, gains, positions=positions)

@@ -20,16 +20,18 @@ from kinetree.algorithms.actuation import (
     drive_gains,
     next_activations,
 )
-from kinetree.algorithms.constraints.stepping import (
-    Close,
-    check_stepping,
-    closing,
-    constrained_rate,
-)
+from kinetree.algorithms.constraints.stepping import Close, check_stepping, closing
 from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS, Method, step_rate, take_stage, take_stages
+from kinetree.algorithms.steps import (
+    METHODS,
+    Method,
+    constrained_step_rate,
+    step_rate,
+    take_stage,
+    take_stages,
+)
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
@@ -103,10 +105,10 @@ def check_step(
 ) -> None:
     """Raise if a step with these arguments would be wrong.
 
-    Drives and actuators may need a memory that it does not have, constraints another method.
+    Drives and actuators may need a memory that it does not have.
     """
     check_step_drives(model)
-    check_stepping(model, method.name, implicit=method.implicit, changes=free)
+    check_stepping(model, free)
     if "controls" not in names:
         return
     check_step_actuators(model)
@@ -176,7 +178,7 @@ def whole_step(
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
                 stop = method.braking / dt
                 if items:
-                    k = constrained_rate(tree, items, q, dq, acting)[0]
+                    k = constrained_step_rate(method, tree, items, (q, dq), acting, dt, gains)[0]
                 else:
                     k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
@@ -257,7 +259,8 @@ def rate_graph(
         tree = lean_tree(lean, q, given.get("F_ext"))
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
         if model.constraints is not None:
-            k, more = constrained_rate(tree, lean_items(lean), q, dq, acting)
+            items = lean_items(lean)
+            k, more = constrained_step_rate(method, tree, items, (q, dq), acting, given["h"], gains)
         else:
             k, more = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
         k = np.concatenate([k, next_a]) if space.extra else k

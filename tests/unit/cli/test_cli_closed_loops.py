@@ -11,7 +11,6 @@ FAULTS = {
     "--q crank=1 --dq 6 1 1": r"--dq breaks the constraints of 'four-bar': constraint 'loop'",
     "--q crank=1 --dq crank=6 rocker=5": r"--dq breaks the constraints",
     "--q coupler=0 rocker=0": r"cannot be closed from this position with coupler, rocker kept",
-    "--method implicit": r"method 'implicit' does not honour constraints",
 }
 
 

@@ -385,21 +385,6 @@ def test_constraints_that_cannot_be_closed_end_the_motion_by_name(limits):
 
 
 REFUSED = {
-    "implicit": (
-        lambda: BARS.simulate([0.0] * 3, duration=1, method="implicit"),
-        InputError,
-        r"method 'implicit' does not honour constraints.*'rk4'",
-    ),
-    "implicitfast step": (
-        lambda: BARS.step([0.0] * 3, [0.0] * 3, PUSH, 0.01, method="implicitfast"),
-        InputError,
-        r"method 'implicitfast' does not honour constraints",
-    ),
-    "textbook": (
-        lambda: algorithms.step(BARS.model, [0.0] * 3, [0.0] * 3, PUSH, 0.01, method="implicit"),
-        InputError,
-        r"method 'implicit' does not honour constraints",
-    ),
     "dry friction": (
         lambda: BARS.with_friction({"crank": kt.Friction(coulomb=0.1)}).simulate(
             start(BARS, 0.5, 0.0)[0], duration=1

@@ -56,10 +56,7 @@ def constrained_rate(
     """
     found = tree_constraints(tree, items, q, dq)
     kkt = Kkt(tree, found)
-    wanted = -kkt.gamma
-    if T is not None:
-        kept = kkt.rows
-        wanted = wanted - (kkt.J @ dq) * (2 / T) - found.Phi[kept] / (T * T)
+    wanted = kkt.wanted(dq, T)
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     ddq, lam = kkt.accelerate(tau - h, wanted)
     return np.concatenate([dq, ddq]), np.concatenate([kkt.shared(lam), found.Phi])
@@ -101,23 +98,15 @@ def closing(model: Model, place: Place, items: Items) -> Close:
     return close
 
 
-def check_stepping(model: Model, method: str, *, implicit: bool, changes: object = ()) -> None:
+def check_stepping(model: Model, changes: object = ()) -> None:
     """Raise if steps of a robot with constraints would be wrong.
 
     Args:
         model: the robot.
-        method: name of the method, for messages.
-        implicit: whether its accelerations depend on forces at the end of the step.
         changes: names of robot data that are arguments of the motion.
     """
     if model.constraints is None:
         return
-    if implicit:
-        raise InputError(
-            f"method {method!r} does not honour constraints, and {model.name!r} has some: its "
-            "accelerations are those of the tree alone. Choose 'rk4', 'semi_implicit_euler' or "
-            "'euler', or 'dop853' of simulate."
-        )
     dry = dry_dofs(model)
     if dry:
         raise ModelError(

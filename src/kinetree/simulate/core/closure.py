@@ -1,7 +1,7 @@
 """Constraints in a simulation: the start, the errors that are watched, and the way back.
 
-The rate of a constrained robot has y = (tau, lambda, Phi, ...): the forces of all equations and
-their errors are recorded with the motion, and the errors are watched at every step like limits of
+The rate of a constrained robot has lambda and Phi in y: the forces of all equations and their
+errors are recorded with the motion, and the errors are watched at every step like limits of
 joints. After each step the state is projected (algorithms/constraints/stepping.py); fixed steps can
 pull it back with a time constant instead.
 """
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.steps import METHODS
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
@@ -60,7 +61,7 @@ def read_closure_time(
     if dt is None:
         raise InputError(
             f"closure_time is for fixed steps; method {method!r} projects every state onto the "
-            "constraints. Leave it out, or choose 'rk4', 'semi_implicit_euler' or 'euler'."
+            f"constraints. Leave it out, or choose one of {', '.join(METHODS)}."
         )
     if found < SHORTEST * dt * (1 - 1e-12):
         raise InputError(
@@ -70,11 +71,13 @@ def read_closure_time(
     return found
 
 
-def closure_bounds(model: Model, closure_time: float | None) -> tuple[Bound, ...]:
+def closure_bounds(model: Model, closure_time: float | None, method: str) -> tuple[Bound, ...]:
     """The errors Phi of all equations as bounded entries of y; none without constraints."""
     if model.constraints is None:
         return ()
-    most, first = CLOSED if closure_time is None else PULLED, model.n + rows(model)
+    implicit = method in METHODS and METHODS[method].implicit  # with ddq after tau in y
+    first = (2 if implicit else 1) * model.n + rows(model)
+    most = CLOSED if closure_time is None else PULLED
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
         for k, name in enumerate(model.constraints.row_names)

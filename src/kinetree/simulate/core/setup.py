@@ -127,7 +127,7 @@ def read_plan(
     step = None if method == ADAPTIVE else float(times[1] - times[0])
     T = read_closure_time(model, closure_time, method, step)
     bounds = () if limits == "ignore" else joint_bounds(model)
-    bounds += closure_bounds(model, T)
+    bounds += closure_bounds(model, T, method)
     return Plan(method, times, int(every), limits, bounds, progress, T)
 
 

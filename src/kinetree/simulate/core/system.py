@@ -5,7 +5,7 @@ k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" t
 (algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
 "step" that s ends with and on the slopes of the joint forces, and y = (tau, ddq). The adaptive
 method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
-"mode" that p ends with (friction/modes.py). A robot with constraints has y = (tau, lambda, Phi).
+"mode" that p ends with (friction/modes.py). lambda and Phi of a robot with constraints end y.
 
 The function is traced. If a user's law cannot be traced, or is not a function of t, q and dq
 (purity.py), only the robot is, and the law runs in Python, rollout by rollout.
@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from kinetree.algorithms.constraints.implicit import implicit_constrained_rate
 from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
@@ -115,7 +116,7 @@ class Plant:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
         Of an implicit method: dq, the acceleration of the step, and ddq. Of a robot with
-        constraints: the rate of q, ddq, and (lambda, Phi).
+        constraints (lambda, Phi) comes last.
 
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
         cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
@@ -125,8 +126,14 @@ class Plant:
         tree = lean_tree(lean, loads.q, loads.F_ext)
         dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
         if loads.model.constraints is not None:
-            T = given[PART][0][0] if PART in given else None
-            k, more = constrained_rate(tree, lean_items(lean), loads.q, dq, tau, T)
+            items, T = lean_items(lean), given[PART][0][0] if PART in given else None
+            if self.implicit:
+                h, state = given["step"][0][0], (loads.q, dq)
+                k, more = implicit_constrained_rate(
+                    tree, items, state, tau, h, gains, positions=self.positions, T=T
+                )
+            else:
+                k, more = constrained_rate(tree, items, loads.q, dq, tau, T)
             moving = coordinate_rates(self.space.model, loads.q, dq) if self.adaptive else dq
             return moving, k[len(dq) :], more
         if not self.adaptive:
