@@ -5,8 +5,9 @@ level u, up or down, at the rate 2 nu exp(-u^2 / (2 sigma^2)) with nu = std(dr/d
 (Rice). The level with one false alarm in a given time, times a margin for model errors that are not
 Gaussian, is the threshold.
 
-Rest. While a joint rests, static friction of any size up to that of its slowest motion cannot be
-told from a contact. That size, behind the low-pass of the observer, is taken off |r| first.
+Rest. While a joint rests, its friction may be anything up to that of its slowest motion, in either
+direction, whatever the sign of a noisy rate. The friction of the law is left out of r there, and
+its largest size, behind the low-pass of the observer, is taken off |r|.
 
 Times. The low-pass delays r. A contact begins where r passes its threshold, and ends where the same
 low-pass, run from the end of the recording to its beginning, passes it: both edges are late by the
@@ -24,6 +25,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import vector_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.drives import friction_forces
+from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import dof_axis
 
@@ -119,7 +121,7 @@ class Output:
 
     Args:
         t: times, shape (T,), s.
-        r: external forces, shape (T, n), N m or N.
+        r: external forces without friction of joints that rest, shape (T, n), N m or N.
         late: the same by the low-pass from the end to the beginning, shape (T, n), N m or N.
         resting: sizes that static friction may have in r, shape (T, n), N m or N.
         late_resting: sizes that it may have in `late`, shape (T, n), N m or N.
@@ -146,11 +148,13 @@ def make_output(model: Model, t: Array, dq: Array, e: Array, kept: Array) -> Out
         dq: joint rates, shape (T, n), rad/s or m/s.
         e: mean external forces over every step, shape (T - 1, n), N m or N.
         kept: share of the output that is left after every step, shape (T - 1, n), dimensionless; 0
-            over gaps, where e is 0, too.
+            over gaps.
     """
     sizes, rates = static_friction(model)
-    at_rest = np.where(np.abs(dq) < rates, sizes, 0.0)
-    unsure = (at_rest[1:] + at_rest[:-1]) / 2
+    rests = np.abs(dq) < rates
+    law = np.where(rests, kernel(model, "friction_forces")(dq), 0.0)
+    joined = kept > 0  # over gaps e is 0, and the low-pass starts anew
+    e, unsure = e - joined * _means(law), _means(np.where(rests, sizes, 0.0))
     r, resting = (low_pass(x, kept) for x in (e, unsure))
     late, late_resting = (low_pass(x[::-1], kept[::-1])[::-1] for x in (e, unsure))
     return Output(t, r, late, resting, late_resting)
@@ -179,6 +183,11 @@ def low_pass(x: Array, kept: Array) -> Array:
         y[..., b, :, :] += left[b] * y[..., b - 1, -1:, :]
     y = y.reshape(*x.shape[:-2], blocks * BLOCK, n)[..., :count, :]
     return np.concatenate([np.zeros((*y.shape[:-2], 1, n)), y], axis=-2)
+
+
+def _means(x: Array) -> Array:
+    """Means over the steps between samples."""
+    return (x[1:] + x[:-1]) / 2
 
 
 def static_friction(model: Model) -> tuple[Array, Array]:
