@@ -160,17 +160,20 @@ def described_shapes(law: Law, friction: JointFriction) -> Array | None:
     return np.array([(driving + braking) / 2]) if driving or braking else None
 
 
-def grid(law: Law, rate: Array, described: Array | None) -> Array:
-    """Shapes to start from, (k, s): all that the rates, (T,), could show, and those described."""
+def grid(law: Law, rate: Array, described: Array | None, coarse: int = 1) -> Array:
+    """Shapes to start from, (k, s): all that the rates, (T,), could show, and those described.
+
+    Every axis of the grid has fewer points by the factor `coarse`.
+    """
     speed = np.abs(rate[rate != 0])
     fastest = float(speed.max(initial=0)) or 1.0
     slowest = float(np.quantile(speed, 0.002)) if len(speed) else fastest
     slowest = max(slowest, 1e-4 * fastest)
     if law.kind == "stribeck":
-        found = np.geomspace(slowest, 2 * fastest, SPEEDS)[:, None]
+        found = np.geomspace(slowest, 2 * fastest, SPEEDS // coarse)[:, None]
     else:
-        k = np.geomspace(0.3 / fastest, 3 / slowest, STEEPNESSES)
-        shift = np.linspace(-3, 3, SHIFTS)
+        k = np.geomspace(0.3 / fastest, 3 / slowest, STEEPNESSES // coarse)
+        shift = np.linspace(-3, 3, 2 * (SHIFTS // (2 * coarse)) + 1)
         found = np.array([(a, b / a) for a in k for b in shift])
     return found if described is None else np.vstack([described, found])
 
