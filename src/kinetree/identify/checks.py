@@ -12,8 +12,9 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.identify.clock import gaps
 from kinetree.model import Model
-from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.bounds import Bounds, bounds_of, positions
 
 DEGREE = 180 / np.pi
 TURN = 2 * np.pi
@@ -25,6 +26,8 @@ WILD = 8  # times the residual that nine samples in ten have: 13 standard deviat
 FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or lengths of the robot
 PAIRS = 200  # pairs of positions that are compared if there are quaternions
 MOST = 8  # names in a note
+COARSE = 1000  # steps of an encoder over a joint's motion: fewer are noted
+SATURATED = 0.01  # share of samples at the largest joint force
 HINTS = {
     DEGREE: "degrees are suspected",
     1 / DEGREE: "degrees are suspected",
@@ -83,12 +86,6 @@ def check_times(model: Model, t: Array) -> None:
         )
 
 
-def gaps(t: Array) -> Array:
-    """Numbers of the samples that are followed by none for more than five mean steps."""
-    steps = np.diff(t)
-    return np.flatnonzero(steps > 5 * steps.mean())
-
-
 def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
     """Notes on data that look odd and can still be used; `motion` is q and dq."""
     bounds, units, found = bounds_of(model), natural_units(model), list[str]()
@@ -112,8 +109,11 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
                 f"{what} of {listing(names[far], MOST)} is far beyond its limit, "
                 f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {doubt}"
             )
+    found += _saturated(bounds, tau, dq)
+    if np.any(flat := np.ptp(tau, axis=0) == 0):
+        found.append(f"tau of {listing(names[flat], MOST)} never changes: was it measured?")
     held = (np.diff(tau, axis=0) == 0).mean(axis=0)
-    if np.any(often := held > 0.2):
+    if np.any(often := (held > 0.2) & ~flat):
         share = f"up to {held.max():.0%}" if often.sum() > 1 else f"{held.max():.0%}"
         found.append(
             f"tau of {listing(names[often], MOST)} repeats itself in {share} of the samples"
@@ -126,6 +126,51 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
             "be found"
         )
     return found
+
+
+def coarse(model: Model, q: Array) -> list[str]:
+    """A note on measured positions with few different values: the steps of a coarse encoder."""
+    bounds = bounds_of(model)
+    x = positions(bounds, q)
+    names, found = np.array(bounds.names, object), list[tuple[float, float, str]]()
+    for k in np.flatnonzero(bounds.coords >= 0):
+        steps = np.abs(np.diff(x[:, k]))
+        span, moved = np.ptp(x[:, k]), steps > 0
+        if span < least_motion(natural_units(model))[k] or moved.mean() > 0.9:
+            continue
+        quantum = np.quantile(steps[moved], 0.05)
+        whole = np.abs(steps[moved] / quantum - np.rint(steps[moved] / quantum)) < 0.01
+        if whole.mean() > 0.9 and span < COARSE * quantum:
+            found.append((span / quantum, quantum, names[k]))
+    if not found:
+        return []
+    count, quantum, worst = min(found)
+    return [
+        f"q of {listing([x[2] for x in found], MOST)} has coarse steps: the motion of {worst!r} "
+        f"spans {count:.0f} of them, {quantum:.3g} each; slow accelerations cannot be seen"
+    ]
+
+
+def _saturated(bounds: Bounds, tau: Array, dq: Array) -> list[str]:
+    """A note on joint forces that stay at their largest value, or at the limit, while moving."""
+    found: list[tuple[float, str]] = []
+    for k, name in enumerate(bounds.names):
+        x, limit = np.abs(tau[:, k]), bounds.effort[k]
+        top = x.max()
+        if top == 0 or np.ptp(tau[:, k]) == 0:
+            continue
+        at_top = (x == top) & (np.abs(dq[:, k]) > 0.01 * np.abs(dq[:, k]).max())
+        at_limit = x >= 0.995 * limit if 0.995 * limit <= top <= 1.05 * limit else x < 0
+        share = float(np.maximum(at_top, at_limit).mean())
+        if share > SATURATED:
+            found.append((share, name))
+    if not found:
+        return []
+    share, worst = max(found)
+    return [
+        f"tau of {listing([x[1] for x in found], MOST)} stays at its largest value, in {share:.1%} "
+        f"of the samples for {worst!r}: if the drive was saturated, remove these samples"
+    ]
 
 
 def unit_quaternions(model: Model, q: Array) -> Array:

@@ -18,20 +18,46 @@ from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 
 ORDER = 4
+LONG = 20_000  # samples: longer records are cut into halves of good lengths
 
 
 def smooth(x: Array, dt: float, cutoff: float, order: int = ORDER) -> tuple[Array, Array, Array]:
-    """x, dx/dt and d2x/dt2, (T, ...), of samples dt seconds apart, low-passed at `cutoff`, Hz."""
+    """x, dx/dt and d2x/dt2, (T, ...), of samples dt seconds apart, low-passed at `cutoff`, Hz.
+
+    Columns are filtered one by one, which bounds the memory. A Fourier transform whose length has
+    a large prime factor is slow: a long record of such a length is filtered twice, from the first
+    sample and to the last one, and the halves are joined.
+    """
     check_cutoff(cutoff, dt)
+    columns = x.reshape(len(x), -1)
+    found = np.empty((3, *columns.shape))
+    length = 1 + good_length(len(x) - 1, up=False)
+    half = len(x) // 2
+    whole = len(x) <= LONG or length == len(x) or length - half < margin(dt, cutoff)
+    for k in range(columns.shape[1]):
+        own = np.ascontiguousarray(columns[:, k])
+        if whole:
+            found[:, :, k] = _smooth_column(own, dt, cutoff, order)
+        else:
+            found[:, :half, k] = _smooth_column(own[:length], dt, cutoff, order)[:, :half]
+            late = _smooth_column(own[-length:], dt, cutoff, order)
+            found[:, half:, k] = late[:, length - len(x) + half :]
+    q, dq, ddq = found.reshape(3, *x.shape)
+    return q, dq, ddq
+
+
+def _smooth_column(x: Array, dt: float, cutoff: float, order: int) -> Array:
+    """x, dx/dt and d2x/dt2 of one column, (3, T)."""
     (trend, slope, bend), b = _sine_series(x, dt)
     f = frequencies(len(x), dt)
-    gain = (1 / (1 + (f / cutoff) ** (2 * order))).reshape(-1, *[1] * (x.ndim - 1))
-    w = (2 * np.pi * f).reshape(gain.shape)
-    return (
-        trend + _sines(b * gain),
-        slope + _cosines(b * gain * w),
-        bend - _sines(b * gain * w * w),
-    )
+    b = b * response(f, cutoff, order)
+    w = 2 * np.pi * f
+    return np.stack([trend + _sines(b), slope + _cosines(b * w), bend - _sines(b * w * w)])
+
+
+def response(f: Array, cutoff: float | Array, order: int = ORDER) -> Array:
+    """Gain of the zero-phase low-pass at the frequencies f."""
+    return 1 / (1 + (f / cutoff) ** (2 * order))
 
 
 def low_pass(x: Array, dt: float, cutoff: float, order: int = ORDER) -> Array:
@@ -44,23 +70,16 @@ def frequencies(count: int, dt: float) -> Array:
     return np.arange(1, count - 1) / (2 * (count - 1) * dt)
 
 
-def choose_cutoff(x: Array, dt: float) -> float:
-    """The frequency above which there is only noise, Hz, common to all columns of x (T, n).
-
-    The mean power of the upper half of the spectrum is the noise. The signal ends at the last
-    frequency whose power, averaged over seven neighbours, is ten times the noise; the cutoff is a
-    quarter higher.
-    """
-    f = frequencies(len(x), dt)
-    power = _sine_series(x.reshape(len(x), -1), dt)[1] ** 2
-    # a joint that never moves has nothing above the floor
-    floor = np.maximum(power[len(f) // 2 :].mean(axis=0), 1e-30 * power.max(axis=0))
-    floor = np.where(floor > 0, floor, 1.0)
-    window = np.ones(7) / 7
-    level = np.stack([np.convolve(p, window, "same") for p in (power / floor).T], axis=1)
-    above = np.flatnonzero((level > 10).any(axis=1))
-    last = f[above[-1]] if above.size else f[0]
-    return float(min(max(1.25 * last, f[min(9, len(f) - 1)]), 0.4 / dt))
+def good_length(count: int, *, up: bool = True) -> int:
+    """The nearest number from `count` up (or down) that has no prime factor above 7."""
+    while True:
+        rest = count
+        for prime in (2, 3, 5, 7):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return count
+        count += 1 if up else -1
 
 
 def margin(dt: float, cutoff: float) -> int:
@@ -86,7 +105,7 @@ def _sine_series(x: Array, dt: float) -> tuple[tuple[Array, Array, Array], Array
     """The cubic trend with its two derivatives, and coefficients of the sines on top of it."""
     if len(x) < 16:
         raise InputError(f"{len(x)} samples are too few to filter; expected 16 at least.")
-    s = np.linspace(0, 1, len(x)).reshape(-1, *[1] * (x.ndim - 1))
+    s = np.linspace(0, 1, len(x))
     T = dt * (len(x) - 1)
     bend0, bend1 = _curvature(x, dt), _curvature(x[::-1], dt)
     # the cubic with the curvatures bend0 and bend1 that is zero at both ends
@@ -96,24 +115,22 @@ def _sine_series(x: Array, dt: float) -> tuple[tuple[Array, Array, Array], Array
     bend = bend0 * (1 - s) + bend1 * s
     y = x - trend
     odd = np.concatenate([y, -y[-2:0:-1]])
-    return (trend, slope, bend), (-np.fft.rfft(odd, axis=0).imag / (len(x) - 1))[1:-1]
+    return (trend, slope, bend), (-np.fft.rfft(odd).imag / (len(x) - 1))[1:-1]
 
 
-def _curvature(x: Array, dt: float) -> Array:
+def _curvature(x: Array, dt: float) -> float:
     """d2x/dt2 at the first sample, from a polynomial of degree 5 through the first samples."""
     count = max(16, len(x) // 20)
     s = np.linspace(0, 1, count)
-    fit = np.linalg.lstsq(np.vander(s, 6, increasing=True), x[:count].reshape(count, -1), None)[0]
-    return (2 * fit[2] / ((count - 1) * dt) ** 2).reshape(x.shape[1:])
+    fit = np.linalg.lstsq(np.vander(s, 6, increasing=True), x[:count], None)[0]
+    return float(2 * fit[2] / ((count - 1) * dt) ** 2)
 
 
 def _sines(b: Array) -> Array:
-    edge = np.zeros((1, *b.shape[1:]))
-    spectrum = np.concatenate([edge, -1j * b * (len(b) + 1), edge])
-    return np.fft.irfft(spectrum, n=2 * (len(b) + 1), axis=0)[: len(b) + 2]
+    spectrum = np.concatenate([[0], -1j * b * (len(b) + 1), [0]])
+    return np.fft.irfft(spectrum, n=2 * (len(b) + 1))[: len(b) + 2]
 
 
 def _cosines(b: Array) -> Array:
-    edge = np.zeros((1, *b.shape[1:]))
-    spectrum = np.concatenate([edge, b * (len(b) + 1) + 0j, edge])
-    return np.fft.irfft(spectrum, n=2 * (len(b) + 1), axis=0)[: len(b) + 2]
+    spectrum = np.concatenate([[0], b * (len(b) + 1) + 0j, [0]])
+    return np.fft.irfft(spectrum, n=2 * (len(b) + 1))[: len(b) + 2]

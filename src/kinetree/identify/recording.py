@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import read_times
 from kinetree.base.labels import vector_by_name
@@ -17,17 +16,26 @@ from kinetree.identify.checks import (
     check_given_rates,
     check_times,
     check_units,
-    gaps,
+    coarse,
     in_radians,
     jumps,
-    least_motion,
     remarks,
     unit_quaternions,
     unwound,
 )
-from kinetree.identify.filtering import choose_cutoff, margin, smooth
+from kinetree.identify.clock import (
+    JITTER,
+    Columns,
+    evenly,
+    gaps,
+    held_rows,
+    measured_times,
+    take,
+)
+from kinetree.identify.filtering import margin
+from kinetree.identify.rates import Rates, apply_rates, choose_rates
+from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
-from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.inputs import dof_axis
 from kinetree.motion.files import check_times as check_times_increase
 from kinetree.motion.files import read_table
@@ -35,13 +43,10 @@ from kinetree.motion.reading import Wish
 from kinetree.robot import Robot
 from kinetree.samples.inputs import check_order
 from kinetree.samples.record import FilePath
-from kinetree.samples.splines import cubic_spline
 from kinetree.trajectory import Trajectory
 
 LEAST = 16  # samples
-JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
 DEGREES_STATED, RADIANS_STATED = "degrees=True, --degrees", "degrees=False"  # ways out
-Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,7 @@ class Recording:
         cutoff: frequency of the low-pass that gave dq and ddq, Hz; None: they were measured.
         notes: on changes to the data, and on data that look odd.
         model: the robot that moved, which gives the names of the joints to files; None: not known.
+        spectrum: of the accelerations, from which the cutoff was chosen; None: not filtered.
     """
 
     t: Array
@@ -67,6 +73,7 @@ class Recording:
     cutoff: float | None = None
     notes: tuple[str, ...] = ()
     model: Model | None = None
+    spectrum: Spectrum | None = None
 
     @property
     def dt(self) -> float:
@@ -166,8 +173,9 @@ def _made(
     x, notes = unwound(model, unit_quaternions(model, x))
     check_units(model, x, way_out)
     assert checked.tau is not None
-    found = _between_gaps(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
-    notes += [*found.notes, *remarks(model, checked.t, (found.q, found.dq), found.tau)]
+    found = _conditioned(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
+    notes += [*found.notes, *coarse(model, x)]
+    notes += remarks(model, checked.t, (found.q, found.dq), found.tau)
     return replace(found, notes=tuple(notes), model=model)
 
 
@@ -242,86 +250,136 @@ def simulated_recording(
     return make_recording(robot, motion.t, q, tau, cutoff=cutoff)
 
 
-def _between_gaps(model: Model, columns: Columns, cutoff: float | None) -> Recording:
-    """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
-
-    The cutoff is chosen from the longest stretch; stretches too short for the filter are left out.
-    """
-    cuts = [0, *gaps(columns[0]) + 1, len(columns[0])]
-    stretches = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
-    longest = stretches[0].stop - stretches[0].start
-    if longest < LEAST:
-        raise InputError(
-            f"no more than {longest} samples follow each other without a gap; expected {LEAST}."
-        )
-    found: list[Recording] = []
-    least, lost = 0, 0
-    for own in stretches:
-        if own.stop - own.start < least:
-            lost += own.stop - own.start
-            continue
-        t, q, dq, ddq, tau = columns
-        rates = [x if x is None else x[own] for x in (dq, ddq)]
-        part = _with_rates(model, (t[own], q[own], rates[0], rates[1], tau[own]), cutoff)
-        cutoff = part.cutoff
-        least = LEAST + (0 if cutoff is None else 2 * margin(part.dt, cutoff))
-        found.append(part)
-    found.sort(key=lambda part: part.t[0])
-    notes = list(dict.fromkeys(note for part in found for note in part.notes))
-    if lost:
-        notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
-    joined: dict[str, Any] = {
-        key: np.concatenate([getattr(part, key) for part in found])
-        for key in ("t", "q", "dq", "ddq", "tau")
-    }
-    return Recording(**joined, cutoff=cutoff, notes=tuple(notes))
-
-
-def _with_rates(model: Model, columns: Columns, cutoff: float | None) -> Recording:
-    """One stretch, with dq and ddq from filtered positions or rates if they are missing."""
-    t, q, dq, ddq, tau = columns
-    if dq is not None:
-        check_given_rates(model, t, q, dq, ddq)
-    if ddq is not None and dq is not None:
-        return Recording(t, q, dq, ddq, tau)
-    if model.n != model.nq and dq is None:
+def _conditioned(model: Model, columns: Columns, cutoff: float | None) -> Recording:
+    """The recording of checked columns: times, stretches, rates and accelerations."""
+    _, _, dq, ddq, _ = columns
+    for own in _stretches(columns[0], None)[:1]:
+        t, q, rate, bend, _ = take(columns, own)
+        if rate is not None:
+            check_given_rates(model, t, q, rate, bend)
+    if dq is None and model.n != model.nq:
         raise InputError(
             f"{model.name!r} has joints whose rates are not derivatives of q (quaternions); "
             "expected dq with the recording."
         )
-    check_times(model, t)
     notes: list[str] = []
-    if np.ptp(np.diff(t)) > JITTER * np.diff(t).mean():
-        if model.n != model.nq:
-            raise InputError(
-                f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
-                "not resampled; expected even steps, or ddq with the recording."
-            )
-        even = np.linspace(t[0], t[-1], len(t))
-        q, tau = cubic_spline(t, q)(even)[0], cubic_spline(t, tau)(even)[0]
-        dq, ddq = (x if x is None else cubic_spline(t, x)(even)[0] for x in (dq, ddq))
-        notes.append("steps of time are uneven; resampled")
-        t = even
-    dt = float((t[-1] - t[0]) / (len(t) - 1))
-    cutoff = choose_cutoff(q if dq is None else dq, dt) if cutoff is None else cutoff
-    if dq is None:
-        notes += jumps(model, t, q)
-        q, dq, bend = smooth(q, dt, cutoff)
-        still = np.ptp(positions(bounds_of(model), q), axis=0) < least_motion(natural_units(model))
-        dq[:, still] = bend[:, still] = 0  # noise, whose sign would be taken for friction
-        ddq = bend if ddq is None else ddq
-    else:
-        dq, ddq, _ = smooth(dq, dt, cutoff)
-    cut = margin(dt, cutoff)
-    least = 2 * cut + LEAST
-    if len(t) < least:
-        raise InputError(
-            f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
-            f"{cutoff:.3g} Hz; expected {least} at least. Record longer, or give dq and ddq."
+    if model.n == model.nq:
+        columns, notes = _measured(columns)
+    recorded = dq is not None and ddq is not None
+    if not recorded:
+        check_times(model, columns[0])
+    stretches = _stretches(columns[0], cutoff)
+    longest = take(columns, stretches[0])
+    if recorded and not _can_be_even(model, longest[0]):
+        return Recording(*_all(columns), notes=tuple(notes))
+    rates = choose_rates(model, _even(model, longest)[0], cutoff)
+    if rates.spectrum is None:
+        return Recording(*_all(columns), notes=tuple(notes))
+    return _joined(model, columns, rates, notes)
+
+
+def _measured(columns: Columns) -> tuple[Columns, list[str]]:
+    """The columns without held samples, at the times of their measurement, and notes."""
+    notes: list[str] = []
+    count = len(columns[0])
+    kept = take(columns, ~held_rows(columns[0], columns[1]))
+    times = measured_times(kept[0], kept[1]) if len(kept[0]) >= LEAST else None
+    if times is not None:
+        new = np.r_[True, np.diff(times) > 0]
+        late = float(np.median(np.abs(times - kept[0])))
+        kept = (times[new], *take(kept, new)[1:])
+        steps = np.diff(kept[0])
+        notes.append(
+            "times of the file are uneven where the motion is not: replaced by whole steps of "
+            f"{steps.min():.6g} s, which they miss by {late:.2g} s (median)"
         )
+    if held := count - len(kept[0]):
+        notes.insert(
+            0, f"{held:,} of {count:,} rows repeat the row before within motion (held samples); "
+            "removed",
+        )  # fmt: skip
+    return kept, notes
+
+
+def _all(columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
+    t, q, dq, ddq, tau = columns
+    assert dq is not None and ddq is not None
+    return t, q, dq, ddq, tau
+
+
+def _stretches(t: Array, cutoff: float | None) -> list[slice]:
+    """Rows between gaps, the longest stretch first."""
+    cuts = [0, *gaps(t, cutoff) + 1, len(t)]
+    found = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
+    longest = found[0].stop - found[0].start
+    if longest < LEAST:
+        raise InputError(
+            f"no more than {longest} samples follow each other without a gap; expected {LEAST}."
+        )
+    return found
+
+
+def _can_be_even(model: Model, t: Array) -> bool:
+    """Whether samples are even, or positions can be interpolated."""
+    steps = np.diff(t)
+    return model.n == model.nq or bool(np.ptp(steps) <= JITTER * steps.mean())
+
+
+def _even(model: Model, columns: Columns) -> tuple[Columns, list[str]]:
+    """One stretch at even times, and notes."""
+    if not _can_be_even(model, columns[0]):
+        raise InputError(
+            f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
+            "not resampled; expected even steps, or ddq with the recording."
+        )
+    return evenly(columns)
+
+
+def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> Recording:
+    """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
+
+    Stretches too short for the filter are left out.
+    """
+    assert rates.spectrum is not None
+    cutoff = rates.spectrum.cutoff
+    stretches = _stretches(columns[0], cutoff)
+    found: list[tuple[Array, ...]] = []
+    lost, filled, uneven = 0, 0, False
+    for own in stretches:
+        count = own.stop - own.start
+        if count < LEAST:
+            lost += count
+            continue
+        part, remark = _even(model, take(columns, own))
+        t = part[0]
+        dt = float((t[-1] - t[0]) / (len(t) - 1))
+        cut = margin(dt, cutoff)
+        if len(t) < (least := 2 * cut + LEAST):
+            if not found and own is stretches[0]:
+                raise InputError(
+                    f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
+                    f"{cutoff:.3g} Hz; expected {least} at least. Record longer, or give dq and "
+                    "ddq."
+                )
+            lost += count
+            continue
+        if "q" in rates.acceleration:
+            notes += jumps(model, t, part[1])
+        filled += len(t) - count if remark and "missing" in remark[0] else 0
+        uneven |= bool(remark) and "uneven" in remark[0]
+        filtered = apply_rates(model, part, rates)
+        found.append(tuple(x[cut : len(t) - cut] for x in filtered if x is not None))
+    found.sort(key=lambda part: part[0][0])
+    if uneven:
+        notes.append("steps of time are uneven; resampled")
+    if filled:
+        notes.append(f"{counted(filled, 'missing sample')} between others interpolated")
+    notes += rates.notes
     notes.append(
         f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {1 / cutoff:.2g} s "
         "at each end are left out"
     )
-    inner = slice(cut, len(t) - cut)
-    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes)).part(inner)
+    if lost:
+        notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
+    t, q, dq, ddq, tau = (np.concatenate(x) for x in zip(*found, strict=True))
+    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes), None, rates.spectrum)

@@ -258,9 +258,9 @@ def test_what_is_odd_is_named_with_the_worst_of_it():
     assert notes[0] == "no samples for 0.31 s after t = 1.09 s, and 1 shorter gaps"
     assert "tau of 'ja', 'jb' is far beyond its limit, 2.5 of 1 for 'jb'" in notes[1]
     assert len(notes) == 2
-    tau[:17] = tau[0]  # 16 of 109 steps: no more than a coarse sensor does
+    tau[20:37] = tau[20]  # 16 of 109 steps: no more than a coarse sensor does
     assert len(remarks(model, t, (q, q), tau)) == 2
-    tau[:25] = tau[0]
+    tau[20:45] = tau[20]
     assert "repeats itself in up to 22% of the samples" in remarks(model, t, (q, q), tau)[2]
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.identify.filtering import choose_cutoff, low_pass, margin, smooth
+from kinetree.identify.filtering import low_pass, margin, smooth
+from kinetree.identify.spectrum import choose_cutoff
 
 T = np.linspace(0, 10, 2001)
 DT = float(T[1])

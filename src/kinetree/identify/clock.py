@@ -1,0 +1,239 @@
+"""Times of the samples of a recording: held, dropped and jittered rows, and an even grid.
+
+A logger that is faster than the robot's controller writes rows that repeat the positions of the
+row before, within motion: held samples. One that is slower, or late, drops rows. The times that it
+writes are often those of the logger, not those of the measurement: jitter of 0.1 ms at 1 rad/s is
+an error of 1e-4 rad, far above that of an encoder.
+
+Robots measure at even steps. If the positions advance from row to row by whole numbers of a step
+at the speed of the motion, these numbers give the times of the measurements. They are used if
+positions are smoother over them than over the times of the file.
+"""
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
+from kinetree.identify.filtering import smooth
+from kinetree.identify.spectrum import choose_cutoff
+
+Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
+JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
+QUANTA = 3  # a jump after held rows is larger than this many steps of the encoder
+CATCH_UP = 0.3  # least speed of that jump, in terms of the speed before and after it
+ALIKE = 0.6  # least length of the jump, in terms of the steps beside it
+SURE = 0.1  # standard error of the number of steps between rows that are moving
+WHOLE = 0.25  # distance from a whole number of steps
+ROUNDS = 2
+NEAR = 50  # rows whose times place the rows that are not sure
+BETTER = 0.7  # errors of neighbours with the steps of the robot, in terms of those of the file
+MOST = 10  # steps from sample to sample that are interpolated; more are a gap
+SHORT = 0.2  # the same in periods of the cutoff
+FEW = 5  # held rows in a short run
+FEWEST = 64  # rows that show whether steps are whole
+
+
+def take(columns: Columns, rows: slice | Array) -> Columns:
+    """The columns at some rows."""
+    t, q, dq, ddq, tau = columns
+    return (
+        t[rows], q[rows], None if dq is None else dq[rows], None if ddq is None else ddq[rows],
+        tau[rows],
+    )  # fmt: skip
+
+
+def held_rows(t: Array, q: Array) -> Array:
+    """Whether each row repeats the positions of the row before within motion, (T,).
+
+    A robot at rest repeats positions too. The jump that follows held rows is larger than the steps
+    of an encoder, and as fast as the motion before and after it, or as long as the steps before and
+    after it, if the rows are few. A robot that starts from rest has neither.
+    """
+    held = np.zeros(len(t), bool)
+    repeats = np.r_[False, (q[1:] == q[:-1]).all(axis=1)]
+    starts = np.flatnonzero(~repeats)  # of runs of equal rows
+    if not repeats.any() or len(starts) < 4:
+        return held
+    x, time = q[starts], t[starts]
+    jump = np.abs(np.diff(x, axis=0))
+    speed = jump / np.diff(time)[:, None]
+    quantum = np.array([y[y > 0].min() if y.any() else np.inf for y in jump.T])
+    around, beside = np.zeros_like(jump), np.zeros_like(jump)
+    around[1:-1] = np.minimum(speed[:-2], speed[2:])  # one of them may be a jump of its own
+    beside[1:-1] = np.minimum(jump[:-2], jump[2:])
+    short = (np.diff(starts) <= FEW + 1)[:, None]
+    goes_on = (speed > CATCH_UP * around) | (short & (jump > ALIKE * beside))
+    moving = goes_on & (jump > QUANTA * quantum) & (around > 0)
+    within = np.r_[moving.any(axis=1), False]  # of each run; after the last one nothing is known
+    run = np.cumsum(~repeats) - 1
+    return repeats & within[run]
+
+
+def gaps(t: Array, cutoff: float | None = None) -> Array:
+    """Numbers of the samples that are followed by none for more than ten steps.
+
+    Args:
+        t: times, (T,), s.
+        cutoff: of a low-pass, Hz: the longest time without a sample is a fifth of its period too.
+    """
+    steps = np.diff(t)
+    usual = _usual(steps)
+    limit = MOST * usual if cutoff is None else np.clip(SHORT / cutoff, 1.5 * usual, MOST * usual)
+    return np.flatnonzero(steps > limit)
+
+
+def measured_times(t: Array, q: Array) -> Array | None:
+    """Times of the measurements, counted in even steps; None: those of the file are better.
+
+    Rows with the time of the row before are held samples too.
+    """
+    steps = np.diff(t)
+    if np.ptp(steps) <= JITTER * steps.mean() or len(t) < FEWEST:
+        return None
+    period = float(np.median(steps))
+    whole = np.rint((t - t[0]) / period)
+    period *= _fit(whole, (t - t[0]) / period)[1]
+    whole = np.rint((t - t[0]) / period)
+    if np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period:
+        return None  # even, with rows missing
+    even = t
+    for _ in range(ROUNDS):  # better times give better speeds, which give better times
+        steps_taken = _steps(t, even, q, period)
+        if steps_taken is None:
+            return None
+        start, period = _fit(steps_taken, t)
+        even = start + period * steps_taken
+    new = np.r_[True, np.diff(even) > 0]
+    given, found = (np.median(np.abs(left_out(x[new], q[new])), axis=0) for x in (t, even))
+    moves = given > 0
+    if not moves.any():
+        return None
+    ratio = np.exp(np.log(np.maximum(found[moves] / given[moves], 1e-6)).mean())
+    return even if ratio < BETTER else None
+
+
+def _steps(t: Array, even: Array, q: Array, period: float) -> Array | None:
+    """Number of periods from the first row to each row, (T,); None: the motion does not show it.
+
+    The time between two rows is the advance of the positions over the speed, of all joints
+    together in units of their noise. Rows of slow motion, and those near the ends, where speeds are
+    not reliable, are placed by the times t of the file; `even` are better times, if known.
+    """
+    grid = even[0] + period * np.arange(int((even[-1] - even[0]) / period) + 1)
+    x = np.stack([np.interp(grid, even, y) for y in q.T], axis=1)
+    cutoff = choose_cutoff(x, period)
+    rates = smooth(x, period, cutoff)[1]
+    middle = (even[1:] + even[:-1]) / 2
+    inside = np.minimum(middle - even[0], even[-1] - middle) > 1 / cutoff
+    rate = np.stack([np.interp(middle, grid, y) for y in rates.T], axis=1)
+    noise = np.median(np.abs(np.diff(q, 2, axis=0)), axis=0) / (0.6745 * np.sqrt(6))
+    noise = np.maximum(noise, 1e-9 * np.ptp(q, axis=0))
+    used = noise > 0
+    if not used.any():
+        return None
+    rate, advance = rate[:, used] / noise[used], np.diff(q, axis=0)[:, used] / noise[used]
+    size = np.maximum((rate * rate).sum(axis=1), 1e-300)
+    taken = (rate * advance).sum(axis=1) / size / period
+    sure = (np.sqrt(2 / size) < SURE * period) & inside
+    near = np.rint(taken)
+    sure &= (np.abs(taken - near) < np.minimum(WHOLE + 0.03 * near, 0.45)) & (near >= 0)
+    if sure.sum() < FEWEST:
+        return None
+    total = np.r_[0, np.cumsum(np.where(sure, np.rint(taken), 1).astype(int))]
+    edges = np.flatnonzero(np.diff(np.r_[True, sure, True].astype(int))).reshape(-1, 2)
+    for k, (a, b) in enumerate(edges):  # steps that are not sure lead from row a to row b
+        before = slice(max(0, a - NEAR), a + 1)
+        offset = np.median(t[before] - period * total[before])
+        own = np.rint((t[a + 1 : b + 1] - offset) / period).astype(int)
+        if b < len(t) - 1:  # single times may be late: those of many rows decide the last step
+            after = slice(b, min(b + NEAR, edges[k + 1][0] if k + 1 < len(edges) else len(t)) + 1)
+            late = np.median(t[after] - period * total[after]) - offset
+            own[-1] = total[b] + int(np.rint(late / period))
+            own = np.minimum(own, own[-1] - np.arange(len(own))[::-1])
+        climb = np.arange(1, len(own) + 1)  # every row takes a step at least
+        own = np.maximum.accumulate(np.maximum(own - climb, total[a])) + climb
+        total[b + 1 :] += own[-1] - total[b]
+        total[a + 1 : b + 1] = own
+    return total
+
+
+def _fit(x: Array, y: Array) -> tuple[float, float]:
+    """Start and slope of the line y over x by least squares."""
+    mean = x.mean(), y.mean()
+    slope = float((x - mean[0]) @ (y - mean[1]) / ((x - mean[0]) @ (x - mean[0])))
+    return float(mean[1] - slope * mean[0]), slope
+
+
+def evenly(columns: Columns) -> tuple[Columns, list[str]]:
+    """The columns of one stretch at even times, and notes on it.
+
+    Rows that are there stay as they are where their times are even: only missing rows are
+    interpolated. Each column is interpolated by straight lines or by cubics, whichever predicts
+    its samples better from their neighbours: noise makes cubics overshoot.
+    """
+    t = columns[0]
+    steps = np.diff(t)
+    if np.ptp(steps) <= JITTER * steps.mean():
+        return columns, []
+    period = float(np.median(steps))
+    whole = np.rint((t - t[0]) / period)
+    period *= _fit(whole, (t - t[0]) / period)[1]
+    whole = np.rint((t - t[0]) / period)
+    regular = np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period
+    regular = bool(regular and (np.diff(whole) >= 1).all())
+    count = int(whole[-1]) + 1
+    grid = t[0] + period * np.arange(count)
+    if not regular:
+        grid = np.minimum(grid, t[-1])
+        note = "steps of time are uneven; resampled"
+    else:
+        note = f"{counted(count - len(t), 'missing sample')} between others interpolated"
+    at = t[0] + period * whole if regular else t
+    found = [x if x is None else _interpolated(at, x, grid) for x in columns[1:]]
+    q, dq, ddq, tau = found
+    assert q is not None and tau is not None
+    return (grid, q, dq, ddq, tau), [note]
+
+
+def left_out(t: Array, x: Array) -> Array:
+    """Samples minus the cubic through their four neighbours in time, (T - 4, n)."""
+    near = [t[k : len(t) - 4 + k] for k in (0, 1, 3, 4)]
+    weights = _weights(near, t[2:-2])
+    rest = x[2:-2].copy()
+    for weight, k in zip(weights, (0, 1, 3, 4), strict=True):
+        rest -= weight[:, None] * x[k : len(t) - 4 + k]
+    return rest
+
+
+def _interpolated(t: Array, x: Array, grid: Array) -> Array:
+    """Columns x at the times of a grid, by straight lines or cubics."""
+    share = ((t[2:-2] - t[1:-3]) / (t[3:-1] - t[1:-3]))[:, None]
+    straight = x[2:-2] - (1 - share) * x[1:-3] - share * x[3:-1]
+    cubic = left_out(t, x)
+    curved = (cubic**2).sum(axis=0) < (straight**2).sum(axis=0)
+    found = np.empty((len(grid), x.shape[1]))
+    left = np.clip(np.searchsorted(t, grid, side="right") - 2, 0, len(t) - 4)
+    weights = _weights([t[left + k] for k in range(4)], grid) if curved.any() else []
+    for k in range(x.shape[1]):
+        if curved[k]:
+            found[:, k] = sum(w * x[left + i, k] for i, w in enumerate(weights))
+        else:
+            found[:, k] = np.interp(grid, t, x[:, k])
+    return found
+
+
+def _weights(nodes: list[Array], at: Array) -> list[Array]:
+    """Weights of the polynomial through values at the nodes, evaluated at other times."""
+    found: list[Array] = []
+    for k, own in enumerate(nodes):
+        weight = np.ones_like(at)
+        for i, other in enumerate(nodes):
+            if i != k:
+                weight *= (at - other) / (own - other)
+        found.append(weight)
+    return found
+
+
+def _usual(steps: Array) -> float:
+    """The step that three in four do not exceed."""
+    return float(np.quantile(steps, 0.75))

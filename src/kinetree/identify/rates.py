@@ -1,0 +1,240 @@
+"""Rates and accelerations of a recording: which measured columns give them, and how filtered.
+
+Accelerations come from positions differentiated twice, from recorded rates differentiated once, or
+from recorded accelerations, for each joint by itself: the column whose noise and loss in the band
+of the motion make the smallest error (`kinetree.identify.spectrum`). Makers filter the rates that
+they report, which delays them against the positions; the delay is measured, and rates that are
+late are shifted, or computed from positions where these are good enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms.natural_units import natural_units
+from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
+from kinetree.identify.checks import MOST, least_motion
+from kinetree.identify.clock import Columns
+from kinetree.identify.filtering import check_cutoff, low_pass, margin, smooth
+from kinetree.identify.spectrum import (
+    Bands,
+    Spectrum,
+    bands,
+    candidates,
+    column,
+    common_cutoff,
+    errors,
+    spectrum,
+)
+from kinetree.model import Model
+
+CLEAN = 1e-4  # share of noise in the power of recorded rates that are used as they are
+AS_GOOD = 1.1  # power of the error of recorded rates, in terms of that of the positions
+WORSE = 4.0  # the same of positions: above it, recorded rates that are late are shifted
+VISIBLE = 0.01  # lag times frequency of the motion, and error of scale, that count
+SURE = 4.0  # standard errors
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """The way from measured columns to rates and accelerations.
+
+    Args:
+        rate: column that gives the rates of each degree of freedom, "q" or "dq", (n,).
+        acceleration: column that gives its acceleration, "q", "dq" or "ddq", (n,).
+        lag: of recorded rates behind the positions, (n,), s, to be removed.
+        spectrum: with the cutoff; None: rates and accelerations are used as recorded.
+        notes: on the choice.
+    """
+
+    rate: tuple[str, ...]
+    acceleration: tuple[str, ...]
+    lag: Array
+    spectrum: Spectrum | None
+    notes: tuple[str, ...] = ()
+
+
+def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
+    """Choose the columns and the cutoff from samples at even times."""
+    t, q, dq, ddq, _ = columns
+    dt = float((t[-1] - t[0]) / (len(t) - 1))
+    given = [q if model.n == model.nq else None, dq, ddq]
+    found = [None if x is None else bands(x, dt, k) for k, x in enumerate(given)]
+    tried = candidates(len(t), dt) if cutoff is None else np.array([cutoff])
+    if cutoff is not None:
+        check_cutoff(cutoff, dt)
+    error = [
+        np.full((model.n, len(tried)), np.inf) if x is None else errors(x, tried) for x in found
+    ]
+    best = np.array([x.min(axis=1) for x in error])  # of q, dq, ddq
+    rate = np.where(best[1] <= AS_GOOD * best[0], 1, 0)
+    rough = common_cutoff(_chosen(error, rate), tried)
+    lag, notes = np.zeros(model.n), list[str]()
+    if dq is not None and model.n == model.nq:
+        late, scale = _lags(model, dt, (q, dq), rough)
+        rate, lag, notes = _judged(model, best, rate, late, scale)
+    least = np.minimum(best[0], best[1])
+    acceleration = np.where(best[2] <= AS_GOOD * least, 2, rate)
+    clean = _clean(found[1]) and _clean(found[2]) and not lag.any() and bool((rate == 1).all())
+    if clean and dq is not None and ddq is not None:
+        return Rates(("dq",) * model.n, ("ddq",) * model.n, lag, None)
+    chosen = common_cutoff(_chosen(error, acceleration), tried)
+    own = [column(_given(found, k), i) for i, k in enumerate(acceleration)]
+    names = ("q", "dq", "ddq")
+    return Rates(
+        tuple(names[k] for k in rate),
+        tuple(names[k] for k in acceleration),
+        lag,
+        spectrum(own, dt, chosen, tuple(model.dof_names)),
+        (*notes, *_reasons(model, given, acceleration, best)),
+    )
+
+
+def apply_rates(model: Model, columns: Columns, rates: Rates) -> Columns:
+    """q, dq and ddq, low-passed, with tau as it is."""
+    t, q, dq, ddq, tau = columns
+    if rates.spectrum is None:
+        return columns
+    cutoff = rates.spectrum.cutoff
+    dt = float((t[-1] - t[0]) / (len(t) - 1))
+    speed, bend = np.zeros((2, len(t), model.n))
+    smoothed = q
+    if model.n == model.nq:
+        smoothed, speed, bend = smooth(q, dt, cutoff)
+        still = np.ptp(smoothed, axis=0) < least_motion(natural_units(model))
+        still &= np.array(rates.rate) == "q"
+        speed[:, still] = bend[:, still] = 0  # noise, whose sign would be taken for friction
+    for k in range(model.n):
+        if dq is not None and "dq" in (rates.rate[k], rates.acceleration[k]):
+            own = shifted(dq[:, k], dt, rates.lag[k])
+            slow, slope, _ = smooth(own, dt, cutoff)
+            if rates.rate[k] == "dq":
+                speed[:, k] = slow
+            if rates.acceleration[k] == "dq":
+                bend[:, k] = slope
+        if ddq is not None and rates.acceleration[k] == "ddq":
+            bend[:, k] = low_pass(ddq[:, k], dt, cutoff)
+    return t, smoothed, speed, bend, tau
+
+
+def shifted(x: Array, dt: float, lag: float) -> Array:
+    """x, (T,), `lag` seconds later in the record, between samples by straight lines."""
+    if lag == 0:
+        return x
+    at = np.arange(len(x)) + lag / dt
+    return np.interp(at, np.arange(len(x)), x)
+
+
+def _given(found: list[Bands | None], k: int) -> Bands:
+    own = found[k]
+    assert own is not None  # columns that are missing have an infinite error
+    return own
+
+
+def _chosen(error: list[Array], source: Array) -> Array:
+    """Errors of the chosen column of each degree of freedom, (n, cutoffs)."""
+    return np.array([error[k][i] for i, k in enumerate(source)])
+
+
+def _clean(found: Bands | None) -> bool:
+    """Whether the noise of a column is negligible without a filter."""
+    if found is None:
+        return False
+    noise, motion = found.noise.sum(axis=0), found.motion.sum(axis=0)
+    return bool((noise <= CLEAN * motion).all())
+
+
+def _lags(
+    model: Model, dt: float, motion: tuple[Array, Array], cutoff: float
+) -> tuple[Array, Array]:
+    """Lag, s, and scale of recorded rates against the slopes of q; 0 and 1 where not visible.
+
+    Rates that are `lag` late are s (v - lag a) to first order, with v and a from the positions;
+    least squares give s and the lag, and shifting repeats it for large ones.
+    """
+    q, dq = motion
+    cut = margin(dt, cutoff)
+    lag, scale = np.zeros(model.n), np.ones(model.n)
+    if len(q) <= 4 * cut:
+        return lag, scale
+    inner = slice(cut, len(q) - cut)
+    v, a = (x[inner] for x in smooth(q, dt, cutoff)[1:])
+    moves = np.ptp(q, axis=0) > least_motion(natural_units(model))
+    independent = max(2 * cutoff * dt * len(v), 4)
+    for k in np.flatnonzero(moves):
+        given = low_pass(dq[:, k], dt, cutoff)
+        sizes = float(v[:, k] @ v[:, k]), float(a[:, k] @ a[:, k])
+        if min(sizes) == 0:
+            continue
+        found, factor, rest = 0.0, 1.0, given[inner]
+        for _ in range(4):
+            own = shifted(given, dt, found)[inner]
+            factor, slope = np.linalg.lstsq(np.stack([v[:, k], a[:, k]], 1), own, None)[0]
+            rest = own - factor * v[:, k] - slope * a[:, k]
+            found -= slope / factor if factor else 0.0
+            if abs(found) > cut * dt:
+                return np.zeros(model.n), np.ones(model.n)  # not a lag
+        noise = np.sqrt(rest @ rest / len(rest) / independent * len(rest))
+        frequency = np.sqrt(sizes[1] / sizes[0])  # rad/s
+        if abs(found) * frequency > VISIBLE and abs(found) > SURE * noise / np.sqrt(sizes[1]):
+            lag[k] = found
+        if abs(factor - 1) > max(VISIBLE, SURE * noise / np.sqrt(sizes[0])):
+            scale[k] = factor
+    return lag, scale
+
+
+def _judged(
+    model: Model, best: Array, rate: Array, late: Array, scale: Array
+) -> tuple[Array, Array, list[str]]:
+    """Columns of the rates, lags to remove, and notes, given lags and scales of dq."""
+    names = np.array(model.dof_names, object)
+    notes: list[str] = []
+    off = scale != 1
+    if off.any():
+        worst = int(np.abs(scale - 1).argmax())
+        notes.append(
+            f"dq of {_names(names, off)} is not the slope of q to scale, "
+            f"{scale[worst]:.4g} times for {names[worst]!r}: rates from positions"
+        )
+    rate = np.where(off, 0, rate)
+    visible = (late != 0) & ~off
+    shift = visible & (rate == 1) & (best[0] > WORSE * best[1])
+    for own, remedy in ((shift, "it was shifted"), (visible & ~shift, "rates from positions")):
+        if own.any():
+            worst = int(np.where(own, np.abs(late), 0).argmax())
+            word = "behind" if late[worst] > 0 else "ahead of"
+            notes.append(
+                f"dq of {_names(names, own)} is {word} the slope of q, by "
+                f"{abs(late[worst]):.3g} s for {names[worst]!r}: {remedy}"
+            )
+    return np.where(visible & ~shift, 0, rate), np.where(shift, late, 0.0), notes
+
+
+def _names(names: Array, chosen: Array) -> str:
+    """The chosen names in a sentence."""
+    return "all joints" if chosen.all() and len(chosen) > 1 else listing(names[chosen], MOST)
+
+
+def _reasons(
+    model: Model, given: list[Array | None], acceleration: Array, best: Array
+) -> list[str]:
+    """Notes on recorded rates that were not used, with their errors."""
+    found: list[str] = []
+    names = np.array(model.dof_names, object)
+    for k, what in ((1, "dq"), (2, "ddq")):
+        unused = acceleration < k
+        if given[k] is None or not unused.any():
+            continue
+        used = np.array([best[j, i] for i, j in enumerate(acceleration)])
+        ratio = np.sqrt(best[k] / np.maximum(used, 1e-300))
+        better = unused & (ratio > 1)
+        if better.any():
+            low, high = ratio[better].min(), ratio[better].max()
+            times = f"{low:.2g}" if high < 1.05 * low else f"{low:.2g} to {high:.2g}"
+            source = "positions" if (acceleration[better] == 0).all() else "positions or dq"
+            found.append(
+                f"accelerations of {_names(names, better)} from {source}: those from "
+                f"recorded {what} have {times} times their error"
+            )
+    return found
