@@ -20,7 +20,11 @@ from kinetree.algorithms.actuation import check_step_drives, drive_forces, drive
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.closures import placed
 from kinetree.algorithms.constraints.dynamics import Items
-from kinetree.algorithms.constraints.implicit import State, implicit_constrained_rate
+from kinetree.algorithms.constraints.step_rates import (
+    State,
+    dry_constrained_rate,
+    implicit_constrained_rate,
+)
 from kinetree.algorithms.constraints.stepping import (
     Close,
     check_stepping,
@@ -168,7 +172,7 @@ def step(
         forces = drive_forces(model, dq, tau)
         slopes = drive_gains(model, dq, tau, gains) if way.implicit else None
         if items:
-            return constrained_step_rate(way, tree, items, (q, dq), forces, dt, slopes)[0]
+            return constrained_step_rate(way, tree, items, (q, dq), forces, dt, stop, slopes)[0]
         return step_rate(way, tree, dq, forces, dt, stop, slopes)[0]
 
     close = closing(model, lambda q: book_tree(model, q), items) if items else None
@@ -242,13 +246,18 @@ def constrained_step_rate(
     state: State,
     tau: Array,
     h: Scalar,
+    stop: Scalar,
     gains: Gains | None = None,
 ) -> tuple[Array, Array]:
     """The same of a robot with constraints, and (lambda, Phi) of all rows after it.
 
     state: q, (nq,), and dq, (n,). items: the constraints in the frames of the tree.
     """
-    if not method.implicit:
-        return constrained_rate(tree, items, *state, tau)
-    positions = method.positions
-    return implicit_constrained_rate(tree, items, state, tau, h, gains, positions=positions)
+    if method.implicit:
+        positions = method.positions
+        return implicit_constrained_rate(
+            tree, items, state, tau, h, stop, gains, positions=positions
+        )
+    if dry_dofs(tree.model):
+        return dry_constrained_rate(tree, items, state, tau, stop)
+    return constrained_rate(tree, items, *state, tau)

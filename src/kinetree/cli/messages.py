@@ -45,7 +45,7 @@ PHRASES: dict[str, str] = {
     r"; choose others with robot\.constrained\(\.\.\., actuated=\[\.\.\.\]\)": "",
     r"^q0 does not satisfy": "--q does not satisfy",
     r"^dq0 breaks": "--dq breaks",
-    r"Use friction that grows with the rate alone, robot\.with_friction":
+    r"Use friction that grows with the rate alone: robot\.with_friction\(.* for each of the others":
         "Leave it out: --friction none",
     r"^(duration|dt|tolerance|cutoff|prior) is ": r"--\1 is ",
     r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",

@@ -178,7 +178,8 @@ def whole_step(
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
                 stop = method.braking / dt
                 if items:
-                    k = constrained_step_rate(method, tree, items, (q, dq), acting, dt, gains)[0]
+                    at = items, (q, dq)
+                    k = constrained_step_rate(method, tree, *at, acting, dt, stop, gains)[0]
                 else:
                     k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
@@ -260,7 +261,8 @@ def rate_graph(
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
         if model.constraints is not None:
             items = lean_items(lean)
-            k, more = constrained_step_rate(method, tree, items, (q, dq), acting, given["h"], gains)
+            h, stop = given["h"], given["stop"]
+            k, more = constrained_step_rate(method, tree, items, (q, dq), acting, h, stop, gains)
         else:
             k, more = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
         k = np.concatenate([k, next_a]) if space.extra else k

@@ -15,7 +15,7 @@ from closed_loops import (
     tied_robot,
 )
 from kinetree import algorithms
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError
 from kinetree.simulate import SimulationError
 
 FIXED = ("euler", "semi_implicit_euler", "rk4")
@@ -385,20 +385,6 @@ def test_constraints_that_cannot_be_closed_end_the_motion_by_name(limits):
 
 
 REFUSED = {
-    "dry friction": (
-        lambda: BARS.with_friction({"crank": kt.Friction(coulomb=0.1)}).simulate(
-            start(BARS, 0.5, 0.0)[0], duration=1
-        ),
-        ModelError,
-        r"joint 'crank' of 'four_bar' has dry friction",
-    ),
-    "dry friction of a step": (
-        lambda: BARS.with_friction({"rocker": kt.Friction(coulomb=0.1)}).step(
-            *start(BARS, 0.5, 0.0), PUSH, 0.01
-        ),
-        ModelError,
-        r"joint 'rocker' of 'four_bar' has dry friction",
-    ),
     "parameters": (
         lambda: BARS.simulate(
             start(BARS, 0.5, 0.0)[0], duration=1, parameters={"mass": [1.0, 1.0, 1.0]}

@@ -60,7 +60,6 @@ Items = Sequence[Closure | Coupling]
 # which divides the imbalance of these joints by about STIFF; more would hide motors in rounding
 STIFF = 2.0**15
 MULTIPLIER_STEPS = 5
-FLOOR = 2.0**-18  # of a typical diagonal of A: the least scale of a row that vanishes
 
 
 class Accelerations(NamedTuple):
@@ -104,24 +103,19 @@ class Reduced(NamedTuple):
 
 
 class Kkt:
-    """M and the constraints of a tree at one state, factored.
+    """M and the constraints of a tree at one state, factored."""
 
-    matrix: in the place of M, symmetric and positive, (n, n); None: M of the tree.
-    """
-
-    def __init__(self, tree: Tree, found: Constrained, matrix: Array | None = None) -> None:
+    def __init__(self, tree: Tree, found: Constrained) -> None:
         model = tree.model
         self.given: Constraints = solvable(model)
         self.rows = solved_rows(self.given, found.J)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
-        self.matrix = tree_mass_matrix(tree) if matrix is None else matrix
+        self.matrix = tree_mass_matrix(tree)
         self.M: Factor = factor_mass_matrix(model, self.matrix)
         self.Y, self.Y_over_D = eliminated_rows(self.M, self.J)
         A, names = symmetric_product(self.Y_over_D, self.Y), row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
-        typical = self.given.scales
-        scales = typical if matrix is None else own_scales(A, typical)
-        self.A = Proximal(A, scales, names, dependent=self.dependent)
+        self.A = Proximal(A, self.given.scales, names, dependent=self.dependent)
 
     def wanted(self, dq: Array, T: Scalar | None = None) -> Array:
         """J ddq of the solved rows: -gamma; with a time constant T, errors decay in it."""
@@ -336,11 +330,6 @@ def eliminated_rows(M: Factor, J: Array) -> tuple[Array, Array]:
     over_D = [[row[d] / M.D[d] if d in row else 0 for d in range(n)] for row in rows]
     shape = len(J), n
     return np.array(Y, object).reshape(shape), np.array(over_D, object).reshape(shape)
-
-
-def own_scales(A: Array, typical: Sequence[Any]) -> list[Any]:
-    """Scales of the rows of A from its own diagonal, with FLOOR of the typical ones."""
-    return [x + FLOOR * s for x, s in zip(A.diagonal(), typical, strict=True)]
 
 
 def symmetric_product(B: Array, C: Array) -> Array:

@@ -21,21 +21,23 @@ motions that the constraints allow.
 an error e decays as (1 + t/T) exp(-t/T). The pull is part of the forces of the constraints.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
+from kinetree.algorithms.constraints.step_rates import check_dry_joints
+from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.algorithms.tangents import integrate
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
-from kinetree.scalars import Scalar
+from kinetree.scalars import Scalar, absolute, where
 
 Place = Callable[[Array], Tree]  # the tree at a position
 Close = Callable[[Array], Array]  # a state (q, dq, z) on the constraints
@@ -62,7 +64,9 @@ def constrained_rate(
     return np.concatenate([dq, ddq]), np.concatenate([kkt.shared(lam), found.Phi])
 
 
-def closed_state(place: Place, items: Items, q: Array, dq: Array) -> tuple[Array, Array]:
+def closed_state(
+    place: Place, items: Items, q: Array, dq: Array, dry: Sequence[int] = ()
+) -> tuple[Array, Array]:
     """The position and the rates on the constraints that are nearest to a state next to them.
 
     Args:
@@ -70,7 +74,10 @@ def closed_state(place: Place, items: Items, q: Array, dq: Array) -> tuple[Array
         items: the constraints in the frames of the tree.
         q: joint positions, (nq,).
         dq: joint rates, (n,).
+        dry: entries of dq with dry friction; those of them that are 0 stay, and so do their q.
     """
+    if dry:
+        return _closed_around(place, items, q, dq, dry)
     tree = place(q)
     model, kkt = tree.model, Kkt(tree, tree_constraints(tree, items, q))
     q = integrate(model, q, _correction(kkt, kkt.all.Phi))
@@ -88,12 +95,43 @@ def _correction(kkt: Kkt, Phi: Array) -> Array:
     return kkt.moved(y)
 
 
+def _closed_around(
+    place: Place, items: Items, q: Array, dq: Array, dry: Sequence[int]
+) -> tuple[Array, Array]:
+    """`closed_state` where joints that dry friction holds stay: they would creep otherwise."""
+    model = place(q).model
+    held = [where(absolute(dq[d]), 0, 1) if d in dry else 0 for d in range(model.n)]
+    free = [1 - x for x in held]
+
+    def at(q: Array) -> tuple[Kkt, Callable[[Array], Array]]:
+        tree = place(q)
+        kkt = Kkt(tree, tree_constraints(tree, items, q))
+        M = [[x * (free[i] * free[j]) for j, x in enumerate(y)] for i, y in enumerate(kkt.matrix)]
+        for d in dry:
+            M[d][d] = M[d][d] + held[d]
+        masked = np.array(M, dtype=object)
+
+        def correction(missing: Array) -> Array:
+            """The shortest v with J v = -missing that is 0 for held joints."""
+            ties = Ties.of(model, kkt, -missing[kkt.rows]).bound(free, zeros(model.n))
+            return ties.solve(masked, zeros(model.n), symmetric=True)[0]
+
+        return kkt, correction
+
+    kkt, correction = at(q)
+    q = integrate(model, q, correction(kkt.all.Phi))
+    q = integrate(model, q, correction(tree_constraints(place(q), items, q).Phi))
+    kkt, correction = at(q)
+    dq = dq + correction(kkt.all.J @ dq)
+    return integrate(model, q, correction(kkt.all.Phi)), dq
+
+
 def closing(model: Model, place: Place, items: Items) -> Close:
     """The function that moves states x = (q, dq, z) back to the constraints."""
-    a, b = model.nq, model.nq + model.n
+    a, b, dry = model.nq, model.nq + model.n, dry_dofs(model)
 
     def close(x: Array) -> Array:
-        return np.concatenate([*closed_state(place, items, x[:a], x[a:b]), x[b:]])
+        return np.concatenate([*closed_state(place, items, x[:a], x[a:b], dry), x[b:]])
 
     return close
 
@@ -107,13 +145,7 @@ def check_stepping(model: Model, changes: object = ()) -> None:
     """
     if model.constraints is None:
         return
-    dry = dry_dofs(model)
-    if dry:
-        raise ModelError(
-            f"joint {model.dof_names[dry[0]]!r} of {model.name!r} has dry friction, which holds a "
-            "joint at rest; steps of a robot with constraints cannot find the joints that it "
-            "holds. Use friction that grows with the rate alone, robot.with_friction."
-        )
+    check_dry_joints(model)
     if changes:
         raise InputError(
             "data of the robot are given as arguments of its motion, and "

@@ -75,8 +75,9 @@ class AdaptiveSteps:
         plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
         self.system = make_system(plant)
         n, m = space.model.n, rows(space.model)
-        self.margins = margins_graph(space, plan.bounds, n + 2 * m)
         first = n + friction_size(space.model, self.dry)
+        self.watched = first + 2 * m if m else n  # entries of y with a bound
+        self.margins = margins_graph(space, plan.bounds, self.watched)
         self.shown = {"lam": (first, m), "Phi": (first + m, m)} if m else {}
         self.shown |= shown_parts(setup.acting, first + 2 * m, space.model)
         self.closing = closing_kernel(space)
@@ -160,8 +161,8 @@ class AdaptiveSteps:
             )
             times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
-        tau = y[..., : n + 2 * rows(self.space.model)]
-        (w,) = interpret(self.margins, x, k[..., : self.space.rates], tau)
+        own = y[..., : self.watched]
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], own)
         w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
         wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)

@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import METHODS
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
@@ -75,8 +76,11 @@ def closure_bounds(model: Model, closure_time: float | None, method: str) -> tup
     """The errors Phi of all equations as bounded entries of y; none without constraints."""
     if model.constraints is None:
         return ()
-    implicit = method in METHODS and METHODS[method].implicit  # with ddq after tau in y
-    first = (2 if implicit else 1) * model.n + rows(model)
+    first = model.n + rows(model)
+    if method not in METHODS:
+        first += len(dry_dofs(model))  # whose friction follows tau in y
+    elif METHODS[method].implicit:
+        first += model.n  # and here ddq does
     most = CLOSED if closure_time is None else PULLED
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
@@ -144,7 +148,8 @@ def check_closed(model: Model, t: Array, y: Array) -> None:
     given, m = model.constraints, rows(model)
     if given is None or not len(y):
         return
-    Phi = np.abs(y[:, model.n + m : model.n + 2 * m])
+    first = model.n + len(dry_dofs(model)) + m
+    Phi = np.abs(y[:, first : first + m])
     at = np.unravel_index(int(np.argmax(np.where(np.isfinite(Phi), Phi, np.inf))), Phi.shape)
     if not Phi[at] <= CLOSED:
         row = int(at[1])

@@ -18,13 +18,19 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kinetree.algorithms.constraints.implicit import implicit_constrained_rate
+from kinetree.algorithms.constraints.dynamics import Items
+from kinetree.algorithms.constraints.step_rates import (
+    constrained_in_mode,
+    dry_constrained_rate,
+    implicit_constrained_rate,
+)
 from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations
+from kinetree.algorithms.tree import Tree
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jacobian
@@ -126,16 +132,7 @@ class Plant:
         tree = lean_tree(lean, loads.q, loads.F_ext)
         dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
         if loads.model.constraints is not None:
-            items, T = lean_items(lean), given[PART][0][0] if PART in given else None
-            if self.implicit:
-                h, state = given["step"][0][0], (loads.q, dq)
-                k, more = implicit_constrained_rate(
-                    tree, items, state, tau, h, gains, positions=self.positions, T=T
-                )
-            else:
-                k, more = constrained_rate(tree, items, loads.q, dq, tau, T)
-            moving = coordinate_rates(self.space.model, loads.q, dq) if self.adaptive else dq
-            return moving, k[len(dq) :], more
+            return self._tied_motion(loads, tree, lean_items(lean), gains)
         if not self.adaptive:
             stop = given["stop"][0][0] if "stop" in given else 0
             if self.implicit:
@@ -148,6 +145,28 @@ class Plant:
         if "mode" not in given:
             return moving, tree_forward_dynamics(tree, dq, tau), none
         return moving, *accelerations_in_mode(tree, dq, tau, given["mode"][0])
+
+    def _tied_motion(
+        self, loads: Loads, tree: Tree, items: Items, gains: Gains | None
+    ) -> tuple[Array, Array, Array]:
+        """`motion` of a robot with constraints."""
+        q, dq, tau, given = loads.q, loads.dq, loads.tau, loads.given
+        stop = given["stop"][0][0] if "stop" in given else None
+        T = given[PART][0][0] if PART in given else None
+        if self.implicit:
+            h, brake, positions = given["step"][0][0], 0 if stop is None else stop, self.positions
+            k, more = implicit_constrained_rate(
+                tree, items, (q, dq), tau, h, brake, gains, positions=positions, T=T
+            )
+        elif "mode" in given:
+            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, given["mode"][0])
+            return coordinate_rates(self.space.model, q, dq), ddq, more
+        elif stop is not None:
+            k, more = dry_constrained_rate(tree, items, (q, dq), tau, stop, T)
+        else:
+            k, more = constrained_rate(tree, items, q, dq, tau, T)
+        moving = coordinate_rates(self.space.model, q, dq) if self.adaptive else dq
+        return moving, k[len(dq) :], more
 
     def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         """The function of the system: k and y."""
