@@ -18,8 +18,8 @@ rp, scara, slider_crank, spatial_3r, two_arms, ur5e), or a module of the package
 such as panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate: a
-joint left its limits and --limits is stop); 2 wrong usage, input or file, with one paragraph on
-stderr; 130 interrupted; 141 the reader of the output closed it."""
+joint left its limits and --limits is stop; watch: there is a contact); 2 wrong usage, input or
+file, with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
 
 EPILOGUE = f"""{ROBOTS}
 
@@ -55,7 +55,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "simulate": ("simulate:simulate", "ROBOT"),
         "check": ("check:check", "ROBOT TRAJECTORY"),
     },
-    "Identify": {"identify": ("identify:identify", "ROBOT DATA --output FILE")},
+    "Identify": {
+        "identify": ("identify:identify", "ROBOT DATA --output FILE"),
+        "watch": ("watch:watch", "ROBOT DATA"),
+    },
     "Write equations and code": {
         "equations": ("equations:equations", "ROBOT"),
         "export": ("export:export", "ROBOT [QUANTITY]"),

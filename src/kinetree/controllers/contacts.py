@@ -1,17 +1,19 @@
 """Contacts in the output of a momentum observer: thresholds, and where contacts begin and end.
 
-Noise. The output r of a joint without contacts is taken for coloured Gaussian noise. It passes the
-level u, up or down, at the rate 2 nu exp(-u^2 / (2 sigma^2)) with nu = std(dr/dt) / (2 pi sigma)
-(Rice). The level with one false alarm in a given time, times a margin for model errors that are not
-Gaussian, is the threshold.
+Noise. Coloured Gaussian noise r of the spread sigma passes the level z sigma, up or down, at the
+rate 2 nu exp(-z^2 / 2) with nu = std(dr/dt) / (2 pi sigma) (Rice). That is z for a given number of
+false alarms. What the robot does not explain is not Gaussian (friction that is off by a constant
+has two peaks), so the level is read from the line through the quartiles of |r| over those of a
+Gaussian, which is z sigma for Gaussian noise. Quartiles do not see contacts during less than a
+quarter of the time. The threshold is the level times a margin.
 
 Rest. While a joint rests, its friction may be anything up to that of its slowest motion, in either
 direction, whatever the sign of a noisy rate. The friction of the law is left out of r there, and
 its largest size, behind the low-pass of the observer, is taken off |r|.
 
-Times. The low-pass delays r. A contact begins where r passes its threshold, and ends where the same
-low-pass, run from the end of the recording to its beginning, passes it: both edges are late by the
-rise to the threshold only, not by the decay.
+Times. The low-pass delays r. A contact is where r passes its threshold; it begins where r left a
+share of that (`release`), and ends where the same low-pass, run from the end of the recording to
+its beginning, does: both edges are off by the rise to that share only, not by the decay.
 """
 
 from dataclasses import dataclass
@@ -29,7 +31,8 @@ from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import dof_axis
 
-MARGIN = 1.25  # thresholds are larger by this factor than noise passes
+MARGIN = 1.25  # thresholds are larger by this factor than the output of a motion without contacts
+WIDER = 1.5  # the same if the recording may have contacts
 SHORTEST = 10  # time constants of the observer that a motion for thresholds lasts at least
 LEAST = 32  # samples of a motion for thresholds
 HOUR = 3600.0  # s
@@ -37,8 +40,8 @@ BLOCK = 256  # steps that are filtered one after the other
 FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
 REST = 0.005  # rate below which a joint counts as resting, in natural units of the robot
 SLOW = 1e-6  # rate at which friction of the slowest motion is evaluated, in units of REST
-# share of |r| below a quantile, and that quantile of a Gaussian with unit spread
-QUANTILES = ((0.5, 0.6744897501960817), (0.75, 1.1503493803760079))
+QUARTILES = (0.25, 0.5, 0.75)
+NORMAL = (0.31863936396437514, 0.6744897501960817, 1.1503493803760079)  # those of |x|, x Gaussian
 
 
 class Motion(Protocol):
@@ -70,7 +73,8 @@ class ContactRules:
     """When a contact begins and ends.
 
     Args:
-        release: share of the threshold below which a contact ends, dimensionless, 0 to 1.
+        release: share of the threshold at which a contact begins and ends, once the threshold is
+            passed, dimensionless, 0 to 1.
         pause: contacts less than this apart are one, s.
         duration: shorter contacts are not reported, s; a single odd sample never is.
     """
@@ -92,11 +96,11 @@ class Contact:
     """A contact in a recording.
 
     Args:
-        start: time at which the first joint passes its threshold, s.
-        end: time at which the last joint leaves it, s.
+        start: time at which it begins, s.
+        end: time at which it ends, s.
         joint: joint with the largest external force, compared with its threshold.
         peak: external force of that joint where it is largest, N m or N; its sign is the direction.
-        at: time of the peak, s.
+        at: time of that peak, s, which the low-pass may put behind the end of a short contact.
         joints: all joints that pass their thresholds, from the base outward.
         link: link of the last of them: the contact is there or beyond.
     """
@@ -125,6 +129,7 @@ class Output:
         late: the same by the low-pass from the end to the beginning, shape (T, n), N m or N.
         resting: sizes that static friction may have in r, shape (T, n), N m or N.
         late_resting: sizes that it may have in `late`, shape (T, n), N m or N.
+        moves: whether each joint moves, shape (T, n).
     """
 
     t: Array
@@ -132,6 +137,7 @@ class Output:
     late: Array
     resting: Array
     late_resting: Array
+    moves: Array
 
     @property
     def certain(self) -> Array:
@@ -157,7 +163,7 @@ def make_output(model: Model, t: Array, dq: Array, e: Array, kept: Array) -> Out
     e, unsure = e - joined * _means(law), _means(np.where(rests, sizes, 0.0))
     r, resting = (low_pass(x, kept) for x in (e, unsure))
     late, late_resting = (low_pass(x[::-1], kept[::-1])[::-1] for x in (e, unsure))
-    return Output(t, r, late, resting, late_resting)
+    return Output(t, r, late, resting, late_resting, ~rests)
 
 
 def low_pass(x: Array, kept: Array) -> Array:
@@ -226,26 +232,28 @@ def noise_thresholds(
             f"expected {LEAST} samples and {needed:.3g} s at least, {SHORTEST} time constants of "
             "the observer. Use a longer motion or a larger gain."
         )
-    rates = np.diff(r, axis=0) / dt[:, None]
-    spread, faster = (_robust(x) if contacts else _rms(x) for x in (r, rates))
     floor = FLOOR * natural_units(model).forces
-    peaks = np.zeros(model.n) if contacts else np.abs(r).max(axis=0)
-    levels = [
-        sigma * sqrt(2 * log(max(change / (pi * sigma) * HOUR * model.n / false_alarms, 1.0)))
-        if sigma > 0
-        else 0.0
-        for sigma, change in zip(spread.tolist(), faster.tolist(), strict=True)
-    ]
-    return np.maximum(MARGIN * np.maximum(levels, peaks), floor)
+    alarms = false_alarms / model.n / HOUR  # of one joint, 1/s
+    found: list[float] = []
+    for d in range(model.n):
+        some = output.moves[:, d]
+        if some.sum() < LEAST or some.mean() * lasts < needed:
+            some = np.ones(len(r), bool)  # the joint rests: its output at rest counts
+        level = _level(r[some, d], np.diff(r[:, d])[some[1:]] / dt[some[1:]], alarms)
+        peak = 0.0 if contacts else float(np.abs(r[:, d]).max())
+        found.append((WIDER if contacts else MARGIN) * max(level, peak))
+    return np.maximum(found, floor)
 
 
-def _rms(x: Array) -> Array:
-    return np.sqrt((x**2).mean(axis=0))
-
-
-def _robust(x: Array) -> Array:
-    """Spread about zero that extremes during less than a quarter of the time hardly change."""
-    return np.array([np.quantile(np.abs(x), a, axis=0) / b for a, b in QUANTILES]).max(axis=0)
+def _level(r: Array, rates: Array, alarms: float) -> float:
+    """Level that noise r with these rates passes `alarms` times in a second, up or down."""
+    low, middle, high = np.quantile(np.abs(r), QUARTILES).tolist()
+    slope = (high - low) / (NORMAL[2] - NORMAL[0])
+    if slope <= 0:
+        return high
+    change = float(np.quantile(np.abs(rates), QUARTILES[1])) / NORMAL[1]
+    z = sqrt(2 * log(max(change / (pi * slope * alarms), 1.0)))
+    return middle + slope * max(z - NORMAL[1], 0.0)
 
 
 def find_contacts(
@@ -267,11 +275,14 @@ def find_contacts(
     late = np.abs(_shrunk(output.late, output.late_resting)) / limits
     found: list[Contact] = []
     for first, last in _stretches(t, size.max(axis=1), rules):
-        passed = np.flatnonzero(late[first : last + 1].max(axis=1) > 1)
-        end = first + int(passed[-1]) if passed.size else first
+        later = late[first : last + 1].max(axis=1)
+        passed = np.flatnonzero(later > 1)
+        end = _reach(later > rules.release, int(passed[-1]) if passed.size else 0)
+        # r grows only while something pushes: the contact lasts until r passes the threshold
+        end = first + max(end, int(np.argmax(size[first : last + 1].max(axis=1) > 1)))
         if t[end] - t[first] < max(rules.duration, 1.5 * step):
             continue
-        inside = size[first : end + 1]
+        inside = size[first : last + 1]
         at, d = np.unravel_index(int(np.argmax(inside)), inside.shape)
         over = np.flatnonzero(inside.max(axis=0) > 1).tolist()
         peak = float(output.r[first + at, d])
@@ -286,17 +297,24 @@ def find_contacts(
 
 
 def _stretches(t: Array, size: Array, rules: ContactRules) -> list[tuple[int, int]]:
-    """First and last samples of stretches that pass 1, and stay above `release` but for pauses."""
+    """First and last samples of stretches that pass 1 and are above `release` but for pauses."""
     near = np.flatnonzero(size > rules.release)
     found: list[tuple[int, int]] = []
     if not near.size:
         return found
     cuts = np.flatnonzero(np.diff(t[near]) > np.maximum(rules.pause, 1.5 * np.median(np.diff(t))))
     for part in np.split(near, cuts + 1):
-        over = part[size[part] > 1]
-        if over.size:
-            found.append((int(over[0]), int(part[-1])))
+        if (size[part] > 1).any():
+            first = int(part[np.argmax(size[part] > 1)])
+            back = _reach(size[part[0] : first + 1][::-1] > rules.release, 0)
+            found.append((first - back, int(part[-1])))
     return found
+
+
+def _reach(above: Array, start: int) -> int:
+    """The last index from `start` on, up to which all entries are true."""
+    ends = np.flatnonzero(~above[start:])
+    return start + max(int(ends[0]) - 1, 0) if ends.size else len(above) - 1
 
 
 def _joints_of(model: Model, dofs: list[int]) -> tuple[tuple[str, ...], str]:

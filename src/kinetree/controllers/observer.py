@@ -149,9 +149,9 @@ class MomentumObserver:
         """Return thresholds of the joints, (n,), N m or N, that noise and model errors rarely pass.
 
         The observer runs over a motion without contacts, such as the part that an identification
-        has held out (`found.test`). Its output is taken for coloured noise (Rice's formula); the
-        threshold is 1.25 times the level that is passed as often as given, or 1.25 times the
-        largest output if that is more.
+        has held out (`found.test`). The threshold is 1.25 times the level that coloured noise of
+        the same quartiles passes as often as given (Rice's formula), or 1.25 times the largest
+        output if that is more.
 
         Args:
             quiet: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
@@ -165,8 +165,9 @@ class MomentumObserver:
     def own_thresholds(self, data: Motion, *, false_alarms: float = 1.0) -> Array:
         """Return thresholds, (n,), N m or N, from a recording that may have contacts in it.
 
-        The spread is that of quantiles, which contacts during less than a quarter of the time
-        hardly change. A motion without contacts, for `thresholds`, is the safer way.
+        It is 1.5 times the level of `thresholds`; the largest output does not count. Contacts
+        during more than a quarter of the time raise it: a motion without contacts, for
+        `thresholds`, is the safer way.
 
         Args:
             data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.

@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
-from kinetree.controllers.contacts import MARGIN, Output, low_pass, noise_thresholds
+from kinetree.controllers.contacts import MARGIN, WIDER, Output, low_pass, noise_thresholds
 from kinetree.description.records import Friction
 from kinetree.errors import InputError, ShapeError
 
@@ -63,22 +63,19 @@ def test_noise_passes_the_level_as_often_as_asked(memory):
     model, dt, wanted = kt.robots.planar_2r().model, 0.02, 150
     e = coloured(rng, (360_000, 2), memory) * [1.0, 40.0]
     r = low_pass(e, np.full(e.shape, np.exp(-5 * dt)))
-    none = np.zeros(r.shape)
-    output = Output(np.arange(len(r)) * dt, r, r, none, none)
-    for contacts in (True, False):
-        found = noise_thresholds(model, output, np.array([5.0, 5.0]), wanted, contacts=contacts)
-        levels = found / MARGIN if contacts else np.abs(r).max(axis=0)
-        if not contacts:  # the largest of two hours is above the level of 150 an hour
-            assert found == pytest.approx(MARGIN * levels, rel=1e-12)
-            continue
-        over = np.abs(r) > levels
-        count = int((over[1:] & ~over[:-1]).sum())
-        assert 0.6 * 2 * wanted < count < 1.5 * 2 * wanted
+    none, gain = np.zeros(r.shape), np.array([5.0, 5.0])
+    output = Output(np.arange(len(r)) * dt, r, r, none, none, none == 0)
+    over = np.abs(r) > noise_thresholds(model, output, gain, wanted, contacts=True) / WIDER
+    count = int((over[1:] & ~over[:-1]).sum())
+    assert 0.6 * 2 * wanted < count < 1.5 * 2 * wanted
+    # the largest of two hours is above the level of 150 an hour, and counts without contacts
+    found = noise_thresholds(model, output, gain, wanted, contacts=False)
+    assert found == pytest.approx(MARGIN * np.abs(r).max(axis=0), rel=1e-12)
 
 
 def test_thresholds_follow_the_noise_and_not_the_contacts(robot, observer, limits):
     own = observer.own_thresholds(moving(robot, pushes=[(3, 4, 2, 20.0), (7, 8, 0, -30.0)]))
-    assert own == pytest.approx(limits, rel=0.35)
+    assert own / WIDER == pytest.approx(limits / MARGIN, rel=0.35)
     fewer = observer.thresholds(moving(robot, seed=1), false_alarms=1e-3)
     assert np.all(fewer > limits) and np.all(fewer < 1.6 * limits)
     assert 0.2 < limits.min() and limits.max() < 3
@@ -100,8 +97,8 @@ def test_a_push_is_one_contact_with_its_joint_direction_and_times(robot, observe
         (found,) = observer.contacts(data, limits)
         assert found.joint == name and found.joints == (name,)
         assert found.link == robot.model.link_names[3]
-        assert abs(found.start - at) < 0.03 and abs(found.end - at - length) < 0.03
-        assert found.peak * sign > 3 and found.start <= found.at <= found.end
+        assert abs(found.start - at) < 0.015 and abs(found.end - at - length) < 0.015
+        assert found.peak * sign > 3 and found.start <= found.at <= found.end + 0.02
         if length > 0.2:
             assert found.peak * sign == pytest.approx(9, abs=1.2)
 
@@ -143,6 +140,17 @@ def test_a_trembling_contact_is_one_event_and_rules_may_split_it(robot, observer
     split = observer.contacts(data, limits, ContactRules(pause=0.0, release=1.0))
     assert len(split) == 6
     assert not observer.contacts(data, limits, ContactRules(pause=0.0, release=1, duration=0.15))
+
+
+def test_a_contact_that_barely_passes_the_threshold_is_described(robot, observer):
+    """The estimate passes its threshold behind the end of the contact, because of the low-pass."""
+    data = moving(robot, pushes=[(5, 5.05, 3, 9.0)])
+    peak = np.abs(observer.output(data).r[:, 3]).max()
+    limits = np.full(6, 50.0)
+    limits[3] = 0.999 * peak
+    (found,) = observer.contacts(data, limits, ContactRules(release=0.7))
+    assert found.joints == (found.joint,) == (robot.model.dof_names[3],)
+    assert 4.98 < found.start <= found.end < 5.07 and abs(found.peak) == peak
 
 
 def test_one_odd_sample_of_a_torque_is_not_a_contact(robot, observer, limits):

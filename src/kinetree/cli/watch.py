@@ -1,0 +1,326 @@
+"""`kinetree watch`: contacts in a recording, from joint forces that the motion does not explain."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from rich.text import Text
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, listing, number
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    AS_NAMED,
+    Degrees,
+    Json,
+    Reading,
+    Recorded,
+    RobotName,
+    file_argument,
+    number_argument,
+    table_argument,
+    words_argument,
+)
+from kinetree.cli.choices import find_robot
+from kinetree.cli.messages import wrapped
+from kinetree.cli.output import check_output, compiling, print_json, waiting
+from kinetree.cli.states import units
+from kinetree.cli.tables import console, screen_table, unit_column
+from kinetree.errors import InputError
+from kinetree.robot import Robot
+
+if TYPE_CHECKING:
+    from kinetree.controllers import Contact, MomentumObserver
+    from kinetree.identify import Recording
+
+PAGES = (".html", ".htm")
+UNEXPLAINED = 0.5  # of the joint forces: a robot that leaves more of them is not the recorded one
+ITSELF = "the recording itself"
+
+
+def watch(
+    robot: RobotName,
+    data: Annotated[
+        str,
+        table_argument(
+            "Recording (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT, optionally "
+            "dq:JOINT; or - for standard input."
+        ),
+    ],
+    /,
+    *,
+    reference: Annotated[
+        Path | None,
+        file_argument("Another recording, without contacts, that sets the thresholds."),
+    ] = None,
+    contact_free: Annotated[
+        tuple[float, float] | None,
+        Parameter(
+            metavar="FROM TO", help="Times in DATA, s, without contacts; they set the thresholds."
+        ),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        words_argument(
+            "Threshold for all joints, N m or N, or for some as JOINT=NUMBER.", "NUMBER..."
+        ),
+    ] = None,
+    false_alarms: Annotated[
+        float, number_argument("Accepted number of false alarms in an hour.")
+    ] = 1.0,
+    gain: Annotated[
+        float,
+        number_argument("Gain of the observer, 1/s: contacts are seen after about 1 / GAIN."),
+    ] = 30.0,
+    cutoff: Annotated[
+        float | None,
+        number_argument("Low-pass frequency for rates, Hz; chosen from the data if left out."),
+    ] = None,
+    report: Annotated[
+        Path | None, file_argument("File for a page with plots of all joints, .html.")
+    ] = None,
+    json: Json = False,
+    degrees: Degrees = False,
+    recorded: Recorded = AS_NAMED,
+    reading: Reading = AS_IT_IS,
+) -> int:
+    """Find contacts in a recording: joint forces that neither motion nor friction explains.
+
+    A momentum observer estimates the forces from outside. A contact begins where a joint passes its
+    threshold, and is on the link of the last such joint, or beyond it. Thresholds come from a part
+    without contacts if one is given, else from the spread of the whole recording. The weakest
+    contacts are seen with an identified robot. The exit code is 0 if there is no contact, else 1.
+    JSON has robot, ok (no contact), contacts (start, end, joint, peak, at, joints, link, unit),
+    joints (joint, rms, peak, threshold, unit), thresholds_from, false_alarms, gain, duration,
+    samples, notes, report.
+
+    For example:
+
+    ```
+    kinetree watch arm.urdf data.csv
+    kinetree watch arm.urdf data.csv --contact-free 0 2 --report contacts.html
+    ```
+    """
+    from kinetree.cli.rows import as_file, wish_of
+    from kinetree.controllers import MomentumObserver
+    from kinetree.identify.recording import recording_of
+
+    chosen = read_thresholds(threshold, reference, contact_free)
+    _check_above_zero(gain, "--gain", ", 1/s")
+    _check_above_zero(false_alarms, "--false-alarms")
+    if report is not None:
+        check_report(report)
+    found = find_robot(robot, reading)
+    observer = MomentumObserver(found, gain)
+    wish = wish_of(found.model, recorded, degrees=degrees, required=("t", "q", "tau"))
+    with as_file(data) as path:
+        recording = recording_of(path, found, wish, cutoff=cutoff)
+    quiet, source = None, ITSELF
+    if reference is not None:
+        with as_file(str(reference)) as path:
+            quiet, source = recording_of(path, found, wish, cutoff=cutoff), str(reference)
+    elif contact_free is not None:
+        quiet = stretch(recording, contact_free)
+        source = f"{contact_free[0]:g} to {contact_free[1]:g} s"
+    with waiting(compiling("the dynamics", found.model)):
+        limits = _limits(observer, chosen, quiet, recording, false_alarms)
+        result = watched(observer, recording, limits, "--threshold" if chosen.all else source)
+    page = None
+    if report is not None:
+        from kinetree.views.page.contacts import contacts_page
+
+        text = contacts_page(found, result.t, result.external, limits, result.contacts)
+        report.write_text(text, encoding="utf-8")
+        page = str(report)
+    if json:
+        print_json(document(result) | {"false_alarms": false_alarms, "report": page})
+    else:
+        show(result)
+        if page is not None:
+            console().print(f"report  {page}", soft_wrap=True)
+    return 1 if result.contacts else 0
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Thresholds given by hand: for all joints, or for some."""
+
+    all: float | None
+    some: dict[str, float]
+
+
+def read_thresholds(
+    words: Sequence[str] | None, reference: Path | None, contact_free: tuple[float, float] | None
+) -> Chosen:
+    """The thresholds of --threshold; raise InputError if options contradict each other."""
+    if reference is not None and contact_free is not None:
+        raise InputError(
+            "--reference and --contact-free are both given; expected one of them to set the "
+            "thresholds."
+        )
+    whole: float | None = None
+    some: dict[str, float] = {}
+    for word in words or ():
+        joint, sign, value = word.rpartition("=")
+        try:
+            x = float(value)
+        except ValueError:
+            x = float("nan")
+        if not 0 < x < float("inf"):
+            raise InputError(
+                f"--threshold is {word!r}; expected a number above 0, N m or N, for all joints, or "
+                "JOINT=NUMBER."
+            )
+        if joint in some or (not sign and whole is not None):
+            raise InputError(f"--threshold gives {joint or 'all joints'!r} twice; expected once.")
+        if sign:
+            some[joint] = x
+        else:
+            whole = x
+    if whole is not None and (reference is not None or contact_free is not None):
+        other = "--contact-free" if reference is None else "--reference"
+        raise InputError(
+            f"--threshold {whole:g} sets all thresholds, and {other} would, too; expected one of "
+            "them, or --threshold JOINT=NUMBER for some joints."
+        )
+    return Chosen(whole, some)
+
+
+def check_report(path: Path) -> None:
+    """Raise InputError if the page cannot be written to that place."""
+    if path.suffix.lower() not in PAGES:
+        raise InputError(f"--report is {path}; expected a name that ends with .html.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"--report is {path}; expected a file in an existing folder.")
+    check_output(path)
+
+
+def _check_above_zero(x: float, name: str, unit: str = "") -> None:
+    if not 0 < x < float("inf"):
+        raise InputError(f"{name} is {x:g}; expected a number above 0{unit}.")
+
+
+def stretch(data: "Recording", times: tuple[float, float]) -> "Recording":
+    """The part of a recording between two times."""
+    first, last = times
+    inside = (data.t >= first) & (data.t <= last)
+    if not first < last or not inside.any():
+        raise InputError(
+            f"--contact-free is {first:g} {last:g}; expected two times, the earlier one first, "
+            f"within the recording: {data.t[0]:.6g} to {data.t[-1]:.6g} s."
+        )
+    return data.part(np.flatnonzero(inside))
+
+
+def _limits(
+    observer: "MomentumObserver",
+    chosen: Chosen,
+    quiet: "Recording | None",
+    data: "Recording",
+    false_alarms: float,
+) -> Array:
+    """Thresholds of all joints: those chosen, of a motion without contacts, or of the recording."""
+    names = list(observer.model.dof_names)
+    for joint in chosen.some:
+        if joint not in names:
+            raise InputError(
+                f"--threshold names {joint!r}, which {observer.model.name!r} does not have; "
+                f"expected one of {', '.join(names)}."
+            )
+    if chosen.all is not None:
+        limits = np.full(len(names), chosen.all)
+    elif quiet is not None:
+        limits = observer.thresholds(quiet, false_alarms=false_alarms)
+    else:
+        limits = observer.own_thresholds(data, false_alarms=false_alarms)
+    for joint, x in chosen.some.items():
+        limits[names.index(joint)] = x
+    return limits
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """External forces of a recording, (T, n), thresholds, contacts, and notes on them."""
+
+    robot: Robot
+    t: Array
+    external: Array
+    limits: Array
+    contacts: "list[Contact]"
+    source: str
+    gain: float
+    notes: tuple[str, ...]
+
+
+def watched(observer: "MomentumObserver", data: "Recording", limits: Array, source: str) -> Watched:
+    """The contacts of a recording, with thresholds of the joints."""
+    external = observer.output(data).r
+    model, gain = observer.model, float(np.max(np.asarray(observer.gain)))
+    left = np.median(np.abs(external), axis=0) > UNEXPLAINED * np.median(np.abs(data.tau), axis=0)
+    notes = list(data.notes)
+    if left.any():
+        names = [name for name, x in zip(model.dof_names, left, strict=True) if x]
+        notes.append(
+            f"the robot explains less than half of the joint forces of {listing(names, 5)}: "
+            "weak contacts are not seen there. kinetree identify finds its friction and masses"
+        )
+    contacts = observer.contacts(data, limits)
+    robot = Robot(model)
+    return Watched(robot, data.t, external, limits, contacts, source, gain, tuple(notes))
+
+
+def document(found: Watched) -> dict[str, Any]:
+    """Contacts and thresholds, as JSON."""
+    names, unit = list(found.robot.model.dof_names), units(found.robot.model, "tau")
+    rms, peak = (found.external**2).mean(axis=0) ** 0.5, np.abs(found.external).max(axis=0)
+    columns = zip(names, rms, peak, found.limits, unit, strict=True)
+    return {
+        "robot": found.robot.name,
+        "ok": not found.contacts,
+        "contacts": [asdict(x) | {"unit": unit[names.index(x.joint)]} for x in found.contacts],
+        "joints": [
+            dict(zip(("joint", "rms", "peak", "threshold", "unit"), x, strict=True))
+            for x in columns
+        ],
+        "thresholds_from": found.source,
+        "gain": found.gain,
+        "duration": float(found.t[-1] - found.t[0]),
+        "samples": len(found.t),
+        "notes": list(found.notes),
+    }
+
+
+def show(found: Watched) -> None:
+    """Print contacts, external forces beside thresholds, and notes."""
+    data, screen = document(found), console()
+    count = counted(len(found.contacts), "contact") if found.contacts else "no contact"
+    screen.print(
+        f"{found.robot.name}: {count} in {number(data['duration'], 3)} s",
+        style="bold red" if found.contacts else "bold green",
+    )
+    screen.print()
+    if found.contacts:
+        rows = [
+            (
+                f"{x['start']:.3f}", f"{x['end']:.3f}", x["joint"],
+                number(x["peak"], 3), x["unit"], f"{x['at']:.3f}", x["link"],
+            )
+            for x in data["contacts"]
+        ]  # fmt: skip
+        heads = ["from s", "to s", "joint", "peak", "unit", "at s", "on or beyond"]
+        screen.print(screen_table("contacts", heads, rows, left=(2, 4, 6)))
+        screen.print()
+    unit = [x["unit"] for x in data["joints"]]
+    heads, columns = ["joint"], [[x["joint"] for x in data["joints"]]]
+    for key in ("rms", "peak", "threshold"):
+        head, cells = unit_column(key, [number(x[key], 3) for x in data["joints"]], unit)
+        heads.append(head)
+        columns.append(cells)
+    screen.print(screen_table("forces from outside", heads, list(zip(*columns, strict=True))))
+    screen.print(f"thresholds from {found.source}; gain {number(found.gain, 3)} 1/s.")
+    for note in found.notes:
+        text = wrapped(f"note: {note}", screen.width, "  ")
+        screen.print(Text(text), soft_wrap=True)
