@@ -18,6 +18,7 @@ from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     AS_IT_IS,
     AS_NAMED,
+    STREAM,
     Acceleration,
     Data,
     Degrees,
@@ -40,7 +41,9 @@ from kinetree.cli.output import (
     waiting,
 )
 from kinetree.cli.states import (
+    ClosureWatch,
     Words,
+    closed_state,
     document,
     factors,
     print_state,
@@ -58,6 +61,7 @@ FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows
 LINEAR = (
     "inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces", "spring_forces",
 )  # fmt: skip
+OPEN_ROWS = 1e-6  # error of rows that is reported; files often have six digits
 ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
 VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
@@ -223,13 +227,18 @@ class Request:
             from kinetree.cli.batches import Job, run_batch
             from kinetree.cli.rows import wish_of
 
-            job = Job(tuple(self.given), make(True), heads)
+            run, watch = self._watched(make(True))
+            job = Job(tuple(self.given), run, heads)
             wish = wish_of(
                 model, self.recorded, degrees=self.degrees, required=("q",), unnamed=job.inputs
             )
             run_batch(wish, self.data, job, output=self.output, json=self.json)
+            if watch is not None:
+                source = "standard input" if self.data == STREAM else Path(self.data).name
+                watch.report({name: f"{source}: {name}" for name in self.given}, rows=True)
             return
         state = read_state(model, self.given, self.degrees)
+        state = closed_state(self.robot, state, self.given, self.degrees)
         values = make(False)(*state.values())
         shown = document(model, state, self.degrees, *letters) | values
         if self.json:
@@ -239,6 +248,18 @@ class Request:
             print_text(csv_line(heads) + "".join(number_lines([row])), self.output)
         else:
             show(shown)
+
+    def _watched(self, run: Results) -> tuple[Results, ClosureWatch | None]:
+        """A function of rows that also compares them with the constraints, if there are any."""
+        if self.robot.model.constraints is None:
+            return run, None
+        watch = ClosureWatch(self.robot, OPEN_ROWS)
+
+        def watched(*state: Array) -> dict[str, Array]:
+            watch.look(dict(zip(self.given, state, strict=True)))
+            return run(*state)
+
+        return watched, watch
 
 
 def function_of(robot: Robot, quantity: str, rows: bool) -> Function:

@@ -24,8 +24,7 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json, print_text, waiting
 from kinetree.cli.states import (
-    closed_acceleration,
-    closed_start,
+    closed_state,
     document,
     read_state,
     refuse_both,
@@ -79,11 +78,7 @@ def explain(
     refuse_both(data, given)
     found = find_robot(robot, reading)
     if data is None:
-        state = read_state(found.model, given, degrees)
-        if found.model.constraints is not None:
-            start = closed_start(found, (state["q"], state["dq"]), (q, dq), degrees)
-            motion = closed_acceleration(found, (*start, state["ddq"]), ddq, degrees)
-            state = dict(zip(given, (*start, motion), strict=True))
+        state = closed_state(found, read_state(found.model, given, degrees), given, degrees)
     else:
         from kinetree.cli.rows import wish_of
 

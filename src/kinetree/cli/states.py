@@ -5,14 +5,15 @@ angles alone: positions, rates and accelerations of hinges and screws, the angle
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
 Positions that are left out are those of `rest_position`, on every path: zero, or the middle of the
-limits where these exclude zero, which a line on stderr reports. Positions and rates of a robot with
-closed loops follow from those that are typed (`closed_start`), which a line reports too.
+limits where these exclude zero, which a line on stderr reports. In the state of a robot with closed
+loops they follow from those that are typed (`closed_state`), which a line reports too. A state that
+the constraints do not allow is computed, and a line reports it; a motion is refused.
 """
 
 import re
 from collections.abc import Container, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from kinetree.cli.tables import clear_rounding, console, screen_table, unit_colu
 from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import METRE, factors, kinds, units
 from kinetree.model.units import entry_names as names
@@ -38,6 +40,7 @@ ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion 
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
 UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
 MOST_NAMES = 8  # of joints that a line on stderr lists
+OPEN = 1e-8  # error of a state that is reported as not allowed by the constraints
 CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
 ATTEMPTS = 20  # to close constraints from positions near the one that was typed
 NEAR = 0.5  # rad or m: how far these are from it
@@ -94,6 +97,99 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         pairs = zip(known, pieces, strict=True)
         x = np.array([typed_number(option, name, piece) for name, piece in pairs]) * scale
     return coordinates(model, x, option).astype(float) if quantity == "q" else x
+
+
+def closed_state(
+    robot: "Robot", state: Mapping[str, Array], given: Mapping[str, Words], degrees: bool
+) -> dict[str, Array]:
+    """A state with entries that were not typed moved onto the constraints; reports on stderr.
+
+    Args:
+        robot: the robot.
+        state: q, dq, and ddq or tau or neither, in SI units.
+        given: their words, as typed.
+        degrees: whether angles are shown in degrees.
+    """
+    found = dict(state)
+    if robot.model.constraints is None:
+        return found
+    start = closed_start(robot, (state["q"], state["dq"]), (given["q"], given["dq"]), degrees)
+    found |= zip(("q", "dq"), start, strict=True)
+    if "ddq" in state:
+        found["ddq"] = closed_acceleration(robot, (*start, state["ddq"]), given["ddq"], degrees)
+    watch = ClosureWatch(robot, OPEN)
+    watch.look({name: x[None] for name, x in found.items()})
+    if list(watch.worst) == ["ddq"]:
+        words = watch.words("ddq")
+        raise InputError(
+            f"the constraints of {robot.name!r} forbid this motion: with --ddq, {words}; expected "
+            "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
+        )
+    watch.report({name: f"--{name}" for name in found})
+    return found
+
+
+class ClosureWatch:
+    """The worst of many states that the constraints of a robot do not allow, to be reported.
+
+    Args:
+        robot: the robot.
+        tolerance: the largest error that is not reported, rad or m; of rates and accelerations, as
+            a share of the terms that should cancel.
+    """
+
+    WORDS: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "q": ("does not satisfy", "is open by {} (rad or m)"),
+        "dq": ("breaks", "opens at {} (rad/s or m/s)"),
+        "ddq": ("is a motion that is forbidden by", "opens with {} (rad/s^2 or m/s^2)"),
+    }
+
+    def __init__(self, robot: "Robot", tolerance: float) -> None:
+        self.robot, self.tolerance = robot, tolerance
+        self.seen, self.worst = 0, dict[str, tuple[float, float, int, int]]()
+
+    def look(self, states: Mapping[str, Array]) -> None:
+        """Compare rows of states, (rows, n), with the constraints; q first, then dq, then ddq."""
+        q, dq = np.asarray(states["q"], float), np.asarray(states["dq"], float)
+        errors = np.abs(self.robot.constraint_errors(q))
+        self._keep("q", errors, errors)
+        J = np.asarray(self.robot.constraint_jacobian(q))
+        rates = np.einsum("...ij,...j->...i", J, dq)
+        size = np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq))
+        self._keep("dq", np.abs(rates), np.abs(rates) / (1 + size))
+        if "ddq" in states:
+            ddq = np.asarray(states["ddq"], float)
+            bias = np.asarray(self.robot.constraint_bias(q, dq))
+            left = np.einsum("...ij,...j->...i", J, ddq) + bias
+            size = np.einsum("...ij,...j->...i", np.abs(J), np.abs(ddq)) + np.abs(bias)
+            self._keep("ddq", np.abs(left), np.abs(left) / (1 + size))
+        self.seen += len(q)
+
+    def _keep(self, quantity: str, errors: Array, shares: Array) -> None:
+        if not shares.size or not np.isfinite(shares).all():
+            return
+        k, row = np.unravel_index(int(np.argmax(shares)), shares.shape)
+        if shares[k, row] > max(self.tolerance, self.worst.get(quantity, (0.0,))[0]):
+            found = float(shares[k, row]), float(errors[k, row]), self.seen + int(k), int(row)
+            self.worst[quantity] = found
+
+    def report(self, names: Mapping[str, str], rows: bool = False) -> None:
+        """Print the worst of each quantity on stderr; `names` are those of the user."""
+        if not self.worst:
+            return
+        quantity = next(name for name in self.WORDS if name in self.worst)  # others follow from it
+        where = f" in row {self.worst[quantity][2] + 1}" if rows else ""
+        notify(
+            f"{names[quantity]} {self.WORDS[quantity][0]} the constraints of {self.robot.name!r}"
+            f"{where}: {self.words(quantity)}. The robot cannot be in this state; the results are "
+            "those of open constraints."
+        )
+
+    def words(self, quantity: str) -> str:
+        """The constraint that is worst, and by how much."""
+        given = constraints_of(self.robot.model, "a closed state")
+        _, error, _, row = self.worst[quantity]
+        return f"constraint {given.owner(row)!r} {self.WORDS[quantity][1].format(f'{error:.3g}')}"
 
 
 def closed_start(

@@ -7,7 +7,9 @@ from typing import Unpack
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import listing
 from kinetree.errors import InputError
+from kinetree.kernels.constrained import HONOURED
 from kinetree.kernels.free import free_ports
 from kinetree.kernels.memo import kernel
 from kinetree.kernels.quantities import find_quantity
@@ -16,6 +18,12 @@ from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study
 from kinetree.parallel.sampling import Arguments, Draw, by_joint
 from kinetree.robot import Robot
+
+# quantities of a robot with constraints that have a meaning only for states that these allow
+OF_ALLOWED_STATES = (
+    *HONOURED, "constrained_forward_dynamics", "constrained_inverse_dynamics",
+    "constraint_impulse", "reduced_dynamics",
+)  # fmt: skip
 
 
 def sweep(
@@ -42,12 +50,30 @@ def sweep(
     """
     model = model_of(robot)
     given, data = named(arguments, "arguments"), named(parameters, "parameters")
+    _refuse_open_states(model, quantity, given)
     settings = {
         "quantity": quantity, "frame": frame,
         "arguments": {name: by_joint(model, name, x) for name, x in given.items()},
         "parameters": {name: by_joint(model, name, x) for name, x in data.items()},
     }  # fmt: skip
     return run_study("sweep", SweepStudy, robot, n, settings, options)
+
+
+def _refuse_open_states(
+    model: Model, quantity: str, arguments: Mapping[str, ArrayLike | Draw]
+) -> None:
+    """Raise InputError if states that are drawn would have to satisfy constraints."""
+    if model.constraints is None or quantity not in OF_ALLOWED_STATES:
+        return
+    drawn = [name for name in ("q", "dq", "ddq") if isinstance(arguments.get(name), Draw)]
+    if drawn:
+        names = listing(list(model.constraints.given), 5)
+        raise InputError(
+            f"{' and '.join(drawn)} of a sweep of {quantity} would be drawn without regard to the "
+            f"constraints of {model.name!r}, {names}; expected states that these allow. Make some "
+            "with robot.project and robot.project_rates and give them to "
+            f"robot.{quantity} as arrays, which are batches; forces and parameters can be drawn."
+        )
 
 
 class SweepStudy:

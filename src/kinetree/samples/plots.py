@@ -108,8 +108,8 @@ def _drawing(
     if robot is None and trajectory.model is None:
         return Drawing(trajectory, None, None, None, pick, pick)
     model = model_for(trajectory, robot, "a plot")
-    report = None
-    if not trajectory.batch_shape:
+    report = None  # violations are not shaded in batches, nor with constraints, see check_limits
+    if not trajectory.batch_shape and model.constraints is None:
         report = check_limits(model, trajectory, effort=effort, velocity=velocity)
     bounds = with_limits(bounds_of(model), effort, velocity)
     return Drawing(trajectory, model, bounds, report, pick, _rate_colours(model, pick))

@@ -1,5 +1,7 @@
 """Robots with closed loops on the command line: starts that close, results, and faults in words."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,86 @@ def test_a_goal_names_the_independent_joint_and_the_others_follow(program):
     found = program(words + "1 1 1", code=2)
     assert "Name fewer joints, as in --to NAME=VALUE" in found.stderr
     assert "robot." not in found.stderr
+
+
+FOUR_BAR = kt.robots.four_bar()
+
+
+@pytest.mark.parametrize("command", ["id", "fd", "terms"])
+def test_states_of_one_line_are_closed_and_reported(program, command):
+    """Entries that are left out were taken as zero, at which the loop is open."""
+    line = f"{command} four_bar --q crank=0.5 --dq crank=1 --json"
+    assert "--q leaves out 2 entries" in program(line).stderr
+    answer = program.json(line.removesuffix(" --json"))
+    q, dq = np.array(answer["q"]), np.array(answer["dq"])
+    assert q[0] == 0.5 and dq[0] == 1
+    assert np.abs(FOUR_BAR.constraint_errors(q)).max() < 1e-9
+    assert np.abs(FOUR_BAR.constraint_jacobian(q) @ dq).max() < 1e-9
+    if command == "id":
+        tau = FOUR_BAR.inverse_dynamics(q, dq, answer["ddq"])
+        np.testing.assert_allclose(answer["tau"], tau, atol=1e-12)
+        moved = FOUR_BAR.constraint_jacobian(q) @ answer["ddq"] + FOUR_BAR.constraint_bias(q, dq)
+        assert np.abs(moved).max() < 1e-9
+    if command == "fd":
+        ddq = FOUR_BAR.forward_dynamics(q, dq, [0, 0, 0])
+        np.testing.assert_allclose(answer["ddq"], ddq, atol=1e-12)
+
+
+OPEN = {
+    "id four_bar --q 0.5 0 0": r"--q does not satisfy .*'loop' is open by 0.336 \(rad or m\)",
+    "fd four_bar --q crank=0.5 --dq 1 1 1": r"--dq breaks .* 'loop' opens at 0.827",
+    "terms four_bar --q 0.5 0 0": r"--q does not satisfy",
+    "explain four_bar --q 0.5 0 0": r"--q does not satisfy",
+}
+
+
+@pytest.mark.parametrize("line", OPEN)
+def test_a_state_that_the_loop_forbids_is_reported(program, line):
+    text = " ".join(program(line).stderr.split())
+    assert re.search(OPEN[line], text) and "results are those of open constraints" in text
+
+
+@pytest.mark.parametrize("command", ["id", "explain"])
+def test_no_command_computes_forces_of_a_motion_that_the_loop_forbids(program, command):
+    text = " ".join(program(f"{command} four_bar --q crank=0.5 --ddq 1 1 1", code=2).stderr.split())
+    assert "forbid this motion" in text and "--ddq NAME=VALUE" in text
+
+
+def rows(tmp_path, q, dq, ddq):
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.hstack([q, dq, ddq]), delimiter=",", fmt="%.17g")
+    return path
+
+
+def test_rows_that_are_open_are_reported_by_the_worst_of_them(program, tmp_path):
+    q = np.array([FOUR_BAR.project([x, 0.1, 1.2], keep=["crank"]) for x in (0.5, 0.6, 0.7)])
+    dq = np.array([FOUR_BAR.project_rates(x, [1, 0, 0]) for x in q])
+    ddq = FOUR_BAR.forward_dynamics(q, dq, np.zeros((3, 3)))
+    assert program(f"id four_bar {rows(tmp_path, q, dq, ddq)}").stderr == ""
+    q[1] += [0, 1e-3, 0]
+    q[2] += [0, 1e-2, 0]
+    found = program(f"id four_bar {rows(tmp_path, q, dq, ddq)}")
+    assert "rows.csv: q does not satisfy the constraints of 'four-bar' in row 3" in found.stderr
+    assert len(found.stdout.splitlines()) == 4 and found.stderr.count("kinetree:") == 1
+
+
+REFUSED = ("check four_bar {}", "identify four_bar {} -o out.urdf", "export four_bar regressor",
+           "bench four_bar")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_commands_that_cannot_honour_the_loop_refuse_it_in_words(program, tmp_path, line):
+    zero = np.zeros((40, 3))
+    path = tmp_path / "motion.csv"
+    heads = ",".join(["t", *(f"{x}:{j}" for x in ("q", "tau") for j in FOUR_BAR.joint_names)])
+    table = np.hstack([np.arange(40)[:, None] * 0.01, zero, zero])
+    np.savetxt(path, table, delimiter=",", header=heads, comments="")
+    text = " ".join(program(line.format(path), code=2).stderr.split())
+    assert "does not honour constraints, and 'four-bar' has some: 'loop'" in text
+    assert "--constraints none" in text and "robot." not in text and "algorithms" not in text
+
+
+def test_a_simulated_motion_is_plotted(program, tmp_path):
+    path = tmp_path / "motion.png"
+    program(LINE + f"--q crank=0.5 --plot {path}")
+    assert path.read_bytes().startswith(b"\x89PNG")
