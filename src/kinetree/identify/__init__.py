@@ -2,6 +2,7 @@
 
 from kinetree.identify.base import Base, find_base
 from kinetree.identify.excite import Excitation, excite
+from kinetree.identify.gains import Gains, KnownLoad
 from kinetree.identify.identification import Identification, plot_forces, plot_parameters
 from kinetree.identify.identify import identify
 from kinetree.identify.payload import Payload, identify_payload
@@ -16,7 +17,9 @@ from kinetree.identify.unknowns import Unknowns, unknowns
 __all__ = [
     "Base",
     "Excitation",
+    "Gains",
     "Identification",
+    "KnownLoad",
     "Payload",
     "Recording",
     "Unknowns",

@@ -1,0 +1,459 @@
+"""Drive gains: measured signals per joint force, from recordings with and without a known payload.
+
+Motor currents, or forces in unknown units, are c_j = g_j (Y_j beta + f_j) + noise with a gain g_j
+for each joint. Y has the columns of the base parameters beta, which are the same in all recordings;
+f are known forces, among them those of a payload that is part of some recordings. Without a payload
+gains and beta are known only up to a common factor.
+
+Each joint by itself is a linear problem, c_j = Y_j b_j + g_j f_j with b_j = g_j beta unknown. It
+does not use that joints share beta, and so does not count errors of the model that all recordings
+have in common, such as friction, as evidence on gains.
+
+A joint that the payload hardly loads gets its gain from the bodies that it shares with the others,
+whose signals are divided by their gains first. That problem is bilinear; in each round it is linear
+around the last values (g', beta'),
+
+    c + g' Y beta' = g' Y beta + g (Y beta' + f),
+
+and the start comes from a_j c_j - Y_j beta = f_j with a = 1 / g, which is linear but counts noise
+of c as if it were noise of f.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from kinetree.algorithms import parameters
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import counted
+from kinetree.description.joints import SCREW_TYPES
+from kinetree.errors import InputError, SingularityError
+from kinetree.identify.base import find_base, separable
+from kinetree.identify.least_squares import Method, fit
+from kinetree.identify.recording import Recording
+from kinetree.identify.unknowns import unknowns
+from kinetree.model import Joint, Model
+from kinetree.robot import Robot
+
+ROUNDS = 50
+SETTLED = 1e-3  # standard errors by which the last round may change a gain
+LARGEST = 2.0  # factor by which a round may change a gain
+ALONE = 0.05  # relative standard error up to which a joint by itself determines its gain
+OPEN = 0.3  # relative standard error from which a gain counts as not determined
+WAY_OUT = (
+    "Record the same kind of motion once without and once with a payload of known mass and centre, "
+    "and give the payload with its recording."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLoad:
+    """A body of known parameters that a robot carries during a recording.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
+            None: a point mass.
+        frame: name of the frame that carries it; None: the tool.
+    """
+
+    m: float
+    com: ArrayLike = (0.0, 0.0, 0.0)
+    I_com: ArrayLike | None = None
+    frame: str | None = None
+
+
+@runtime_checkable
+class Body(Protocol):
+    """A body on a frame: a `KnownLoad`, or a `Payload` that was identified."""
+
+    @property
+    def m(self) -> float: ...  # noqa: D102
+    @property
+    def com(self) -> ArrayLike: ...  # noqa: D102
+    @property
+    def I_com(self) -> ArrayLike | None: ...  # noqa: D102
+    @property
+    def frame(self) -> str | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Measured signal per joint force of each degree of freedom.
+
+    Args:
+        joints: name of the joint of each degree of freedom with a gain.
+        dofs: their indices.
+        values: gains, shape (k,), in units of the recording per N m or N.
+        covariance: of the gains, shape (k, k), in squared units of gains.
+        absolute: False if they come from the masses of the description, not from a payload.
+    """
+
+    joints: tuple[str, ...]
+    dofs: tuple[int, ...]
+    values: Array
+    covariance: Array
+    absolute: bool = True
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of each gain, (k,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def table(self) -> dict[str, tuple[float, float]]:
+        """Gain and standard error by joint."""
+        rows = zip(self.values.tolist(), self.standard_error.tolist(), strict=True)
+        return dict(zip(self.joints, rows, strict=True))
+
+    def __str__(self) -> str:
+        parts = [f"{x} {g:.4g} (+- {1.96 * e:.2g})" for x, (g, e) in self.table.items()]
+        origin = "a known payload" if self.absolute else "the description"
+        return f"gains of the drives, from {origin}: {', '.join(parts)}"
+
+    def factor(self, n: int) -> Array:
+        """Gain of every degree of freedom, (n,); 1 where there is none to find.
+
+        Args:
+            n: number of degrees of freedom.
+        """
+        found = np.ones(n)
+        found[list(self.dofs)] = self.values
+        return found
+
+    def forces(self, data: Recording) -> Recording:
+        """The recording with joint forces in N m or N in place of measured signals.
+
+        Args:
+            data: a recording of the same robot and drives.
+        """
+        tau = data.tau / self.factor(data.tau.shape[1])
+        return replace(
+            data, tau=tau, notes=(*data.notes, f"{self}; joint forces are divided by them")
+        )
+
+    def spread(self, W: Array, tau: Array, weights: Array) -> Array:
+        """Covariance of least squares of `forces` that comes from errors of the gains, (r, r).
+
+        It adds to the covariance with known gains, of which it is independent.
+
+        Args:
+            W: columns of the fit, shape (rows, n, r).
+            tau: joint forces, shape (rows, n), N m or N.
+            weights: of the squares of rows, shape (rows, n).
+        """
+        rows = (W * weights[..., None]).reshape(-1, W.shape[-1])
+        own = list(self.dofs)
+        across = np.einsum("tkr,tk->rk", (W * weights[..., None])[:, own], tau[:, own])
+        D = -np.linalg.solve(rows.T @ W.reshape(rows.shape), across / self.values)
+        return D @ self.covariance @ D.T
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Rows of one recording.
+
+    Args:
+        W: columns of base parameters in the robot's own units, shape (rows, n, r).
+        c: measured signals, shape (rows, n), in any unit for each joint.
+        f: known joint forces, those of the payload among them, shape (rows, n), N m or N.
+    """
+
+    W: Array
+    c: Array
+    f: Array
+
+
+def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[KnownLoad | None]:
+    """The payload of each recording, checked.
+
+    Args:
+        payloads: one entry for each recording, None if the robot carries nothing.
+        count: number of recordings.
+    """
+    if payloads is None:
+        return [None] * count
+    if len(payloads) != count:
+        raise InputError(
+            f"payloads has {counted(len(payloads), 'entry')} for "
+            f"{counted(count, 'recording')}; expected one for each, None without a payload."
+        )
+    found: list[KnownLoad | None] = []
+    for k, x in enumerate(payloads):
+        if x is not None and not isinstance(x, Body):
+            raise InputError(
+                f"payload of recording {k + 1} is {x!r}; expected a KnownLoad with its mass and "
+                "centre, a Payload that was identified, or None."
+            )
+        found.append(None if x is None else KnownLoad(x.m, x.com, x.I_com, x.frame))
+    return found
+
+
+def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
+    """Joint forces that a known payload needs, (T, n), N m or N.
+
+    Args:
+        robot: without the payload.
+        load: the payload; None: zeros.
+        data: the motion.
+    """
+    if load is None:
+        return np.zeros(data.tau.shape)
+    if not (np.isfinite(load.m) and load.m > 0):
+        raise InputError(f"the payload has a mass of {load.m} kg; expected a number above 0.")
+    loaded = robot.model.with_payload(load.m, load.com, load.I_com, load.frame)
+    change = np.asarray(parameters(loaded), float) - np.asarray(parameters(robot.model), float)
+    if not change.any():
+        raise InputError(
+            f"the frame {load.frame or robot.model.tool!r} of {robot.name!r} does not move; a "
+            "payload needs a frame on a moving link."
+        )
+    return robot.regressor(data.q, data.dq, data.ddq) @ change
+
+
+def make_signals(
+    robot: Robot,
+    data: Sequence[Recording],
+    loads: Sequence[KnownLoad | None],
+    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    *,
+    armature: bool = True,
+    springs: bool = True,
+) -> list[Signals]:
+    """Rows of recordings for `find_gains`, with directional friction, which takes up offsets.
+
+    Args:
+        robot: as described, without payloads.
+        data: the recordings.
+        loads: payload of each.
+        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
+        armature, springs: as in `unknowns`.
+    """
+    sought = unknowns(robot, "directional", armature, springs)
+    base = list(find_base(sought).kept)
+    found: list[Signals] = []
+    for one, load in zip(data, loads, strict=True):
+        state, soft = (one.q, one.dq, one.ddq), soft_of(one)
+        f = soft(sought.known(*state) + load_forces(robot, load, one))
+        W = sought.plain(*state)
+        W[..., sought.at_rest(one.q)] = 0
+        W = soft(W[..., base].reshape(len(one), -1)).reshape(*f.shape, -1)
+        found.append(Signals(W, soft(one.tau), f))
+    every = np.concatenate([x.W for x in found])
+    scale = sought.scale[base]
+    own, _ = separable(every, sought.natural.forces, scale)
+    return [replace(x, W=(x.W * scale)[..., own]) for x in found]
+
+
+def find_gains(
+    robot: Robot,
+    signals: Sequence[Signals],
+    loads: Sequence[KnownLoad | None],
+    *,
+    method: Method = "robust",
+) -> Gains:
+    """Gains of all drives with their covariance.
+
+    Args:
+        robot: as described, without payloads.
+        signals: rows of each recording, from `make_signals`.
+        loads: payload of each recording.
+        method: kind of least squares.
+
+    Raises:
+        InputError: no recording with a payload, none without it, or a joint whose gain the
+            recordings do not determine.
+    """
+    joints = _driven(robot.model)
+    _check_loads(loads)
+    W, c, f = (np.concatenate([getattr(x, key) for x in signals]) for key in ("W", "c", "f"))
+    dofs = [x.dofs[0] for x in joints]
+    _check_signals(joints, c)
+    forces = robot_forces(robot)
+    # in units in which signals are as large as forces of the robot
+    unit = np.ones(c.shape[1])
+    unit[dofs] = np.sqrt((c[:, dofs] ** 2).mean(axis=0)) / forces[dofs]
+    c = c / unit
+    found = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
+    values, errors = found.T
+    relative = errors / np.abs(values)
+    open_ones = np.flatnonzero(~(relative < ALONE))
+    if open_ones.size == len(dofs):
+        _check_gains(_gains(joints, values, np.diag(errors**2), unit))
+    if open_ones.size:
+        known = np.ones(c.shape[1])
+        known[dofs] = np.where(relative < ALONE, values, 1)
+        own = [dofs[k] for k in open_ones]
+        values[open_ones], errors[open_ones] = _shared(W, c / known, f, own, forces, method)
+        common = float(np.max(relative[relative < ALONE]))  # errors of the gains that were used
+        errors[open_ones] = np.hypot(errors[open_ones], common * np.abs(values[open_ones]))
+    result = _gains(joints, values, np.diag(errors**2), unit)
+    _check_gains(result)
+    return result
+
+
+def _gains(joints: Sequence[Joint], values: Array, covariance: Array, unit: Array) -> Gains:
+    """Gains in units of the recording; `unit`, (n,): those of the values."""
+    dofs = tuple(x.dofs[0] for x in joints)
+    scale = unit[list(dofs)]
+    names = tuple(x.name for x in joints)
+    return Gains(names, dofs, values * scale, covariance * np.outer(scale, scale))
+
+
+def _alone(W: Array, c: Array, f: Array, force: float, method: Method) -> tuple[float, float]:
+    """Gain of one joint and its standard error; infinite if the payload does not load the joint."""
+    kept, _ = separable(W, np.array([force]), np.ones(W.shape[-1]))
+    rows = np.concatenate([W[..., kept], f[..., None]], axis=-1)
+    try:
+        found = fit(rows, c, method, forces=force)
+    except SingularityError:
+        return 1.0, np.inf
+    return float(found.beta[-1]), float(found.standard_error[-1])
+
+
+def described_gains(
+    robot: Robot,
+    data: Sequence[Recording],
+    loads: Sequence[KnownLoad | None],
+    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    *,
+    method: Method = "robust",
+) -> Gains:
+    """Gains with which the described bodies have the measured signals, beside friction and offsets.
+
+    Their standard errors do not have the errors of the description.
+
+    Args:
+        robot: as described, without payloads.
+        data: the recordings.
+        loads: payload of each.
+        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
+        method: kind of least squares.
+    """
+    joints = _driven(robot.model)
+    sought = unknowns(robot, "directional", armature=False, springs=False)
+    bodies = np.where(sought.S.any(axis=1), sought.S @ sought.values(robot.model), sought.fixed)
+    rubs = [k for k in range(sought.p) if not sought.loading[k]]
+    at = sought.S[:, rubs].any(axis=1)
+    rows: list[tuple[Array, Array, Array]] = []
+    for one, load in zip(data, loads, strict=True):
+        state, soft = (one.q, one.dq, one.ddq), soft_of(one)
+        d = robot.regressor(*state) @ np.where(at, 0, bodies) + load_forces(robot, load, one)
+        Y = sought.plain(*state)[..., rubs]
+        Y[..., np.isin(rubs, sought.at_rest(one.q))] = 0
+        y = soft(one.tau)
+        rows.append((soft(d), y, soft(Y.reshape(len(one), -1)).reshape(*y.shape, -1)))
+    d, c, Y = (np.concatenate(x) for x in zip(*rows, strict=True))
+    _check_signals(joints, c)
+    values, variances = np.zeros(len(joints)), np.zeros(len(joints))
+    for k, joint in enumerate(joints):
+        dof = joint.dofs[0]
+        own = np.concatenate([d[:, dof, None], Y[:, dof, np.any(Y[:, dof] != 0, axis=0)]], axis=1)
+        found = fit(own[:, None], c[:, dof, None], method, forces=float(np.abs(c[:, dof]).max()))
+        values[k], variances[k] = found.beta[0], found.covariance[0, 0]
+    names = tuple(x.name for x in joints)
+    result = Gains(
+        names, tuple(x.dofs[0] for x in joints), values, np.diag(variances), absolute=False
+    )
+    _check_gains(result)
+    return result
+
+
+def robot_forces(robot: Robot) -> Array:
+    """The robot's own unit of each joint force, (n,)."""
+    return unknowns(robot, "known", armature=False, springs=False).natural.forces
+
+
+def _shared(
+    W: Array, c: Array, f: Array, dofs: list[int], forces: Array, method: Method
+) -> tuple[Array, Array]:
+    """Gains of some joints and their standard errors, (k,), if all others have the gain 1."""
+    r, k = W.shape[-1], len(dofs)
+    others = np.setdiff1d(np.arange(c.shape[1]), dofs)
+
+    def on_own(x: Array) -> Array:
+        """Columns, (rows, n, k), with the entries of x at each joint."""
+        found = np.zeros((*c.shape, k))
+        found[:, dofs, np.arange(k)] = x[:, dofs]
+        return found
+
+    y = f.copy()
+    y[:, others] -= c[:, others]
+    start = fit(np.concatenate([on_own(c), -W], axis=-1), y, method, forces=forces).beta
+    a, beta = start[:k], start[k:]
+    g, errors = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.zeros(k)
+    for _ in range(ROUNDS):
+        full = np.ones(c.shape[1])
+        full[dofs] = g
+        known = W @ beta
+        y = c + full * known
+        y[:, others] -= (known + f)[:, others]
+        rows = np.concatenate([full[:, None] * W, on_own(known + f)], axis=-1)
+        found = fit(rows, y, method, forces=forces * np.abs(full))
+        errors, step = found.standard_error[r:], found.beta[r:] - g
+        longest = float(np.abs(step / g).max())
+        share = min(1.0, (1 - 1 / LARGEST) / longest) if longest > 0 else 1.0
+        beta, g = beta + share * (found.beta[:r] - beta), g + share * step
+        if share == 1 and np.all(np.abs(step) < SETTLED * errors):
+            break
+    return g, errors
+
+
+def _driven(model: Model) -> list[Joint]:
+    """Joints with a measured force of their own, in the order of degrees of freedom."""
+    own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
+    return sorted(own, key=lambda x: x.dofs[0])
+
+
+def _check_loads(loads: Sequence[KnownLoad | None]) -> None:
+    """Raise InputError unless recordings differ in their payload."""
+    if all(x is None for x in loads):
+        raise InputError(
+            "gains of drives have no absolute scale without a known payload: expected one "
+            f"recording with a payload at least, found none. {WAY_OUT} Or take the masses of the "
+            'description as the scale: gains "description".'
+        )
+    if all(_values(x) == _values(loads[0]) for x in loads):
+        raise InputError(
+            "all recordings have the same payload, which cannot be told from the last link: "
+            f"expected one without it, or with another. {WAY_OUT}"
+        )
+
+
+def _values(load: KnownLoad | None) -> tuple[str | None, list[float]] | None:
+    """Numbers of a payload, to compare; None without one."""
+    if load is None:
+        return None
+    I_com = np.zeros((3, 3)) if load.I_com is None else load.I_com
+    parts = (np.ravel(np.asarray(x, float)) for x in (load.m, load.com, I_com))
+    return load.frame, np.concatenate([*parts]).tolist()
+
+
+def _check_signals(joints: Sequence[Joint], c: Array) -> None:
+    """Raise InputError if the signal of a joint is zero throughout."""
+    silent = [x.name for x in joints if not np.any(c[:, x.dofs[0]])]
+    if silent:
+        raise InputError(
+            f"the measured signal of {', '.join(silent)} is zero throughout; expected currents or "
+            "forces of every joint to find gains of drives."
+        )
+
+
+def _check_gains(found: Gains) -> None:
+    """Raise InputError for gains that the recordings do not determine."""
+    relative = found.standard_error / np.abs(found.values)
+    if np.all(relative < OPEN):
+        return
+    names = [
+        f"{x} {g:.3g} (standard error {e:.2g})"
+        for (x, (g, e)), wide in zip(found.table.items(), ~(relative < OPEN), strict=True)
+        if wide
+    ]
+    raise InputError(
+        f"the recordings do not determine the gains of {', '.join(names)}; expected a standard "
+        f"error below {OPEN:.0%}. Use a heavier payload with its centre off the axis of the last "
+        "joint, and move all joints."
+    )
