@@ -169,7 +169,7 @@ def simulate(
     """
     check_model(model)
     fixed = find_method(method)
-    check_stepping(model, parameters)
+    check_stepping(model, parameters or ())
     plan = read_plan(model, method, duration, dt, limits, every, progress, closure_time)
     if fixed is not None:
         check_fixed(fixed, events, max_step)

@@ -376,6 +376,65 @@ def test_a_start_off_the_constraints_is_refused_with_the_residual_and_the_way_ou
     assert CRANKED.simulate(CRANKED.project(q + OPEN), duration=0.1).t[-1] == 0.1
 
 
+MASSES = np.array([[1.2, 0.7, 2.0], [2.5, 1.4, 0.8]])
+
+
+def with_masses(robot, mass):
+    """The robot with other masses, built anew."""
+    return kt.Robot(robot.model.replace(m=mass))
+
+
+def apart(method, **options):
+    """How far rollouts with masses as parameters are from robots with these masses."""
+    q, dq = start(CRANKED, 0.4, 5.0)
+    options = {"duration": 0.5, "method": method, **options}
+    both = CRANKED.simulate(q, dq, parameters={"mass": MASSES}, **options)
+    own = [with_masses(CRANKED, mass).simulate(q, dq, **options) for mass in MASSES]
+    assert both.meta["closure"].max() < 1e-12
+    assert np.abs(own[0].q - own[1].q).max() > 0.1
+    return [np.abs(both.q[:, k] - motion.q).max() for k, motion in enumerate(own)]
+
+
+def test_masses_can_be_parameters_of_a_batch():
+    assert max(apart("dop853", rtol=1e-11, atol=1e-12, dt=0.05)) < 1e-9
+
+
+def test_masses_as_parameters_keep_the_order_of_a_method():
+    """States are projected with the masses of the robot itself, which costs a part of the error."""
+    long, short = apart("rk4", dt=0.002), apart("rk4", dt=0.001)
+    assert long[0] < 1e-12 and short[0] < 1e-12  # the robot's own masses
+    assert 1e-11 < short[1] < 1e-9 and 13 < long[1] / short[1] < 19
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicitfast"])
+def test_gravity_can_be_a_parameter(method):
+    q, dq = start(BARS, 0.5, 4.0)
+    options = {"duration": 0.2, "dt": 0.001, "method": method}
+    both = BARS.simulate(q, dq, parameters={"gravity": [[0, -9.81, 0], [3, 0, 0]]}, **options)
+    moon = kt.Robot(BARS.model.replace(gravity=np.array([0, 0, 0, 3.0, 0, 0])))
+    for k, robot in enumerate((BARS, moon)):
+        own = robot.simulate(q, dq, **options)
+        np.testing.assert_allclose(both.q[:, k], own.q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(
+            both.meta["constraint_forces"]["loop"][:, k], own.meta["constraint_forces"]["loop"],
+            atol=1e-8,
+        )  # fmt: skip
+
+
+def test_masses_of_a_compiled_step_are_arguments():
+    q, dq = start(CRANKED, 0.4, 5.0)
+    free = CRANKED.compile("forward_dynamics", free=["mass"])
+    other = with_masses(CRANKED, MASSES[1])
+    np.testing.assert_allclose(
+        free(q, dq, PUSH, MASSES[1]), other.forward_dynamics(q, dq, PUSH), rtol=1e-11, atol=1e-11
+    )
+    step = CRANKED.compile("step_rk4", free=["mass"])
+    for x, y in zip(
+        step(q, dq, PUSH, 1e-3, MASSES[1]), other.step(q, dq, PUSH, 1e-3, method="rk4"), strict=True
+    ):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("limits", ["stop", "record", "ignore"])
 def test_constraints_that_cannot_be_closed_end_the_motion_by_name(limits):
     """Steps far too long for the motion leave the reach of the projection."""
@@ -387,15 +446,15 @@ def test_constraints_that_cannot_be_closed_end_the_motion_by_name(limits):
 REFUSED = {
     "parameters": (
         lambda: BARS.simulate(
-            start(BARS, 0.5, 0.0)[0], duration=1, parameters={"mass": [1.0, 1.0, 1.0]}
+            start(BARS, 0.5, 0.0)[0], duration=1, parameters={"friction": np.zeros((3, 4))}
         ),
         InputError,
-        r"data of the robot are given as arguments.*constraints",
+        r"friction is given as an argument.*'four_bar' has constraints.*robot\.with_friction",
     ),
     "free step": (
-        lambda: BARS.compile("step_rk4", free=["mass"]),
+        lambda: BARS.compile("step_rk4", free=["friction"]),
         InputError,
-        r"data of the robot are given as arguments.*constraints",
+        r"friction is given as an argument.*constraints",
     ),
     "time constant of adaptive steps": (
         lambda: BARS.simulate(start(BARS, 0.5, 0.0)[0], duration=1, closure_time=0.1),

@@ -12,7 +12,9 @@ The first two corrections share one factor of A = J M^-1 J^T, that of the state 
 has its own, with which the rates are projected too. From an error e before, they leave e^2, e^3 and
 e^6 of Phi (times constants of the mechanism) and e^3 of J dq: errors of a step of 1e-3 vanish in
 the rounding. The projection of the rates is the impulse of `tree_impulse`, which does no work in
-motions that the constraints allow.
+motions that the constraints allow. Masses that are arguments of a motion are not known here: M is
+that of the robot itself. Another M changes the result by a part of the correction, which is an
+error of the step, so that methods keep their order.
 
 `constrained_rate` can instead pull the state back with a time constant T (Baumgarte),
 
@@ -21,7 +23,7 @@ motions that the constraints allow.
 an error e decays as (1 + t/T) exp(-t/T). The pull is part of the forces of the constraints.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -136,7 +138,7 @@ def closing(model: Model, place: Place, items: Items) -> Close:
     return close
 
 
-def check_stepping(model: Model, changes: object = ()) -> None:
+def check_stepping(model: Model, changes: Collection[str] = ()) -> None:
     """Raise if steps of a robot with constraints would be wrong.
 
     Args:
@@ -146,9 +148,9 @@ def check_stepping(model: Model, changes: object = ()) -> None:
     if model.constraints is None:
         return
     check_dry_joints(model)
-    if changes:
+    if "friction" in changes:
         raise InputError(
-            "data of the robot are given as arguments of its motion, and "
-            f"{model.name!r} has constraints, which are projected with the masses of the robot "
-            "itself. Make a robot with these data instead."
+            "friction is given as an argument of the motion, so that every joint may have dry "
+            f"friction, and {model.name!r} has constraints, under which its sharing is not known. "
+            "Make a robot with this friction instead, robot.with_friction."
         )
