@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.text import Text
 
 from kinetree.base.arrays import Array
@@ -21,6 +20,7 @@ from kinetree.cli.arguments import (
     RobotName,
     file_argument,
     number_argument,
+    split,
     table_argument,
     words_argument,
 )
@@ -35,9 +35,12 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.controllers import Contact, MomentumObserver
     from kinetree.identify import Recording
+    from kinetree.motion.reading import Wish
 
 PAGES = (".html", ".htm")
 UNEXPLAINED = 0.5  # of the joint forces: a robot that leaves more of them is not the recorded one
+UNUSED = "accelerations of"  # begin notes of the recording on numbers that are not used here
+HIGHEST = 0.4  # of the sampling frequency: the highest low-pass of rates
 ITSELF = "the recording itself"
 
 
@@ -57,9 +60,10 @@ def watch(
         file_argument("Another recording, without contacts, that sets the thresholds."),
     ] = None,
     contact_free: Annotated[
-        tuple[float, float] | None,
-        Parameter(
-            metavar="FROM TO", help="Times in DATA, s, without contacts; they set the thresholds."
+        list[str] | None,
+        words_argument(
+            "Two times of DATA, s, without contacts between them; that part sets the thresholds.",
+            "FROM TO",
         ),
     ] = None,
     threshold: Annotated[
@@ -77,7 +81,7 @@ def watch(
     ] = 30.0,
     cutoff: Annotated[
         float | None,
-        number_argument("Low-pass frequency for rates, Hz; chosen from the data if left out."),
+        number_argument("Low-pass frequency for rates, Hz; GAIN / pi if left out."),
     ] = None,
     report: Annotated[
         Path | None, file_argument("File for a page with plots of all joints, .html.")
@@ -108,7 +112,8 @@ def watch(
     from kinetree.controllers import MomentumObserver
     from kinetree.identify.recording import recording_of
 
-    chosen = read_thresholds(threshold, reference, contact_free)
+    times = read_times(contact_free)
+    chosen = read_thresholds(threshold, reference, times)
     _check_above_zero(gain, "--gain", ", 1/s")
     _check_above_zero(false_alarms, "--false-alarms")
     if report is not None:
@@ -116,15 +121,18 @@ def watch(
     found = find_robot(robot, reading)
     observer = MomentumObserver(found, gain)
     wish = wish_of(found.model, recorded, degrees=degrees, required=("t", "q", "tau"))
-    with as_file(data) as path:
-        recording = recording_of(path, found, wish, cutoff=cutoff)
+
+    def read(name: str) -> "Recording":
+        with as_file(name) as path:
+            own = rate_cutoff(path, wish, gain) if cutoff is None else cutoff
+            return recording_of(path, found, wish, cutoff=own)
+
+    recording = read(data)
     quiet, source = None, ITSELF
     if reference is not None:
-        with as_file(str(reference)) as path:
-            quiet, source = recording_of(path, found, wish, cutoff=cutoff), str(reference)
-    elif contact_free is not None:
-        quiet = stretch(recording, contact_free)
-        source = f"{contact_free[0]:g} to {contact_free[1]:g} s"
+        quiet, source = read(str(reference)), str(reference)
+    elif times is not None:
+        quiet, source = stretch(recording, times), f"{times[0]:g} to {times[1]:g} s"
     with waiting(compiling("the dynamics", found.model)):
         limits = _limits(observer, chosen, quiet, recording, false_alarms)
         result = watched(observer, recording, limits, "--threshold" if chosen.all else source)
@@ -142,6 +150,31 @@ def watch(
         if page is not None:
             console().print(f"report  {page}", soft_wrap=True)
     return 1 if result.contacts else 0
+
+
+def rate_cutoff(path: Path, wish: "Wish", gain: float) -> float:
+    """Twice the corner frequency of the observer, Hz, or less if samples are far apart.
+
+    A lower one would smear contacts, and the observer attenuates the noise above it.
+    """
+    from kinetree.motion.files import read_table
+
+    steps = np.diff(read_table(path, wish).values["t"])
+    dt = float(np.median(steps)) if len(steps) else 0.0
+    return min(gain / np.pi, HIGHEST / dt) if dt > 0 else gain / np.pi
+
+
+def read_times(words: Sequence[str] | None) -> tuple[float, float] | None:
+    """The times of --contact-free."""
+    if words is None:
+        return None
+    try:
+        first, last = map(float, split(words))
+    except ValueError:
+        raise InputError(
+            f"--contact-free is {' '.join(words)!r}; expected two times, s, such as 0 5."
+        ) from None
+    return first, last
 
 
 @dataclass(frozen=True)
@@ -260,7 +293,7 @@ def watched(observer: "MomentumObserver", data: "Recording", limits: Array, sour
     external = observer.output(data).r
     model, gain = observer.model, float(np.max(np.asarray(observer.gain)))
     left = np.median(np.abs(external), axis=0) > UNEXPLAINED * np.median(np.abs(data.tau), axis=0)
-    notes = list(data.notes)
+    notes = [x for x in data.notes if not x.startswith(UNUSED)]
     if left.any():
         names = [name for name, x in zip(model.dof_names, left, strict=True) if x]
         notes.append(

@@ -29,6 +29,7 @@ PRINTING = [
 WAITING = [
     "id planar_2r -", "fd planar_2r -", "terms planar_2r -", "explain planar_2r -",
     "check planar_2r -", "identify planar_2r - -o never.urdf", "simulate planar_2r --forces -",
+    "watch planar_2r -",
 ]  # fmt: skip
 
 
@@ -52,7 +53,8 @@ def test_wrong_options_have_code_2_in_every_command(ready, name):
 @pytest.mark.parametrize("name", [x for x in COMMANDS if "cache" not in x])
 def test_wrong_words_have_code_2_in_every_command(ready, name):
     """A robot, shell or word that does not exist."""
-    more = {"identify": " rows.csv -o x.urdf", "check": " rows.csv"}.get(name, "")
+    more = {"identify": " rows.csv -o x.urdf", "check": " rows.csv", "watch": " rows.csv"}
+    more = more.get(name, "")
     found = ready(f"{name} no_such_word{more}", code=2)
     assert found.stdout == "" and "no_such_word" in found.stderr
 

@@ -44,6 +44,7 @@ COMMANDS = {
         "check panda reach.csv",
         "check panda reach.csv --effort 10",
         "identify panda recorded.csv -o found.xml",
+        "watch panda recorded.csv --threshold 8 panda_joint2=40",
         "export panda gravity_forces",
         "id pandda",
         "id panda --q panda_joint44=1",

@@ -25,7 +25,7 @@ COMMANDS = {
     "info": "", "id": "", "fd": "", "terms": "", "explain": "", "simulate": "--duration 0.01",
     "equations": "--quantity g", "export": "gravity_forces", "check": "motion.csv",
     "bench": "--no-peers --batch 2", "identify": "motion.csv -o found.urdf",
-    "report": "-o page.html --samples 10",
+    "report": "-o page.html --samples 10", "watch": "motion.csv",
 }  # fmt: skip
 
 
