@@ -25,6 +25,7 @@ ALIKE = 0.6  # least length of the jump, in terms of the steps beside it
 SURE = 0.1  # standard error of the number of steps between rows that are moving
 WHOLE = 0.25  # distance from a whole number of steps
 ROUNDS = 2
+OFTEN = 5000  # changes between sure and not sure, after which times decide alone
 NEAR = 50  # rows whose times place the rows that are not sure
 BETTER = 0.7  # errors of neighbours with the steps of the robot, in terms of those of the file
 MOST = 10  # steps from sample to sample that are interpolated; more are a gap
@@ -137,23 +138,36 @@ def _steps(t: Array, even: Array, q: Array, period: float) -> Array | None:
     sure = (np.sqrt(2 / size) < SURE * period) & inside
     near = np.rint(taken)
     sure &= (np.abs(taken - near) < np.minimum(WHOLE + 0.03 * near, 0.45)) & (near >= 0)
-    if sure.sum() < FEWEST:
-        return None
-    total = np.r_[0, np.cumsum(np.where(sure, np.rint(taken), 1).astype(int))]
+    if np.count_nonzero(np.diff(sure)) > OFTEN:
+        sure[:] = False
+    return _placed(t, np.where(sure, near, 1).astype(int), sure, period)
+
+
+def _placed(t: Array, number: Array, sure: Array, period: float) -> Array:
+    """Number of periods to each row, (T,), from those between rows, (T - 1,), where they are sure.
+
+    Other rows follow the times t. Single times may be late: those of many rows after them decide
+    how many periods all of them took.
+    """
+    total = np.r_[0, np.cumsum(number)]
     edges = np.flatnonzero(np.diff(np.r_[True, sure, True].astype(int))).reshape(-1, 2)
-    for k, (a, b) in enumerate(edges):  # steps that are not sure lead from row a to row b
+    ends = [*edges[1:, 0], len(t) - 1]
+    shift, done = 0, 0
+    for (a, b), end in zip(edges, ends, strict=True):  # not sure from row a to row b
+        total[done : a + 1] += shift
         before = slice(max(0, a - NEAR), a + 1)
         offset = np.median(t[before] - period * total[before])
         own = np.rint((t[a + 1 : b + 1] - offset) / period).astype(int)
-        if b < len(t) - 1:  # single times may be late: those of many rows decide the last step
-            after = slice(b, min(b + NEAR, edges[k + 1][0] if k + 1 < len(edges) else len(t)) + 1)
+        if b < len(t) - 1:
+            after = slice(b, min(b + NEAR, end) + 1)
             late = np.median(t[after] - period * total[after]) - offset
             own[-1] = total[b] + int(np.rint(late / period))
             own = np.minimum(own, own[-1] - np.arange(len(own))[::-1])
         climb = np.arange(1, len(own) + 1)  # every row takes a step at least
         own = np.maximum.accumulate(np.maximum(own - climb, total[a])) + climb
-        total[b + 1 :] += own[-1] - total[b]
+        shift, done = int(own[-1] - total[b]), b + 1
         total[a + 1 : b + 1] = own
+    total[done:] += shift
     return total
 
 

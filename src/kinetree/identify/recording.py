@@ -283,15 +283,19 @@ def _measured(columns: Columns) -> tuple[Columns, list[str]]:
     notes: list[str] = []
     count = len(columns[0])
     kept = take(columns, ~held_rows(columns[0], columns[1]))
-    times = measured_times(kept[0], kept[1]) if len(kept[0]) >= LEAST else None
-    if times is not None:
-        new = np.r_[True, np.diff(times) > 0]
+    times, found = kept[0].copy(), False
+    for own in _stretches(kept[0], None):
+        better = measured_times(kept[0][own], kept[1][own])
+        if better is not None:
+            times[own], found = better, True
+    if found and (np.diff(times) >= 0).all():
         late = float(np.median(np.abs(times - kept[0])))
+        new = np.r_[True, np.diff(times) > 0]
         kept = (times[new], *take(kept, new)[1:])
-        steps = np.diff(kept[0])
+        step = float(np.median(np.diff(kept[0])))
         notes.append(
             "times of the file are uneven where the motion is not: replaced by whole steps of "
-            f"{steps.min():.6g} s, which they miss by {late:.2g} s (median)"
+            f"{step:.5g} s, which they miss by {late:.2g} s (median)"
         )
     if held := count - len(kept[0]):
         notes.insert(

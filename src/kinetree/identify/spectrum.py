@@ -34,6 +34,7 @@ STEEP = 2.6  # noise falls no faster than f^-STEEP
 OCTAVES = 2.0  # of the stretch whose straightness is tested
 SCATTER = 0.25  # of the log of a band's level that is noise
 STRAIGHT = 1.5  # mean square of the misfit of a straight line, in units of the scatter
+LASTING = 2.0  # noise that reaches the end falls by less than this factor's logarithm
 MOTION = 1e-4  # share of the largest power that is motion, wherever it lies
 TOP = 0.8  # share of half the sampling frequency; above it, interpolation lowers the level
 GAP = 2**0.6  # motion goes on above a gap that is narrower
@@ -79,6 +80,21 @@ class Bands:
     def weight(self) -> Array:
         """Factor from power to the power of the accelerations, (B, 1)."""
         return (2 * np.pi * self.f[:, None]) ** (2 * (2 - self.derivative))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line through the mean (x, y) of points; `misfit` is in units of their scatter."""
+
+    x: float
+    y: float
+    slope: float
+    error: float
+    misfit: float
+
+    def at(self, x: float) -> float:
+        """y at x."""
+        return self.y + self.slope * (x - self.x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,40 +225,67 @@ def _periodogram(x: Array) -> Array:
 def _floor(f: Array, count: Array, power: Array, level: Array, dt: float) -> Array:
     """Power of the noise per frequency in each band, (B,); zeros if the motion fills the band."""
     largest = (power / count).max()
+    if largest == 0:
+        return np.zeros(len(f))
     log, x = np.log(np.maximum(level, 1e-300)), np.log(f)
     weight = 1 / np.sqrt(SCATTER**2 + 4 / count)
     top = TOP * 0.5 / dt
-    for j in range(int(power.argmax()) + 1, len(f)):
+
+    def line(j: int) -> Line | None:
+        """The straight line over the octaves above band j."""
         own = np.flatnonzero((f >= f[j]) & (f <= min(top, 1.01 * 2**OCTAVES * f[j])))
         if len(own) < 4 or f[own[-1]] < 1.8 * f[j]:
+            return None
+        return _line(x[own], log[own], weight[own])
+
+    for j in range(int((power / count).argmax()) + 1, len(f)):
+        found = line(j)
+        if found is None:
             break
-        if np.median(level[own]) > MOTION * largest:
-            continue
-        start, misfit, slope = _line(x[own] - x[j], log[own], weight[own])
-        if slope > -STEEP and misfit < STRAIGHT:
-            found = np.full(len(f), np.exp(start))  # below: flat, hidden by the motion
-            half = PER_OCTAVE // 2
-            for i in range(j, len(f)):
-                found[i] = np.exp(np.median(log[max(j, i - half) : i + half + 1]))
-            return found
+        start = found.at(x[j])
+        # below the motion by far, or flat (or rising) to the end: motion is never that fast
+        rest = log[j : int(np.searchsorted(f, top))]
+        low = start < np.log(MOTION * largest)
+        lasting = top > 2**OCTAVES * f[j] and np.quantile(rest, 0.05) > start - LASTING
+        if found.slope > -STEEP and found.misfit < STRAIGHT and (low or lasting):
+            return _extended(f, log, j, line(int(np.searchsorted(f, 2 * f[j]))) or found)
     return np.zeros(len(f))
 
 
-def _line(x: Array, y: Array, weight: Array) -> tuple[float, float, float]:
-    """Value at 0, mean square misfit and slope (not above 0) of the line through points."""
+def _extended(f: Array, log: Array, j: int, line: Line) -> Array:
+    """The floor in all bands: the level itself from an octave above band j, a line below that.
+
+    The first octave may still have motion, so the line is that of the octaves above it, flat unless
+    it surely falls; below band j, where the motion hides the noise, it is flat.
+    """
+    at = min(int(np.searchsorted(f, 2 * f[j])), len(f) - 1)
+    slope = line.slope if line.slope < -2 * line.error else 0.0
+    found = line.y + slope * (np.log(np.maximum(f, f[j])) - line.x)
+    half = PER_OCTAVE // 2
+    for i in range(at, len(f)):
+        found[i] = np.median(log[max(at, i - half) : i + half + 1])
+    return np.exp(found)
+
+
+def _line(x: Array, y: Array, weight: Array) -> Line:
+    """The straight line through points by weighted least squares."""
     w = weight**2
-    mean = w @ x / w.sum(), w @ y / w.sum()
-    slope = min(float(w @ ((x - mean[0]) * (y - mean[1])) / (w @ (x - mean[0]) ** 2)), 0.0)
-    start = float(mean[1] - slope * mean[0])
-    return start, float(np.mean(w * (y - start - slope * x) ** 2)), slope
+    mean = float(w @ x / w.sum()), float(w @ y / w.sum())
+    spread = float(w @ (x - mean[0]) ** 2)
+    slope = float(w @ ((x - mean[0]) * (y - mean[1]))) / spread
+    misfit = float(np.mean(w * (y - mean[1] - slope * (x - mean[0])) ** 2))
+    return Line(*mean, slope, 1 / np.sqrt(spread), misfit)
 
 
 def _last(low: Array, high: Array, count: Array, power: Array, floor: Array) -> int:
     """Number of the last band with motion: contiguous from below, or with much of the power."""
     if not power.any():
         return 0
-    last = int(np.flatnonzero(power > MOTION * power.max())[-1])
     visible = power > floor * count * (1 + 3 * np.sqrt(2 / count))
+    over = np.where(visible, power - floor * count, 0)
+    if not over.any():
+        return 0
+    last = int(np.flatnonzero(over > MOTION * over.max())[-1])
     for i in range(last + 1, len(power)):
         if visible[i] and low[i] <= high[last] * GAP:
             last = i
