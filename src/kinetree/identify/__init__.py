@@ -2,9 +2,10 @@
 
 from kinetree.identify.base import Base, find_base
 from kinetree.identify.excite import Excitation, excite
-from kinetree.identify.gains import Gains, KnownLoad
+from kinetree.identify.gains import Gains
 from kinetree.identify.identification import Identification, plot_forces, plot_parameters
 from kinetree.identify.identify import identify
+from kinetree.identify.loads import KnownLoad
 from kinetree.identify.payload import Payload, identify_payload
 from kinetree.identify.recording import (
     Recording,

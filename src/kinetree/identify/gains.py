@@ -19,20 +19,20 @@ and the start comes from a_j c_j - Y_j beta = f_j with a = 1 / g, which is linea
 of c as if it were noise of f.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 
-from kinetree.algorithms import parameters
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.tables import counted
+from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import InputError, NameLookupError, SingularityError
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit
+from kinetree.identify.loads import Body, KnownLoad, known_loads, load_forces, unloaded
 from kinetree.identify.recording import Recording
+from kinetree.identify.select import some_parts
 from kinetree.identify.unknowns import unknowns
 from kinetree.model import Joint, Model
 from kinetree.robot import Robot
@@ -41,6 +41,11 @@ ROUNDS = 50
 SETTLED = 1e-3  # standard errors by which the last round may change a gain
 LARGEST = 2.0  # factor by which a round may change a gain
 ALONE = 0.05  # relative standard error up to which a joint by itself determines its gain
+ORIGINS = {
+    "payload": "from a known payload",
+    "description": "from the description",
+    "given": "as given",
+}
 OPEN = 0.3  # relative standard error from which a gain counts as not determined
 WAY_OUT = (
     "Record the same kind of motion once without and once with a payload of known mass and centre, "
@@ -48,36 +53,8 @@ WAY_OUT = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class KnownLoad:
-    """A body of known parameters that a robot carries during a recording.
-
-    Args:
-        m: mass, kg.
-        com: centre of mass in the frame, shape (3,), m.
-        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
-            None: a point mass.
-        frame: name of the frame that carries it; None: the tool.
-    """
-
-    m: float
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    I_com: ArrayLike | None = None
-    frame: str | None = None
-
-
-@runtime_checkable
-class Body(Protocol):
-    """A body on a frame: a `KnownLoad`, or a `Payload` that was identified."""
-
-    @property
-    def m(self) -> float: ...  # noqa: D102
-    @property
-    def com(self) -> ArrayLike: ...  # noqa: D102
-    @property
-    def I_com(self) -> ArrayLike | None: ...  # noqa: D102
-    @property
-    def frame(self) -> str | None: ...  # noqa: D102
+Origin = Literal["payload", "description", "given"]
+GainChoice = bool | Literal["description"] | Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +66,15 @@ class Gains:
         dofs: their indices.
         values: gains, shape (k,), in units of the recording per N m or N.
         covariance: of the gains, shape (k, k), in squared units of gains.
-        absolute: False if they come from the masses of the description, not from a payload.
+        origin: "payload", "description" (from its masses, whose errors are no part of the
+            covariance) or "given".
     """
 
     joints: tuple[str, ...]
     dofs: tuple[int, ...]
     values: Array
     covariance: Array
-    absolute: bool = True
+    origin: Origin = "payload"
 
     @property
     def standard_error(self) -> Array:
@@ -111,8 +89,7 @@ class Gains:
 
     def __str__(self) -> str:
         parts = [f"{x} {g:.4g} (+- {1.96 * e:.2g})" for x, (g, e) in self.table.items()]
-        origin = "a known payload" if self.absolute else "the description"
-        return f"gains of the drives, from {origin}: {', '.join(parts)}"
+        return f"gains of the drives, {ORIGINS[self.origin]}: {', '.join(parts)}"
 
     def factor(self, n: int) -> Array:
         """Gain of every degree of freedom, (n,); 1 where there is none to find.
@@ -141,9 +118,9 @@ class Gains:
         It adds to the covariance with known gains, of which it is independent.
 
         Args:
-            W: columns of the fit, shape (rows, n, r).
+            W: columns of the fit, shape (rows, n, r), N m or N per unit of each parameter.
             tau: joint forces, shape (rows, n), N m or N.
-            weights: of the squares of rows, shape (rows, n).
+            weights: of the squares of rows, shape (rows, n), one over squared N m or N.
         """
         rows = (W * weights[..., None]).reshape(-1, W.shape[-1])
         own = list(self.dofs)
@@ -167,51 +144,63 @@ class Signals:
     f: Array
 
 
-def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[KnownLoad | None]:
-    """The payload of each recording, checked.
+def in_forces(
+    robot: Robot,
+    data: Sequence[Recording],
+    payloads: Sequence[Body | None] | None,
+    gains: GainChoice,
+    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    *,
+    armature: bool = True,
+    springs: bool = True,
+    method: Method = "robust",
+) -> tuple[list[Recording], Gains | None]:
+    """Recordings with joint forces of the robot alone, and the gains by which signals were divided.
 
     Args:
-        payloads: one entry for each recording, None if the robot carries nothing.
-        count: number of recordings.
+        robot: as described, without payloads.
+        data: the recordings, with measured signals and payloads.
+        payloads: one entry for each recording, None if the robot carries nothing; None: no payload.
+        gains: False if signals are joint forces; True to find gains from payloads, "description" to
+            find them from the masses of the description, or known gains {joint: value}.
+        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
+        armature, springs: as in `unknowns`.
+        method: kind of least squares.
     """
-    if payloads is None:
-        return [None] * count
-    if len(payloads) != count:
+    loads = known_loads(payloads, len(data))
+    found = None
+    if isinstance(gains, Mapping):
+        found = _given_gains(robot.model, gains)
+    elif gains == "description":
+        found = described_gains(robot, data, loads, soft_of, method=method)
+    elif gains is True:
+        _check_loads(loads)
+        rows = make_signals(robot, data, loads, soft_of, armature=armature, springs=springs)
+        found = find_gains(robot, rows, loads, method=method)
+    elif gains is not False:
         raise InputError(
-            f"payloads has {counted(len(payloads), 'entry')} for "
-            f"{counted(count, 'recording')}; expected one for each, None without a payload."
+            f'gains is {gains!r}; expected True, False, "description" or the gain of each joint.'
         )
-    found: list[KnownLoad | None] = []
-    for k, x in enumerate(payloads):
-        if x is not None and not isinstance(x, Body):
-            raise InputError(
-                f"payload of recording {k + 1} is {x!r}; expected a KnownLoad with its mass and "
-                "centre, a Payload that was identified, or None."
+    result: list[Recording] = []
+    for one, load in zip(data, loads, strict=True):
+        result.append(unloaded(robot, load, one if found is None else found.forces(one)))
+    return result, found
+
+
+def _given_gains(model: Model, gains: Mapping[str, float]) -> Gains:
+    """Known gains, without an error; 1 for joints that are left out."""
+    joints = _driven(model)
+    names = [x.name for x in joints]
+    for name, value in gains.items():
+        if name not in names:
+            raise NameLookupError(
+                f"gains names the joint {name!r}; {model.name!r} has drives at {', '.join(names)}."
             )
-        found.append(None if x is None else KnownLoad(x.m, x.com, x.I_com, x.frame))
-    return found
-
-
-def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
-    """Joint forces that a known payload needs, (T, n), N m or N.
-
-    Args:
-        robot: without the payload.
-        load: the payload; None: zeros.
-        data: the motion.
-    """
-    if load is None:
-        return np.zeros(data.tau.shape)
-    if not (np.isfinite(load.m) and load.m > 0):
-        raise InputError(f"the payload has a mass of {load.m} kg; expected a number above 0.")
-    loaded = robot.model.with_payload(load.m, load.com, load.I_com, load.frame)
-    change = np.asarray(parameters(loaded), float) - np.asarray(parameters(robot.model), float)
-    if not change.any():
-        raise InputError(
-            f"the frame {load.frame or robot.model.tool!r} of {robot.name!r} does not move; a "
-            "payload needs a frame on a moving link."
-        )
-    return robot.regressor(data.q, data.dq, data.ddq) @ change
+        if not (np.isfinite(value) and value != 0):
+            raise InputError(f"the gain of {name!r} is {value}; expected a number other than 0.")
+    values = np.array([float(gains.get(x, 1.0)) for x in names])
+    dofs = tuple(x.dofs[0] for x in joints)
+    return Gains(tuple(names), dofs, values, np.zeros((len(names), len(names))), "given")
 
 
 def make_signals(
@@ -235,7 +224,7 @@ def make_signals(
     sought = unknowns(robot, "directional", armature, springs)
     base = list(find_base(sought).kept)
     found: list[Signals] = []
-    for one, load in zip(data, loads, strict=True):
+    for one, load in _some(data, loads):
         state, soft = (one.q, one.dq, one.ddq), soft_of(one)
         f = soft(sought.known(*state) + load_forces(robot, load, one))
         W = sought.plain(*state)
@@ -339,7 +328,7 @@ def described_gains(
     rubs = [k for k in range(sought.p) if not sought.loading[k]]
     at = sought.S[:, rubs].any(axis=1)
     rows: list[tuple[Array, Array, Array]] = []
-    for one, load in zip(data, loads, strict=True):
+    for one, load in _some(data, loads):
         state, soft = (one.q, one.dq, one.ddq), soft_of(one)
         d = robot.regressor(*state) @ np.where(at, 0, bodies) + load_forces(robot, load, one)
         Y = sought.plain(*state)[..., rubs]
@@ -356,7 +345,7 @@ def described_gains(
         values[k], variances[k] = found.beta[0], found.covariance[0, 0]
     names = tuple(x.name for x in joints)
     result = Gains(
-        names, tuple(x.dofs[0] for x in joints), values, np.diag(variances), absolute=False
+        names, tuple(x.dofs[0] for x in joints), values, np.diag(variances), "description"
     )
     _check_gains(result)
     return result
@@ -400,6 +389,13 @@ def _shared(
         if share == 1 and np.all(np.abs(step) < SETTLED * errors):
             break
     return g, errors
+
+
+def _some(
+    data: Sequence[Recording], loads: Sequence[KnownLoad | None]
+) -> list[tuple[Recording, KnownLoad | None]]:
+    """Parts of recordings, each with its payload."""
+    return [(x, load) for one, load in zip(data, loads, strict=True) for x in some_parts(one)]
 
 
 def _driven(model: Model) -> list[Joint]:

@@ -95,7 +95,7 @@ def make_stretches(
     base = list(find_base(sought).kept)
     found: list[Stretch] = []
     for k, whole in enumerate(data):
-        for part in _parts(whole):
+        for part in some_parts(whole):
             state, soft = (part.q, part.dq, part.ddq), soft_of(part)
             tau = part.tau - sought.known_load(*state)
             y = soft(tau if known is None else tau - known[k](part))
@@ -107,8 +107,12 @@ def make_stretches(
     return [replace(x, X=x.X[..., own]) for x in found]
 
 
-def _parts(data: Recording) -> list[Recording]:
-    """The recording, or stretches of it with `MOST` samples together."""
+def some_parts(data: Recording) -> list[Recording]:
+    """The recording, or stretches of a long one with `MOST` samples together.
+
+    Args:
+        data: the recording.
+    """
     if len(data) <= MOST:
         return [data]
     length = MOST // STRETCHES

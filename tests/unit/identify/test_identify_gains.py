@@ -7,16 +7,15 @@ import pytest
 from identified_robots import misjudged, spatial_arm
 
 import kinetree as kt
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError
 from kinetree.identify import Payload, make_recording
 from kinetree.identify.gains import (
-    KnownLoad,
     described_gains,
     find_gains,
-    known_loads,
-    load_forces,
+    in_forces,
     make_signals,
 )
+from kinetree.identify.loads import KnownLoad, known_loads, load_forces
 from kinetree.motion import excitation
 
 ARM = spatial_arm()
@@ -128,7 +127,40 @@ def test_gains_of_the_description_use_its_masses():
     data = make_recording(ARM, x.t, x.q, tau * GAINS, x.dq, x.ddq)
     gains = described_gains(ARM, [data], [None], every)
     np.testing.assert_allclose(gains.values, GAINS, rtol=0.01)
-    assert not gains.absolute and "from the description" in str(gains)
+    assert "from the description" in str(gains)
+    again = in_forces(ARM, [data], None, "description", every)[0][0]
+    np.testing.assert_allclose(again.tau * gains.values, data.tau, rtol=1e-12)
+
+
+def test_recordings_become_forces_of_the_robot_alone():
+    """Loaded or not, in any unit: the same forces of the same motion."""
+    data = [recorded(None, 0.0), recorded(LOAD, 0.0)]
+    x = MOTIONS[0]
+    expected = TRUE.inverse_dynamics(x.q, x.dq, x.ddq)
+    both, gains = in_forces(ARM, data, [None, LOAD], True, every, method="weighted")
+    known = dict(zip(gains.joints, GAINS, strict=True))
+    given, same = in_forces(ARM, data, [None, LOAD], known, every)
+    plain, nothing = in_forces(ARM, [recorded(LOAD, 0.0, gains=1.0)], [LOAD], False, every)
+    for one in (*both, *given, *plain):
+        np.testing.assert_allclose(one.tau, expected, atol=1e-4)
+    assert nothing is None and not same.covariance.any()
+    assert plain[0].notes[-1] == "forces of the known payload of 1.5 kg on 'lower' are subtracted"
+    assert "gains of the drives, as given: turn 0.08" in given[0].notes[-1]
+
+
+def test_wrong_gains_are_refused_by_name():
+    data = [recorded(None)]
+    for gains, text in (
+        ({"elbow": 1.0}, "gains names the joint 'elbow'"),
+        ({"turn": 0.0}, "the gain of 'turn' is 0.0"),
+        ("payload", "gains is 'payload'; expected True"),
+        (True, "no absolute scale"),
+    ):
+        with pytest.raises(KinetreeError, match=text):
+            in_forces(ARM, data, None, gains, every)
+    lossy = ARM.with_friction({"bend": kt.Friction(1, 1, load=0.1)})
+    with pytest.raises(InputError, match="bend of 'spatial arm' have friction that depends"):
+        in_forces(lossy, data, [LOAD], False, every)
 
 
 def test_recordings_that_do_not_determine_gains_are_refused_with_the_way_out():

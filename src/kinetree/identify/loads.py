@@ -1,0 +1,127 @@
+"""Known payloads: bodies of known mass and centre that a robot carries during a recording.
+
+Their joint forces are known, so they are subtracted from the measured ones: what is left are the
+forces of the robot alone, and recordings with and without payloads are identified together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from kinetree.algorithms import parameters
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import counted
+from kinetree.errors import InputError
+from kinetree.identify.recording import Recording
+from kinetree.model import Model
+from kinetree.model.friction import is_zero
+from kinetree.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLoad:
+    """A body of known parameters that a robot carries during a recording.
+
+    Args:
+        m: mass, kg.
+        com: centre of mass in the frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
+            None: a point mass.
+        frame: name of the frame that carries it; None: the tool.
+    """
+
+    m: float
+    com: ArrayLike = (0.0, 0.0, 0.0)
+    I_com: ArrayLike | None = None
+    frame: str | None = None
+
+
+@runtime_checkable
+class Body(Protocol):
+    """A body on a frame: a `KnownLoad`, or a `Payload` that was identified."""
+
+    @property
+    def m(self) -> float: ...  # noqa: D102
+    @property
+    def com(self) -> ArrayLike: ...  # noqa: D102
+    @property
+    def I_com(self) -> ArrayLike | None: ...  # noqa: D102
+    @property
+    def frame(self) -> str | None: ...  # noqa: D102
+
+
+def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[KnownLoad | None]:
+    """The payload of each recording, checked.
+
+    Args:
+        payloads: one entry for each recording, None if the robot carries nothing.
+        count: number of recordings.
+    """
+    if payloads is None:
+        return [None] * count
+    if len(payloads) != count:
+        raise InputError(
+            f"payloads has {counted(len(payloads), 'entry')} for "
+            f"{counted(count, 'recording')}; expected one for each, None without a payload."
+        )
+    found: list[KnownLoad | None] = []
+    for k, x in enumerate(payloads):
+        if x is not None and not isinstance(x, Body):
+            raise InputError(
+                f"payload of recording {k + 1} is {x!r}; expected a KnownLoad with its mass and "
+                "centre, a Payload that was identified, or None."
+            )
+        found.append(None if x is None else KnownLoad(x.m, x.com, x.I_com, x.frame))
+    return found
+
+
+def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
+    """Joint forces that a known payload needs, (T, n), N m or N.
+
+    Args:
+        robot: without the payload.
+        load: the payload; None: zeros.
+        data: the motion.
+    """
+    if load is None:
+        return np.zeros(data.tau.shape)
+    if not (np.isfinite(load.m) and load.m > 0):
+        raise InputError(f"the payload has a mass of {load.m} kg; expected a number above 0.")
+    loaded = robot.model.with_payload(load.m, load.com, load.I_com, load.frame)
+    change = np.asarray(parameters(loaded), float) - np.asarray(parameters(robot.model), float)
+    if not change.any():
+        raise InputError(
+            f"the frame {load.frame or robot.model.tool!r} of {robot.name!r} does not move; a "
+            "payload needs a frame on a moving link."
+        )
+    return robot.regressor(data.q, data.dq, data.ddq) @ change
+
+
+def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording:
+    """The recording with joint forces of the robot alone, and a note.
+
+    Args:
+        robot: without the payload.
+        load: the payload of the recording; None: the recording is returned as it is.
+        data: the recording.
+    """
+    if load is None:
+        return data
+    _check_load_friction(robot.model)
+    place = load.frame or robot.model.tool
+    note = f"forces of the known payload of {load.m:g} kg on {place!r} are subtracted"
+    tau = data.tau - load_forces(robot, load, data)
+    return replace(data, tau=tau, notes=(*data.notes, note))
+
+
+def _check_load_friction(model: Model) -> None:
+    """Raise InputError if friction depends on the load, of which a payload is a part."""
+    joints = [x.name for x in model.joints if not is_zero(x.friction.load)]
+    if joints:
+        raise InputError(
+            f"{', '.join(joints)} of {model.name!r} have friction that depends on the load, so the "
+            "forces of a known payload cannot be subtracted; expected a description without load "
+            "friction and without losses of drives."
+        )
