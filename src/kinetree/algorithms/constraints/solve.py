@@ -72,7 +72,7 @@ class Proximal:
             part = DEPENDENT_EPS if dependent else EPS
             self.mu = [part * s for s in scales]
             if dependent:
-                self.mu[0] = self.mu[0] * _one_in_float64(A[0, 0] + self.mu[0])
+                self.mu[0] = self.mu[0] * one_in_float64(A[0, 0] + self.mu[0])
             mu = [[x if i == j else 0 for j in range(len(A))] for i, x in enumerate(self.mu)]
             raised = A + np.array(mu, dtype=object).reshape(A.shape)
         self.factor: Factor = factor(raised, [f"constraint row {name!r}" for name in names])
@@ -100,7 +100,7 @@ class Proximal:
         return b - left
 
 
-def _one_in_float64(x: Any) -> Any:
+def one_in_float64(x: Any) -> Any:
     """1 to rounding for a positive float64, not a number for a float32, where EPS is lost.
 
     The square of 2^-100 x is zero in float32: 0 times infinity follows. A result that is wrong

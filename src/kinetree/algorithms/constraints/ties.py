@@ -39,6 +39,7 @@ from kinetree.algorithms.constraints.solve import (
     STEPS,
     Proximal,
     has_floats,
+    one_in_float64,
 )
 from kinetree.base.arrays import Array
 from kinetree.formulations.newton_euler import factor_mass_matrix
@@ -107,6 +108,8 @@ class Ties:
             return x + P @ y, y
         part, count = (DEPENDENT_EPS, DEPENDENT_STEPS) if self.dependent else (EPS, STEPS)
         mu = np.array([part * s for s in self._scales(A)], dtype=object)
+        if self.dependent:
+            mu[0] = mu[0] * one_in_float64(A[0, 0] + mu[0])
         raised = np.array(A, dtype=object)
         for i, own in enumerate(mu):
             raised[i, i] = raised[i, i] + own

@@ -346,3 +346,43 @@ def test_a_simulated_turn_stays_on_the_closed_form(linkage):
     turns = (motion.q - followed) / (2 * np.pi)
     assert np.abs(turns - turns.round()).max() < 1e-12
     assert motion.meta["closure"].max() < 1e-13
+
+
+def whirl(t, q, dq):
+    """A law with slopes that are not symmetric."""
+    return np.array([-50 * dq[0] + 90 * dq[1], -30 * dq[0] - 200 * q[0], -5 * dq[2] + 40 * q[1]])
+
+
+def test_implicit_steps_solve_the_dense_equations_with_all_rows(linkage):
+    """Diagonal slopes of a step, and those of a law that are not symmetric."""
+    rows, h = closed(0.8), 1e-3
+    q, dq = np.array(rows[0]), 2 * np.array(rows[1])
+    J, M = linkage.constraint_jacobian(q), linkage.mass_matrix(q)
+    N = np.linalg.svd(J)[2][2:].T  # of the rank 2 of the closed linkage
+    nu = np.linalg.pinv(J, rcond=1e-6) @ -linkage.constraint_bias(q, dq)
+
+    def rates(tau, kp, kd):
+        M_h = M + h * kd + h * h * kp
+        b = tau - linkage.bias_forces(q, dq) - h * kp @ dq
+        return dq + h * (nu + N @ np.linalg.solve(N.T @ M_h @ N, N.T @ (b - M_h @ nu)))
+
+    tau, kp, kd = np.array([1.0, 0, 0]), np.array([1e4, 3, 500]), np.array([5.0, 1, 2])
+    end = linkage.step(q, dq, tau, h, method="implicit", kp=kp, kd=kd)
+    expected = linkage.project_rates(end[0], rates(tau, np.diag(kp), np.diag(kd)))
+    np.testing.assert_allclose(end[1], expected, atol=1e-12)
+    kp, kd = np.array([[0, 0, 0], [200, 0, 0], [0, -40, 0]]), np.diag([50.0, 0, 5])
+    kd[0, 1], kd[1, 0] = -90, 30
+    motion = linkage.simulate(q, dq, controller=whirl, duration=h, dt=h, method="implicit")
+    expected = linkage.project_rates(motion.q[-1], rates(whirl(0, q, dq), kp, kd))
+    np.testing.assert_allclose(motion.dq[-1], expected, atol=1e-12)
+
+
+def test_dry_friction_stops_a_linkage_with_all_rows(linkage):
+    rows = closed(0.8)
+    rough = linkage.with_friction({"j1": kt.Friction(coulomb=30.0)})
+    for method in ("dop853", "rk4"):
+        motion = rough.simulate(
+            rows[0], 2 * np.array(rows[1]), duration=0.4, dt=0.005, method=method
+        )
+        assert motion.dq[-1, 0] == 0 and motion.dq[0, 0] == 2
+        assert motion.meta["closure"].max() < 1e-12
