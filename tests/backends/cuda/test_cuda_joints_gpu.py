@@ -1,10 +1,9 @@
-"""Friction laws, actuators, drives and constraints on a GPU; without a GPU these tests skip."""
+"""Friction laws, actuators and drives on a GPU; without a GPU these tests skip."""
 
 import numpy as np
 import pytest
 
 import kinetree as kt
-from closed_loops import slider_crank, slider_crank_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
@@ -80,15 +79,3 @@ def test_simulated_controls_and_drives(cp, method):
     found = robot.simulate(cp.asarray(q0), target="cuda", controls=cp.asarray(u), **options)
     expected = robot.simulate(q0, controls=u, **options)
     close([found.q, found.dq, found.tau], [expected.q, expected.dq, expected.tau])
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["forward_dynamics", "inverse_dynamics", "constrained_forward_dynamics", "constraint_jacobian"],
-)
-def test_a_slider_crank(cp, name):
-    robot = slider_crank()
-    cpu, gpu = robot.compile(name), robot.compile(name, target="cuda")
-    q = np.array([slider_crank_position(angle) for angle in RNG.uniform(-3, 3, 37)])
-    given = [q, *arguments(robot, cpu, (37,))[1:]]
-    close(gpu(*map(cp.asarray, given)), cpu(*given))
