@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from closed_loops import slider_crank, slider_crank_position
 from kinetree import algorithms
-from kinetree.controllers import PD, GravityCompensation
+from kinetree.controllers import Impedance, MomentumObserver
 from kinetree.errors import InputError, ModelError
 from kinetree.model import reshape
 from kinetree.model.describe import describe_model
@@ -62,13 +62,16 @@ DOORS = {
     "quintic": lambda: kt.motion.quintic(Q, Q + 0.1, duration=1.0, robot=ROBOT),
     "time_optimal": lambda: kt.motion.time_optimal(ROBOT, trajectory()),
     "check": lambda: ROBOT.check(trajectory()),
-    "controller": lambda: kt.controllers.step_by_step(GravityCompensation(), ROBOT),
-    "model of a controller": lambda: TREE.simulate(
-        Q, REST, duration=0.01, controller=PD(Q, kp=1, kd=1, gravity=ROBOT)
-    ),
+    "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
+    "observer": lambda: MomentumObserver(ROBOT, 10.0),
     "excite": lambda: kt.identify.excite(ROBOT),
     "identify": lambda: kt.identify.identify(ROBOT, trajectory()),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
+    "with_elastic_joint": lambda: ROBOT.with_elastic_joint("crank", stiffness=9.0, motor_inertia=1),
+    "identify_payload": lambda: kt.identify.identify_payload(ROBOT, trajectory()),
+    "find_base": lambda: kt.identify.find_base(kt.identify.unknowns(ROBOT)),
+    "momentum_balance": lambda: ROBOT.compile("momentum_balance"),
+    "export": lambda: kt.export(ROBOT, "regressor", language="c"),
     "lock": lambda: ROBOT.lock({"crank": 0.1}),
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
@@ -84,6 +87,78 @@ DOORS = {
 def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
     with pytest.raises(ModelError, match=r"does not honour constraints.*'slider_crank'.*'loop'"):
         DOORS[door]()
+
+
+# every public attribute of a robot, by what it does with constraints: a new one must be added here
+HONOURS = """constrained constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
+constraint_errors constraint_impulse constraint_jacobian explain forward_dynamics
+forward_dynamics_derivatives inverse_dynamics linearize mobility project project_rates
+reduced_dynamics simulate step to_mjcf to_urdf unconstrained compile derivative""".split()
+OF_THE_TREE = """bias_forces body_jacobian body_jacobian_rate center_of_mass centroidal_momentum
+coriolis_forces coriolis_matrix difference energy_regressor force_limits friction_forces
+gravity_forces integrate kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
+momentum_regressor neutral pose potential_energy random space_jacobian space_jacobian_rate
+spring_forces wrenches""".split()
+KEEPS = """with_actuators with_drives with_friction with_gravity with_payload with_springs
+with_tool""".split()
+NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
+MAKES = "from_dh from_points from_screws from_transforms".split()
+REFUSES = """attach base_parameters check force_ellipsoid inverse_dynamics_derivatives
+inverse_kinematics lock mass_ellipsoid newton_euler regressor sensitivities subtree task_space
+task_space_derivatives with_elastic_joint""".split()
+
+
+def test_every_attribute_of_a_robot_is_known_to_honour_or_to_refuse_constraints():
+    own = {name for name in dir(kt.Robot) if not name.startswith("_")}
+    kinds = HONOURS, OF_THE_TREE, KEEPS, NAMES, MAKES, REFUSES
+    assert sorted(own) == sorted(name for kind in kinds for name in kind)
+    tested = {door.rpartition(".")[2] for door in DOORS}
+    assert set(REFUSES) <= tested
+
+
+CHANGES = {
+    "with_actuators": {"motor": kt.Actuator.motor("crank", 2)},
+    "with_drives": {"crank": kt.Drive(peak=3)},
+    "with_friction": {"rod": kt.Friction(0.3)},
+    "with_gravity": (0, 0, -1),
+    "with_payload": 2.0,
+    "with_springs": {"rod": kt.Spring(3.0)},
+    "with_tool": "hand",
+}
+
+
+@pytest.mark.parametrize("name", KEEPS)
+def test_a_changed_robot_keeps_its_constraints(name):
+    changed = getattr(ROBOT, name)(CHANGES[name])
+    assert changed.model.constraints.given == MODEL.constraints.given
+    ddq = changed.forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])
+    tree = changed.unconstrained().forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])
+    assert np.abs(ddq - tree).max() > 1e-3
+    residual = changed.constrained_forward_dynamics(Q, REST, [1, 0, 0])[2]
+    assert np.abs(residual).max() < 1e-10
+
+
+@pytest.mark.parametrize("drawn", ["q", "dq", "ddq"])
+def test_a_sweep_refuses_to_draw_states_that_the_loop_forbids(drawn):
+    given = {"q": Q, "dq": REST, "ddq": REST}
+    given[drawn] = kt.parallel.Uniform(-1, 1)
+    with pytest.raises(InputError, match=rf"^{drawn} of a sweep .*'slider_crank', 'loop'.*project"):
+        kt.parallel.sweep(ROBOT, "inverse_dynamics", given, 5)
+
+
+def test_a_sweep_draws_forces_and_quantities_of_the_tree():
+    force = kt.parallel.Uniform(-1, 1)
+    found = kt.parallel.sweep(ROBOT, "forward_dynamics", {"q": Q, "dq": REST, "tau": force}, 5)
+    tau = np.stack([found[f"tau:{x}"] for x in ROBOT.joint_names], -1)
+    ddq = np.stack([found[f"forward_dynamics:{x}"] for x in ROBOT.joint_names], -1)
+    np.testing.assert_allclose(ddq, ROBOT.forward_dynamics(Q, REST, tau), atol=1e-12)
+    kt.parallel.sweep(ROBOT, "mass_matrix", {"q": force}, 5)
+
+
+def test_a_motion_of_a_constrained_robot_is_plotted():
+    pytest.importorskip("matplotlib")
+    figure = ROBOT.simulate(Q, REST, duration=0.05).plot()
+    assert len(figure.axes) == 4
 
 
 def test_the_way_out_leads_to_the_tree():
