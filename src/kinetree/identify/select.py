@@ -93,18 +93,32 @@ def make_stretches(
     """
     sought = unknowns(robot, "known", armature, springs)
     base = list(find_base(sought).kept)
+    still = _still(robot, data)
     found: list[Stretch] = []
     for k, whole in enumerate(data):
         for part in some_parts(whole):
-            state, soft = (part.q, part.dq, part.ddq), soft_of(part)
+            # measured rates of a joint at rest are noise, to which its friction does not belong
+            rates = [x.copy() for x in (part.dq, part.ddq)]
+            for x in rates:
+                x[:, still] = 0
+            state, soft = (part.q, rates[0], rates[1]), soft_of(part)
             tau = part.tau - sought.known_load(*state)
             y = soft(tau if known is None else tau - known[k](part))
             X = sought.plain(*state)[..., base]
             X = soft(X.reshape(len(X), -1)).reshape(len(y), robot.n, -1)
-            found.append(Stretch(X, y, _kept_friction(robot, part, soft), part.dq, soft))
+            found.append(Stretch(X, y, _kept_friction(robot, state, soft), rates[0], soft))
     scale = sought.scale[base]
     own, _ = separable(np.concatenate([x.X for x in found]), sought.natural.forces, scale)
     return [replace(x, X=x.X[..., own]) for x in found]
+
+
+def _still(robot: Robot, data: Sequence[Recording]) -> list[int]:
+    """Degrees of freedom that stand still in all recordings."""
+    sought = unknowns(robot, "symmetric", armature=False, springs=False)
+    common = set.intersection(*(set(sought.at_rest(x.q).tolist()) for x in data))
+    resting = {sought.names[k] for k in common}
+    joints = [x for x in robot.model.joints if f"viscous[{x.name}]" in resting]
+    return sorted({x.dofs[0] for x in joints})
 
 
 def some_parts(data: Recording) -> list[Recording]:
@@ -121,12 +135,11 @@ def some_parts(data: Recording) -> list[Recording]:
 
 
 def _kept_friction(
-    robot: Robot, data: Recording, soft: Callable[[Array], Array]
+    robot: Robot, state: tuple[Array, Array, Array], soft: Callable[[Array], Array]
 ) -> dict[str, Array]:
     """Rows of the friction that a description has beyond what each law seeks, by law."""
     if not any(has_more_laws(x.friction) for x in robot.model.joints):
         return {}
-    state = data.q, data.dq, data.ddq
     laws: set[FrictionChoice] = {x.friction for x in CANDIDATES}
     return {law: soft(unknowns(robot, law).known_friction(*state)) for law in laws}
 

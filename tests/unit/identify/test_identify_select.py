@@ -117,7 +117,8 @@ def test_a_joint_at_rest_and_one_that_never_reverses():
     x = motion()
     true = ARM.with_friction({name: kt.Friction(1, 2) for name in JOINTS})
     q, dq, ddq = x.q.copy(), x.dq.copy(), x.ddq.copy()
-    q[:, 0], dq[:, 0], ddq[:, 0] = 0.3, 0, 0
+    noise = 1e-3 * np.random.default_rng(1).normal(size=(2, len(q)))
+    q[:, 0], dq[:, 0], ddq[:, 0] = 0.3, *noise  # measured rates of a joint that stands still
     q[:, 1] += x.t * (1 - dq[:, 1].min())
     dq[:, 1] += 1 - dq[:, 1].min()
     tau = true.inverse_dynamics(q, dq, ddq) + 1.0
