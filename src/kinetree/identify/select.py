@@ -230,6 +230,7 @@ def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | No
     errors = {str(x): float(np.sqrt(trial.loss.mean())) for x, trial in trials.items()}
     unit = "N" if joint.type == PRISMATIC else "N m"
     others = "; ".join(f"{x} {error:.3g}" for x, error in errors.items() if x != str(found))
+    others = others or "recordings cannot tell other laws from it"
     reason = f"{joint.name}: {found}, held-out error {errors[str(found)]:.3g} {unit}; {others}"
     best = min(errors, key=lambda x: errors[x])
     if best != str(found):

@@ -190,7 +190,7 @@ def make_problem(stretches: Sequence[Stretch], friction: Sequence[tuple[str, Arr
     length = np.linalg.norm(Z.reshape(-1, Z.shape[-1]), axis=0)
     Z = Z / np.where(length > 0, length, 1)
     size = np.sqrt((y**2).mean(axis=0))
-    size = np.where(size > 0, size, max(float(size.max(initial=0)), 1e-150))
+    size = np.where(size > 0, size, float(size.max(initial=0)) or 1.0)
     sigma, rest, w = size, y, np.broadcast_to(1 / size**2, y.shape)
     for _ in range(ROUNDS):
         flat = (Z * w[..., None]).reshape(-1, Z.shape[-1])
