@@ -59,6 +59,8 @@ def trace_quantity(
             if not free:
                 check_inertia(model)
             return step_graph(model, name, ports, quantity.outputs(name), free)
+        if quantity.slope_of is not None and model.constraints is not None:
+            return optimise(_slope(model, *quantity.slope_of, quantity.several, wrenches, free))
         graph = trace(function, ports, quantity.outputs(name))
         if quantity.slope_of is not None and model.n <= FEW:
             slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
@@ -76,7 +78,10 @@ def _slope(
     wrenches: bool,
     free: Sequence[str],
 ) -> Graph:
-    """Return the same results by differentiating the graph, which is shorter for parallel axes."""
+    """Return the same results by differentiating the graph.
+
+    This is shorter for parallel axes, and the only way for robots with constraints.
+    """
     from kinetree.compiler.derivatives import jacobian
     from kinetree.compiler.trace import trace
 

@@ -30,13 +30,16 @@ Make = Callable[[Model, bool, str | None], Callable[..., Any]]
 
 # quantities that a constrained robot does not have, and the way out
 REFUSED = {
-    "inverse_dynamics_derivatives": "robot.derivative('inverse_dynamics', ['q', 'dq']) gives them",
     "regressor": "The joint forces of a robot with constraints are not linear in its parameters "
     "alone; use the tree without constraints",
     "momentum_balance": "The forces of constraints would be taken for contacts; use a robot "
     "without them",
 }
-HONOURED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")
+HONOURED = (
+    "inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)  # fmt: skip
+OF_MOTORS = ("inverse_dynamics", "inverse_dynamics_derivatives")
 
 
 def check_honoured(model: Model, name: str) -> None:
@@ -45,11 +48,11 @@ def check_honoured(model: Model, name: str) -> None:
         return
     if name in REFUSED:
         without_constraints(model, f"The quantity {name}", REFUSED[name])
-    if name == "inverse_dynamics" and not model.constraints.sufficient:
+    if name in OF_MOTORS and not model.constraints.sufficient:
         motors = ", ".join(model.dof_names[d] for d in model.constraints.actuated) or "none"
         raise ModelError(
             f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
-            "constraints allow, so inverse_dynamics has no answer for most motions. "
+            f"constraints allow, so {name} has no answer for most motions. "
             "constrained_inverse_dynamics gives the nearest forces with their residual; "
             "robot.constrained(..., actuated=[...]) names more motors."
         )

@@ -2,6 +2,7 @@
 
 import inspect
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -75,6 +76,55 @@ def test_derivatives_are_those_of_the_textbook():
     assert agree(found, expected)
     graph = robot.derivative("forward_dynamics", ["q", "dq", "tau"])(q, dq, tau)
     assert agree(found, graph)
+
+
+def precise_forces(robot, q, dq, ddq):
+    """Motor forces in fifty digits: those that balance passive joints, by dense elimination."""
+    r = algorithms.inverse_dynamics(robot.unconstrained().model, q, dq, ddq)
+    given = robot.model.constraints
+    J = algorithms.constraint_jacobian(robot.model, q)[list(given.kept)]
+    u = [d for d in range(robot.n) if d not in given.actuated]
+    lam = mpmath.lu_solve(mpmath.matrix(J[:, u].T.tolist()), mpmath.matrix([r[d] for d in u]))
+    left = [r[d] - sum(J[k, d] * lam[k] for k in range(len(J))) for d in range(robot.n)]
+    return np.array([left[d] if d in given.actuated else 0 * left[d] for d in range(robot.n)])
+
+
+@pytest.mark.parametrize("robot", [slider_crank(actuated=["crank"]), four_bar(actuated=["rocker"])])
+def test_derivatives_of_motor_forces_are_differences_of_fifty_digits(robot):
+    rng = np.random.default_rng(3)
+    q, dq, ddq = slider_crank_position(0.7), *rng.normal(size=(2, 3))
+    found = robot.inverse_dynamics_derivatives(q, dq, ddq)
+    with mpmath.workdps(50):
+        state, h = [np.array([mpmath.mpf(x) for x in v]) for v in (q, dq, ddq)], mpmath.mpf("1e-18")
+        for k, slope in enumerate(found):
+            for d in range(3):
+                ends = [
+                    precise_forces(robot, *(x + s * h * np.eye(3, dtype=int)[d] if i == k else x
+                                            for i, x in enumerate(state)))
+                    for s in (1, -1)
+                ]  # fmt: skip
+                expected = ((ends[0] - ends[1]) / (2 * h)).astype(float)
+                assert relative(slope[:, d], expected) < 1e-11
+
+
+def test_derivatives_of_motor_forces_are_slopes_with_wrenches():
+    """Random joints, more motors than needed, along tangent vectors."""
+    case, h = Case(0), 1e-5
+    robot, loads = case.robot, (case.F_ext,)
+    by_q, by_dq = robot.inverse_dynamics_derivatives(case.q, case.dq, case.tau, *loads)
+    for d, unit in enumerate(np.eye(robot.n) * h):
+        ends = [
+            robot.inverse_dynamics(robot.integrate(case.q, s * unit), case.dq, case.tau, *loads)
+            for s in (1, -1)
+        ]
+        assert relative(by_q[:, d], (ends[0] - ends[1]) / (2 * h)) < 1e-6
+        ends = [
+            robot.inverse_dynamics(case.q, case.dq + s * unit, case.tau, *loads) for s in (1, -1)
+        ]
+        assert relative(by_dq[:, d], (ends[0] - ends[1]) / (2 * h)) < 1e-6
+    lazy = slider_crank(actuated=[])
+    with pytest.raises(ModelError, match=r"\(none\) cannot make.*inverse_dynamics_derivatives has"):
+        lazy.inverse_dynamics_derivatives([0.0] * 3, [0.0] * 3, [0.0] * 3)
 
 
 def test_linearization_is_that_of_the_constrained_motion():

@@ -35,7 +35,6 @@ DOORS = {
     "algorithms.regressor": lambda: algorithms.regressor(MODEL, *STATE),
     "base_parameters": lambda: ROBOT.base_parameters(),
     "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
-    "inverse_dynamics_derivatives": lambda: ROBOT.inverse_dynamics_derivatives(*STATE),
     "algorithms.inverse_dynamics": lambda: algorithms.inverse_dynamics(MODEL, *STATE),
     "algorithms.forward_dynamics": lambda: algorithms.forward_dynamics(MODEL, *STATE),
     "algorithms.inverse_dynamics_derivatives": lambda: algorithms.inverse_dynamics_derivatives(
@@ -92,8 +91,9 @@ def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
 # every public attribute of a robot, by what it does with constraints: a new one must be added here
 HONOURS = """constrained constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
 constraint_errors constraint_impulse constraint_jacobian explain forward_dynamics
-forward_dynamics_derivatives inverse_dynamics linearize mobility project project_rates
-reduced_dynamics simulate step to_mjcf to_urdf unconstrained compile derivative""".split()
+forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linearize mobility
+project project_rates reduced_dynamics simulate step to_mjcf to_urdf unconstrained compile
+derivative""".split()
 OF_THE_TREE = """bias_forces body_jacobian body_jacobian_rate center_of_mass centroidal_momentum
 coriolis_forces coriolis_matrix difference energy_regressor force_limits friction_forces
 gravity_forces integrate kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
@@ -103,8 +103,8 @@ KEEPS = """with_actuators with_drives with_friction with_gravity with_payload wi
 with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
-REFUSES = """attach base_parameters check force_ellipsoid inverse_dynamics_derivatives
-inverse_kinematics lock mass_ellipsoid newton_euler regressor sensitivities subtree task_space
+REFUSES = """attach base_parameters check force_ellipsoid inverse_kinematics lock mass_ellipsoid
+newton_euler regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 
@@ -215,7 +215,6 @@ def test_exported_code_computes_the_constrained_acceleration():
 
 
 def test_derivatives_of_the_motor_forces_are_those_of_the_graph():
-    """The refusal of inverse_dynamics_derivatives names this way."""
     found = ROBOT.derivative("inverse_dynamics", ["q", "dq", "ddq"])(Q, [1, 2, 3], [0.1, 0.2, 0.3])
     state, h = [Q, np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])], 1e-5
     for k, slope in enumerate(found):

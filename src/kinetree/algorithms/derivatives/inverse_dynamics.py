@@ -73,7 +73,11 @@ def inverse_dynamics_derivatives(
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
         tangent vectors v of `integrate(q, v)`, which for joints of one degree of freedom is q.
     """
-    without_constraints(model, "algorithms.inverse_dynamics_derivatives")
+    without_constraints(
+        model,
+        "algorithms.inverse_dynamics_derivatives",
+        "robot.inverse_dynamics_derivatives does; or use a robot without them",
+    )
     tree = book_tree(model, q, F_ext)
     return tree_derivatives(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
