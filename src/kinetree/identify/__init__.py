@@ -13,6 +13,7 @@ from kinetree.identify.recording import (
     read_recording,
     simulated_recording,
 )
+from kinetree.identify.spectrum import Spectrum, plot_spectrum
 from kinetree.identify.unknowns import Unknowns, unknowns
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "KnownLoad",
     "Payload",
     "Recording",
+    "Spectrum",
     "Unknowns",
     "excite",
     "find_base",
@@ -31,6 +33,7 @@ __all__ = [
     "make_recording",
     "plot_forces",
     "plot_parameters",
+    "plot_spectrum",
     "read_recording",
     "simulated_recording",
     "unknowns",

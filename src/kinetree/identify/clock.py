@@ -71,16 +71,20 @@ def held_rows(t: Array, q: Array) -> Array:
 
 
 def gaps(t: Array, cutoff: float | None = None) -> Array:
-    """Numbers of the samples that are followed by none for more than ten steps.
+    """Numbers of the samples that are followed by none for more than `longest_step`."""
+    return np.flatnonzero(np.diff(t) > longest_step(t, cutoff))
+
+
+def longest_step(t: Array, cutoff: float | None = None) -> float:
+    """Longest time between samples that is interpolated, s: ten steps.
 
     Args:
         t: times, (T,), s.
-        cutoff: of a low-pass, Hz: the longest time without a sample is a fifth of its period too.
+        cutoff: of a low-pass, Hz: it is a fifth of its period at most, too.
     """
-    steps = np.diff(t)
-    usual = _usual(steps)
-    limit = MOST * usual if cutoff is None else np.clip(SHORT / cutoff, 1.5 * usual, MOST * usual)
-    return np.flatnonzero(steps > limit)
+    usual = float(np.quantile(np.diff(t), 0.75))
+    most = MOST * usual
+    return most if cutoff is None else min(max(SHORT / cutoff, 1.5 * usual), most)
 
 
 def measured_times(t: Array, q: Array) -> Array | None:
@@ -246,8 +250,3 @@ def _weights(nodes: list[Array], at: Array) -> list[Array]:
                 weight *= (at - other) / (own - other)
         found.append(weight)
     return found
-
-
-def _usual(steps: Array) -> float:
-    """The step that three in four do not exceed."""
-    return float(np.quantile(steps, 0.75))

@@ -29,6 +29,7 @@ from kinetree.identify.clock import (
     evenly,
     gaps,
     held_rows,
+    longest_step,
     measured_times,
     take,
 )
@@ -262,6 +263,9 @@ def _conditioned(model: Model, columns: Columns, cutoff: float | None) -> Record
             f"{model.name!r} has joints whose rates are not derivatives of q (quaternions); "
             "expected dq with the recording."
         )
+    if dq is not None and ddq is not None and not dq.any() and not ddq.any():
+        note = "all rates and accelerations are zero: rows are taken for positions held still"
+        return Recording(*_all(columns), notes=(note,))
     notes: list[str] = []
     if model.n == model.nq:
         columns, notes = _measured(columns)
@@ -378,6 +382,12 @@ def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> R
         notes.append("steps of time are uneven; resampled")
     if filled:
         notes.append(f"{counted(filled, 'missing sample')} between others interpolated")
+    if more := len(stretches) - 1 - len(gaps(columns[0])):
+        limit = longest_step(columns[0], cutoff)
+        notes.append(
+            f"{counted(more, 'gap')} of more than {limit:.2g} s, too long to be interpolated in this "
+            "motion: the parts between them are filtered separately"
+        )
     notes += rates.notes
     notes.append(
         f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {1 / cutoff:.2g} s "

@@ -178,3 +178,58 @@ def test_forces_of_the_other_sign_or_unit_are_told_when_identified():
             ROBOT, MOTION.t, MOTION.q, factor * TAU + noise, MOTION.dq, MOTION.ddq
         )
         assert any(text in note for note in identify(ROBOT, data).notes)
+
+
+def notes_of(q=MOTION.q, tau=TAU, t=MOTION.t):
+    return " | ".join(make_recording(ROBOT, t, q, tau).notes)
+
+
+def test_saturated_forces_are_named_with_their_share():
+    most = 0.6 * np.abs(TAU[:, 1]).max()
+    clipped = TAU.copy()
+    clipped[:, 1] = np.clip(TAU[:, 1], -most, most)
+    share = np.mean(np.abs(TAU[:, 1]) >= most)
+    assert "tau of 'lift' stays at its largest value, in " in notes_of(tau=clipped)
+    found = float(notes_of(tau=clipped).split("largest value, in ")[1].split("%")[0]) / 100
+    assert found == pytest.approx(share, abs=0.05)
+    noisy = 79.9 * np.sign(TAU) * (np.abs(TAU) > 0.7 * np.abs(TAU).max())  # the limit is 80 N m
+    noisy = noisy + 0.05 * np.random.default_rng(0).normal(size=TAU.shape)
+    assert "stays at its largest value" in notes_of(tau=noisy)
+    assert "largest value" not in notes_of()
+
+
+def test_coarse_encoders_and_constant_forces_are_named():
+    coarse = MOTION.q.copy()
+    coarse[:, 2] = np.round(coarse[:, 2] / 0.02) * 0.02
+    assert "q of 'bend' has coarse steps: the motion of 'bend' spans" in notes_of(q=coarse)
+    assert "coarse" not in notes_of() + notes_of(q=np.round(MOTION.q, 5))
+    flat = TAU.copy()
+    flat[:, 0] = 1.5
+    assert "tau of 'turn' never changes" in notes_of(tau=flat)
+
+
+def test_a_short_gap_is_filled_and_a_long_one_is_not():
+    kept = np.delete(np.arange(len(MOTION)), [100, 150, 300])
+    data = make_recording(ROBOT, MOTION.t[kept], MOTION.q[kept], TAU[kept])
+    whole = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, cutoff=data.cutoff)
+    assert "3 missing samples between others interpolated" in data.notes
+    assert np.allclose(data.t, whole.t, atol=1e-9)
+    assert np.abs(data.ddq - whole.ddq).max() < 0.01 * np.abs(whole.ddq).max()
+    kept = np.delete(np.arange(len(MOTION)), np.r_[200:205])  # 0.12 s: half a period of the band
+    data = make_recording(ROBOT, MOTION.t[kept], MOTION.q[kept], TAU[kept])
+    assert any("1 gap of more than 0.0" in note for note in data.notes)
+    assert set(np.rint(data.t / 0.02)) < set(kept)
+
+
+def test_dropped_and_repeated_rows_do_not_change_the_accelerations():
+    rng = np.random.default_rng(0)
+    q = MOTION.q + 1e-6 * rng.normal(size=MOTION.q.shape)
+    rows = np.sort(np.r_[np.flatnonzero(rng.random(len(MOTION)) > 0.03), [50, 90, 200]])
+    rows = np.unique(rows)
+    again = np.sort(np.r_[rows, rows[[60, 120, 180]]])
+    t = MOTION.t[again] + np.r_[0, np.diff(again) == 0] * 0.008
+    a = make_recording(ROBOT, t, q[again], TAU[again])
+    b = make_recording(ROBOT, MOTION.t, q, TAU, cutoff=a.cutoff)
+    assert a.notes[0].startswith("3 of ") and "held samples" in a.notes[0]
+    both = np.isin(np.rint(b.t / 0.02), np.rint(a.t / 0.02))
+    assert np.abs(a.ddq - b.ddq[both]).max() < 0.02 * np.abs(b.ddq).max()
