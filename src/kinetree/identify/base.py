@@ -110,6 +110,8 @@ def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
     forces, scale: units of the rows, (n,), and of the parameters, (r,).
     """
     Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINT
+    if len(Y) > Y.shape[1]:  # the triangle has the same lengths and combinations in fewer rows
+        Y = np.asarray(np.linalg.qr(Y, mode="r"))
     while True:
         kept, K = regroup(Y, small)
         unit = Y[:, kept] / np.linalg.norm(Y[:, kept], axis=0)

@@ -27,6 +27,7 @@ from kinetree.model import WORLD
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
+BLOCK = 4096  # samples whose regressor of the whole robot is in memory at once
 WEAK = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
 FLATTEST = 1e-8  # least squared gyration radius, in lengths of the robot, of a body kept as found
 
@@ -78,7 +79,7 @@ class Payload:
 
 
 def identify_payload(
-    robot: Robot, data: Recording, frame: str | None = None, *, method: Method = "weighted"
+    robot: Robot, data: Recording, frame: str | None = None, *, method: Method = "robust"
 ) -> Payload:
     """The body that explains the joint forces which the robot itself does not explain.
 
@@ -107,11 +108,8 @@ def identify_payload(
         )
     # rest = Y x: the forces that the robot alone does not explain are linear in the ten parameters
     # x of the body, whose columns are those of the link that carries it, turned into the frame
-    state = data.q, data.dq, data.ddq
-    at = slice(10 * place.link, 10 * place.link + 10)
-    turn = _into_link(place.T_if)
-    Y = robot.regressor(*state)[..., at] @ turn
-    rest = data.tau - robot.inverse_dynamics(*state)
+    Y = _columns(robot, data, place.link) @ _into_link(place.T_if)
+    rest = data.tau - robot.inverse_dynamics(data.q, data.dq, data.ddq)
     # the motion may determine combinations beta = K x only; `kept` are the columns that stand for
     # them, and `alone` marks parameters that are such a combination by themselves
     units = natural_units(model)
@@ -136,6 +134,15 @@ def identify_payload(
         robot.with_payload(m, com, I_com, frame),
         tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
     )  # fmt: skip
+
+
+def _columns(robot: Robot, data: Recording, link: int) -> Array:
+    """Regressor of the ten parameters of a link, (T, n, 10), without that of the whole robot."""
+    at = slice(10 * link, 10 * link + 10)
+    parts = [slice(k, k + BLOCK) for k in range(0, len(data), BLOCK)]
+    return np.concatenate(
+        [robot.regressor(data.q[k], data.dq[k], data.ddq[k])[..., at] for k in parts]
+    )
 
 
 def _check_mass(found: Fit, determined: bool) -> None:
