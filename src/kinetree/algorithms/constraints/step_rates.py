@@ -13,7 +13,7 @@ the constraints allow nearest to that of the free step.
 acceleration, and the friction that this needs, f = b + J^T lambda - M ddq, is compared with the
 most that it can give. lambda and f are unique if all joints with dry friction can be independent
 joints together: then the matrix that leads from their friction to their accelerations is positive
-definite, as M is for a tree. Otherwise, say with friction in all three joints of a slider-crank,
+definite, as M is for a tree. Otherwise, as with friction in all three joints of a slider-crank,
 the sharing of friction among joints at rest is not known, and `check_dry_joints` refuses it.
 
 The end of a step is moved onto the constraints as with explicit methods (stepping.py). The record
