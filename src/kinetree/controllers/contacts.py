@@ -18,7 +18,7 @@ its beginning, does: both edges are off by the rise to that share only, not by t
 
 from dataclasses import dataclass
 from math import log, pi, sqrt
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -65,6 +65,16 @@ class Motion(Protocol):
     @property
     def tau(self) -> Array | None:
         """Measured forces of the drives, (T, n), N m or N."""
+        ...
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """The result of an identification, which has held out a part of its recording."""
+
+    @property
+    def test(self) -> Motion:
+        """The part that was held out."""
         ...
 
 

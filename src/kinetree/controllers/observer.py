@@ -25,6 +25,7 @@ from kinetree.base.labels import Alignment
 from kinetree.controllers.contacts import (
     Contact,
     ContactRules,
+    Identified,
     Motion,
     Output,
     by_joint,
@@ -145,21 +146,22 @@ class MomentumObserver:
         e, kept = self._steps(times, *alignment.values)
         return alignment.label(low_pass(e, kept), [dof_axis(self.model)], "external")
 
-    def thresholds(self, quiet: Motion, *, false_alarms: float = 1.0) -> Array:
+    def thresholds(self, quiet: Motion | Identified, *, false_alarms: float = 1.0) -> Array:
         """Return thresholds of the joints, (n,), N m or N, that noise and model errors rarely pass.
 
-        The observer runs over a motion without contacts, such as the part that an identification
-        has held out (`found.test`). The threshold is 1.25 times the level that coloured noise of
-        the same quartiles passes as often as given (Rice's formula), or 1.25 times the largest
-        output if that is more.
+        The observer runs over a motion without contacts; of an identification that is the part of
+        the recording that it has held out. The threshold is 1.25 times the level that coloured
+        noise of the same quartiles passes as often as given (Rice's formula), or 1.25 times the
+        largest output if that is more.
 
         Args:
             quiet: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
-                `Trajectory`.
+                `Trajectory`; or the result of `identify`.
             false_alarms: accepted false alarms of all joints together in an hour, dimensionless.
         """
+        motion = quiet.test if isinstance(quiet, Identified) else quiet
         return noise_thresholds(
-            self.model, self.output(quiet), np.asarray(self.gain), false_alarms, contacts=False
+            self.model, self.output(motion), np.asarray(self.gain), false_alarms, contacts=False
         )
 
     def own_thresholds(self, data: Motion, *, false_alarms: float = 1.0) -> Array:

@@ -79,6 +79,8 @@ def test_thresholds_follow_the_noise_and_not_the_contacts(robot, observer, limit
     fewer = observer.thresholds(moving(robot, seed=1), false_alarms=1e-3)
     assert np.all(fewer > limits) and np.all(fewer < 1.6 * limits)
     assert 0.2 < limits.min() and limits.max() < 3
+    found = SimpleNamespace(test=moving(robot, seed=1))  # as the result of an identification
+    assert np.array_equal(observer.thresholds(found), limits)
 
 
 def test_motions_without_contacts_have_none(robot, observer, limits):
