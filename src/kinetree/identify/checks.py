@@ -27,7 +27,7 @@ FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or len
 PAIRS = 200  # pairs of positions that are compared if there are quaternions
 MOST = 8  # names in a note
 COARSE = 1000  # steps of an encoder over a joint's motion: fewer are noted
-SATURATED = 0.01  # share of samples at the largest joint force
+SATURATED, FEWEST = 0.01, 5  # share and number of samples at the largest joint force
 HINTS = {
     DEGREE: "degrees are suspected",
     1 / DEGREE: "degrees are suspected",
@@ -78,7 +78,7 @@ def least_motion(units: NaturalUnits) -> Array:
 
 def check_times(model: Model, t: Array) -> None:
     """Refuse samples so far apart that no motion can be seen between them."""
-    step = float(np.diff(t).mean())
+    step = float(np.median(np.diff(t)))
     if step > SLOW * natural_units(model).time:
         raise InputError(
             f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
@@ -91,8 +91,8 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
     bounds, units, found = bounds_of(model), natural_units(model), list[str]()
     q, dq = motion
     steps = np.diff(t)
-    if steps.mean() > SLOW * units.time:
-        found.append(f"samples are {steps.mean():.3g} apart: is t in s, not in ms?")
+    if np.median(steps) > SLOW * units.time:
+        found.append(f"samples are {np.median(steps):.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
         at = t[int(steps.argmax())]
@@ -161,8 +161,9 @@ def _saturated(bounds: Bounds, tau: Array, dq: Array) -> list[str]:
             continue
         at_top = (x == top) & (np.abs(dq[:, k]) > 0.01 * np.abs(dq[:, k]).max())
         at_limit = x >= 0.995 * limit if 0.995 * limit <= top <= 1.05 * limit else x < 0
-        share = float(np.maximum(at_top, at_limit).mean())
-        if share > SATURATED:
+        there = at_top | at_limit
+        share = float(there.mean())
+        if share > SATURATED and there.sum() >= FEWEST:
             found.append((share, name))
     if not found:
         return []

@@ -31,6 +31,8 @@ BETTER = 0.7  # errors of neighbours with the steps of the robot, in terms of th
 MOST = 10  # steps from sample to sample that are interpolated; more are a gap
 SHORT = 0.2  # the same in periods of the cutoff
 FEW = 5  # held rows in a short run
+SHARES = 4
+LATE = 2.0  # periods by which most times of a file may be late
 FEWEST = 64  # rows that show whether steps are whole
 
 
@@ -65,7 +67,10 @@ def held_rows(t: Array, q: Array) -> Array:
     short = (np.diff(starts) <= FEW + 1)[:, None]
     goes_on = (speed > CATCH_UP * around) | (short & (jump > ALIKE * beside))
     moving = goes_on & (jump > QUANTA * quantum) & (around > 0)
-    within = np.r_[moving.any(axis=1), False]  # of each run; after the last one nothing is known
+    within = np.r_[moving.any(axis=1), False]  # of each run
+    length = np.diff(np.r_[starts, len(t)])
+    for end, beside_it in ((0, 1), (-1, -2)):  # the ends have no steps before or after them
+        within[end] = within[beside_it] and length[end] <= length[beside_it] + 1
     run = np.cumsum(~repeats) - 1
     return repeats & within[run]
 
@@ -95,12 +100,10 @@ def measured_times(t: Array, q: Array) -> Array | None:
     steps = np.diff(t)
     if np.ptp(steps) <= JITTER * steps.mean() or len(t) < FEWEST:
         return None
-    period = float(np.median(steps))
-    whole = np.rint((t - t[0]) / period)
-    period *= _fit(whole, (t - t[0]) / period)[1]
-    whole = np.rint((t - t[0]) / period)
-    if np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period:
+    if _even_steps(t) is not None:
         return None  # even, with rows missing
+    period = float(np.median(steps))
+    period = _fit(np.rint((t - t[0]) / period), t)[1]
     even = t
     for _ in range(ROUNDS):  # better times give better speeds, which give better times
         steps_taken = _steps(t, even, q, period)
@@ -108,6 +111,8 @@ def measured_times(t: Array, q: Array) -> Array | None:
             return None
         start, period = _fit(steps_taken, t)
         even = start + period * steps_taken
+    if np.median(np.abs(even - t)) > LATE * period:
+        return None
     new = np.r_[True, np.diff(even) > 0]
     given, found = (np.median(np.abs(left_out(x[new], q[new])), axis=0) for x in (t, even))
     moves = given > 0
@@ -193,24 +198,32 @@ def evenly(columns: Columns) -> tuple[Columns, list[str]]:
     steps = np.diff(t)
     if np.ptp(steps) <= JITTER * steps.mean():
         return columns, []
-    period = float(np.median(steps))
-    whole = np.rint((t - t[0]) / period)
-    period *= _fit(whole, (t - t[0]) / period)[1]
-    whole = np.rint((t - t[0]) / period)
-    regular = np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period
-    regular = bool(regular and (np.diff(whole) >= 1).all())
-    count = int(whole[-1]) + 1
-    grid = t[0] + period * np.arange(count)
-    if not regular:
-        grid = np.minimum(grid, t[-1])
-        note = "steps of time are uneven; resampled"
+    regular = _even_steps(t)
+    if regular is None:
+        period = float(np.median(steps))
+        grid = t[0] + period * np.arange(int((t[-1] - t[0]) / period) + 1)
+        at, note = t, "steps of time are uneven; resampled"
     else:
-        note = f"{counted(count - len(t), 'missing sample')} between others interpolated"
-    at = t[0] + period * whole if regular else t
+        whole, period = regular
+        grid = t[0] + period * np.arange(int(whole[-1]) + 1)
+        at = t[0] + period * whole
+        note = f"{counted(len(grid) - len(t), 'missing sample')} between others interpolated"
     found = [x if x is None else _interpolated(at, x, grid) for x in columns[1:]]
     q, dq, ddq, tau = found
     assert q is not None and tau is not None
     return (grid, q, dq, ddq, tau), [note]
+
+
+def _even_steps(t: Array) -> tuple[Array, float] | None:
+    """Numbers of periods to each row, (T,), and the period, if times are even with rows missing."""
+    usual = float(np.median(np.diff(t)))
+    for share in range(1, SHARES + 1):  # the usual step is several periods if most rows are missing
+        period = float((t[-1] - t[0]) / np.rint((t[-1] - t[0]) * share / usual))
+        whole: Array = np.rint((t - t[0]) / period)
+        near = np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period
+        if near and bool(np.all(np.diff(whole) >= 1)):
+            return whole, period
+    return None
 
 
 def left_out(t: Array, x: Array) -> Array:

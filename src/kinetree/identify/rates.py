@@ -67,13 +67,17 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     error = [
         np.full((model.n, len(tried)), np.inf) if x is None else errors(x, tried) for x in found
     ]
+    empty, notes = _empty(model, columns)
+    for k in (1, 2):
+        error[k][empty[k - 1]] = np.inf
     best = np.array([x.min(axis=1) for x in error])  # of q, dq, ddq
     rate = np.where(best[1] <= AS_GOOD * best[0], 1, 0)
     rough = common_cutoff(_chosen(error, rate), tried)
-    lag, notes = np.zeros(model.n), list[str]()
+    lag = np.zeros(model.n)
     if dq is not None and model.n == model.nq:
         late, scale = _lags(model, dt, (q, dq), rough)
-        rate, lag, notes = _judged(model, best, rate, late, scale)
+        rate, lag, more = _judged(model, best, rate, late, scale)
+        notes += more
     least = np.minimum(best[0], best[1])
     acceleration = np.where(best[2] <= AS_GOOD * least, 2, rate)
     clean = _clean(found[1]) and _clean(found[2]) and not lag.any() and bool((rate == 1).all())
@@ -82,6 +86,10 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     chosen = common_cutoff(_chosen(error, acceleration), tried)
     own = [column(_given(found, k), i) for i, k in enumerate(acceleration)]
     names = ("q", "dq", "ddq")
+    lost = np.array([bool(x.noise.any()) and not x.motion.any() for x in own])
+    if lost.any():
+        found_names = _names(np.array(model.dof_names, object), lost)
+        notes.append(f"the motion of {found_names} is not visible above the noise")
     return Rates(
         tuple(names[k] for k in rate),
         tuple(names[k] for k in acceleration),
@@ -89,6 +97,23 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
         spectrum(own, dt, chosen, tuple(model.dof_names)),
         (*notes, *_reasons(model, given, acceleration, best)),
     )
+
+
+def _empty(model: Model, columns: Columns) -> tuple[Array, list[str]]:
+    """Whether dq and ddq are all zero, (2, n), although positions change; and notes on that.
+
+    Drivers that do not measure rates write zeros.
+    """
+    _, q, dq, ddq, _ = columns
+    if model.n != model.nq:
+        return np.zeros((2, model.n), bool), []
+    moves = np.ptp(q, axis=0) > least_motion(natural_units(model))
+    empty = np.array([moves if x is None else moves & ~x.any(axis=0) for x in (dq, ddq)])
+    names, notes = np.array(model.dof_names, object), list[str]()
+    for what, x, own in (("dq", dq, empty[0]), ("ddq", ddq, empty[1])):
+        if x is not None and own.any():
+            notes.append(f"{what} of {_names(names, own)} is zero although q changes; not used")
+    return empty, notes
 
 
 def apply_rates(model: Model, columns: Columns, rates: Rates) -> Columns:
@@ -165,7 +190,7 @@ def _lags(
     for k in np.flatnonzero(moves):
         given = low_pass(dq[:, k], dt, cutoff)
         sizes = float(v[:, k] @ v[:, k]), float(a[:, k] @ a[:, k])
-        if min(sizes) == 0:
+        if min(sizes) == 0 or not given.any():
             continue
         found, factor, rest = 0.0, 1.0, given[inner]
         for _ in range(4):
@@ -228,7 +253,7 @@ def _reasons(
             continue
         used = np.array([best[j, i] for i, j in enumerate(acceleration)])
         ratio = np.sqrt(best[k] / np.maximum(used, 1e-300))
-        better = unused & (ratio > 1)
+        better = unused & (ratio > 1) & np.isfinite(ratio)
         if better.any():
             low, high = ratio[better].min(), ratio[better].max()
             times = f"{low:.2g}" if high < 1.05 * low else f"{low:.2g} to {high:.2g}"

@@ -278,7 +278,7 @@ def _conditioned(model: Model, columns: Columns, cutoff: float | None) -> Record
         return Recording(*_all(columns), notes=tuple(notes))
     rates = choose_rates(model, _even(model, longest)[0], cutoff)
     if rates.spectrum is None:
-        return Recording(*_all(columns), notes=tuple(notes))
+        return Recording(*_all(columns), notes=(*notes, *rates.notes))
     return _joined(model, columns, rates, notes)
 
 
@@ -385,8 +385,8 @@ def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> R
     if more := len(stretches) - 1 - len(gaps(columns[0])):
         limit = longest_step(columns[0], cutoff)
         notes.append(
-            f"{counted(more, 'gap')} of more than {limit:.2g} s, too long to be interpolated in this "
-            "motion: the parts between them are filtered separately"
+            f"{counted(more, 'gap')} of more than {limit:.2g} s, too long to be interpolated in "
+            "this motion: the parts between them are filtered separately"
         )
     notes += rates.notes
     notes.append(

@@ -81,3 +81,15 @@ def test_units_do_not_change_the_choice():
     assert a.spectrum.sources == b.spectrum.sources and a.notes[:-1] == b.notes[:-1]
     assert b.cutoff == pytest.approx(a.cutoff, rel=1e-6)
     assert np.allclose(a.ddq, b.ddq, atol=1e-6 * np.abs(a.ddq).max())
+
+
+def test_zeros_in_place_of_rates_are_not_rates():
+    q, zero = MOTION.q + 1e-6 * NOISE, 0 * MOTION.q
+    plain = make_recording(ROBOT, MOTION.t, q, TAU)
+    for given in ((zero,), (zero, MOTION.ddq + NOISE), (MOTION.dq + 0.1 * NOISE, zero)):
+        data = make_recording(ROBOT, MOTION.t, q, TAU, *given)
+        assert any("is zero although q changes; not used" in x for x in data.notes)
+        assert data.spectrum.sources == ("q",) * 3
+        assert np.allclose(data.ddq, plain.ddq, atol=0.01 * np.abs(plain.ddq).max())
+    rest = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, zero, zero)
+    assert not rest.dq.any() and any("positions held still" in x for x in rest.notes)
