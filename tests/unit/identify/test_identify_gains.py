@@ -15,7 +15,7 @@ from kinetree.identify.gains import (
     in_forces,
     make_signals,
 )
-from kinetree.identify.loads import KnownLoad, known_loads, load_forces
+from kinetree.identify.loads import KnownLoad, check_load_friction, known_loads, load_forces
 from kinetree.motion import excitation
 
 ARM = spatial_arm()
@@ -159,8 +159,12 @@ def test_wrong_gains_are_refused_by_name():
         with pytest.raises(KinetreeError, match=text):
             in_forces(ARM, data, None, gains, every)
     lossy = ARM.with_friction({"bend": kt.Friction(1, 1, load=0.1)})
-    with pytest.raises(InputError, match="bend of 'spatial arm' have friction that depends"):
+    with pytest.raises(InputError, match="bend of 'spatial arm': friction depends on"):
         in_forces(lossy, data, [LOAD], False, every)
+    for friction, names in (({"lift": "load"}, "lift"), ("load", "turn, lift, bend")):
+        with pytest.raises(InputError, match=f"{names} of 'spatial arm': friction depends on"):
+            check_load_friction(ARM.model, friction)
+    check_load_friction(ARM.model, {"lift": "stribeck"})
 
 
 def test_recordings_that_do_not_determine_gains_are_refused_with_the_way_out():
