@@ -1,57 +1,69 @@
-"""Equations: the samples of a recording as equations that are linear in all unknowns but shapes.
+"""Equations: the samples of recordings as equations that are linear in all unknowns but shapes.
 
 With the shapes of friction laws, and with the directions of loads where there is load friction,
 joint forces are W x. The tangent has the derivatives of joint forces by the shapes: with it the
-equations are linear in shapes as well, close to given values.
+equations are linear in shapes as well, close to given values. Both sides pass through the same
+low-pass (`band`), which leaves fewer rows than samples.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify.band import Band, bands_of, blocks_of, filtered, rows_of
 from kinetree.identify.base import Base, separated
-from kinetree.identify.filtering import check_cutoff, low_pass
 from kinetree.identify.laws import Law, curve, slopes
+from kinetree.identify.noise import pieces
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns, load_factor
+
+SAMPLES = 8192  # of which columns are computed together
+NUMBERS = 25_000_000  # most numbers in columns that are kept: 200 MB
+PIECES = 4  # pieces of a long recording that take as much memory together
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Joint forces of a recording, with and without the columns that depend on shapes.
+    """Joint forces of stretches of recordings, with and without columns that depend on shapes.
 
     Args:
         sought: the unknowns.
-        plain: columns without those of laws with shapes, (T, n, p).
+        bands: filters of the stretches, in the order of their samples.
+        rows: columns without those of laws with shapes, low-passed, (rows, n, p); with load
+            friction they are made from `plain` instead, and these are empty.
+        plain: the same for every sample, (T, n, p), where there is load friction; else empty.
         y: joint forces less their known part, (T, n); with load friction less known friction only.
         loaded: known joint forces that cause load friction, (T, n); zero if there is none.
         dq: joint rates, (T, n).
-        dt: time step, s.
-        cutoff: of the low-pass of both sides, Hz; None: not filtered.
-        step: samples from one row to the next.
         signs: 1 where the load drives a joint, -1 where it brakes it, else 0, (T, n).
     """
 
     sought: Unknowns
+    bands: tuple[Band, ...]
+    rows: Array
     plain: Array
     y: Array
     loaded: Array
     dq: Array
-    dt: float
-    cutoff: float | None
-    step: int
     signs: Array
+    _soft_y: list[Array] = field(default_factory=list[Array], repr=False)
 
     @property
     def has_load(self) -> bool:
         """Return True if there is load friction, described or sought."""
-        return bool(self.sought.load.any()) or any(x.kind == "load" for x in self.sought.laws)
+        return has_load(self.sought)
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Number of rows of each stretch."""
+        return tuple(band.rows for band in self.bands)
 
     def soft(self, x: Array) -> Array:
-        """Rows of samples x, (T, ...): all, or low-passed ones with `step` samples in between."""
-        return x if self.cutoff is None else low_pass(x, self.dt, self.cutoff)[:: self.step]
+        """Rows, (rows, ...), of samples x, (T, ...)."""
+        return rows_of(self.bands, x)
 
     def at(self, shapes: Array) -> "Equations":
         """The same equations with columns at other shapes.
@@ -73,16 +85,36 @@ class Equations:
             bent: whether columns are those at the shapes; False: the plain ones.
         """
         sought, columns = self.sought, list(columns)
-        W = (sought.bent(self.plain, self.dq) if bent else self.plain)[..., columns]
         if not self.has_load:
-            return self.soft(W), self.soft(self.y)
+            if not self._soft_y:  # shared by the equations at all shapes
+                self._soft_y.append(self.soft(self.y))
+            W = self._bent() if bent else self.rows
+            return W[..., columns], self._soft_y[0]
+        W = (sought.bent(self.plain, self.dq) if bent else self.plain)[..., columns]
         factor = load_factor(sought.load, self.signs)
         own = sought.loading[columns]
         W = np.where(own, factor[..., None], 1) * W
         return self.soft(W), self.soft(self.y - factor * self.loaded)
 
+    def _bent(self) -> Array:
+        """Columns at the shapes, (rows, n, p), without load friction."""
+        sought = self.sought
+        if not sought.laws:
+            return self.rows
+        W, sized = self.rows.copy(), [law for law in sought.laws if law.size is not None]
+        for law, f in zip(sized, self.curves(), strict=True):
+            W[:, law.dof, sought.names.index(str(law.size))] += f
+            if law.kind == "stribeck":  # coulomb + (static - coulomb) f
+                W[:, law.dof, sought.names.index(f"coulomb[{law.joint}]")] -= f
+        return W
+
     def load(self, columns: Sequence[int], beta: Array) -> Array:
-        """Joint forces without friction, (T, n), of values of some unknowns."""
+        """Joint forces without friction, (T, n), of values of some unknowns.
+
+        Zeros if there is no load friction, which alone needs them.
+        """
+        if not self.has_load:
+            return self.loaded
         own = self.sought.loading[list(columns)]
         return self.plain[..., np.asarray(columns)[own]] @ beta[own] + self.loaded
 
@@ -111,7 +143,7 @@ class Equations:
             sizes: factor of the curve of each law; not used for load friction.
             load: joint forces without friction, (T, n).
         """
-        found = np.zeros((*self.soft(self.y).shape, len(self.sought.shapes)))
+        found = np.zeros((sum(self.breaks), self.y.shape[1], len(self.sought.shapes)))
         for k, law in enumerate(self.sought.laws):
             at = self.sought.places[k] - self.sought.p
             if law.kind == "load":
@@ -142,42 +174,184 @@ class Equations:
         return found
 
 
-def make_equations(sought: Unknowns, data: Recording, cutoff: float | None) -> Equations:
+def has_load(sought: Unknowns) -> bool:
+    """Return True if there is load friction, described or sought."""
+    return bool(sought.load.any()) or any(x.kind == "load" for x in sought.laws)
+
+
+def make_equations(
+    sought: Unknowns, data: Recording, cutoff: float | None, silent: Sequence[int] = ()
+) -> Equations:
     """The equations of a recording.
 
-    A low-passed signal has little information between samples 1 / (4 cutoff) apart.
+    Args:
+        sought: the unknowns.
+        data: the recording.
+        cutoff: as in `bands_of`.
+        silent: indices of unknowns whose columns are zero, as those of `silent_columns`.
     """
+    bands, zeros, loads = bands_of(data, cutoff), np.zeros(data.tau.shape), has_load(sought)
+    empty = np.zeros((0, sought.robot.n, sought.p))
     state = data.q, data.dq, data.ddq
-    plain, loaded = sought.plain(*state), np.zeros(data.tau.shape)
-    plain[..., sought.at_rest(data.q)] = 0
-    step = 1
-    if cutoff is not None:
-        check_cutoff(cutoff, data.dt)
-        step = max(1, int(0.25 / (cutoff * data.dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
-    found = Equations(
-        sought, plain, data.tau, loaded, data.dq, data.dt, cutoff, step, np.zeros(data.tau.shape)
+    if loads:
+        plain = sought.plain(*state)
+        plain[..., list(silent)] = 0
+        y, loaded = data.tau - sought.known_friction(*state), sought.known_load(*state)
+        return Equations(sought, bands, empty, plain, y, loaded, data.dq, zeros)
+    rows: list[Array] = []
+    y = data.tau.copy()
+    for band, a, b in blocks_of(bands, SAMPLES):
+        own = slice(*band.window(a, b))
+        some = [x[own] for x in state]
+        plain = sought.plain(*some)
+        plain[..., list(silent)] = 0
+        rows.append(filtered(band, a, b, plain))
+        y[own] = data.tau[own] - sought.known(*some)
+    return Equations(sought, bands, np.concatenate(rows), empty, y, zeros, data.dq, zeros)
+
+
+def silent_columns(sought: Unknowns, data: Sequence[Recording]) -> list[int]:
+    """Indices of the friction and armature of joints that stand still in all recordings."""
+    found = [set(sought.at_rest(x.q).tolist()) for x in data]
+    return sorted(set.intersection(*found))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Equations of recordings, made when they are needed and kept if all fit into memory.
+
+    Long recordings are cut into pieces. The kernel of the filter is cut there as it is at the ends
+    of a recording, on both sides alike, so that every piece has valid equations by itself.
+
+    Args:
+        sought: the unknowns.
+        pieces: stretches of recordings.
+        cutoff: frequency of the low-pass, Hz; None: each recording's own.
+        silent: indices of unknowns whose columns are zero.
+        kept: equations in memory.
+        small: True if equations are kept.
+    """
+
+    sought: Unknowns
+    pieces: tuple[Recording, ...]
+    cutoff: float | None
+    silent: tuple[int, ...]
+    kept: list[Equations]
+    small: bool
+
+    def __iter__(self) -> Iterator[Equations]:
+        if self.kept:
+            yield from self.kept
+            return
+        for data in self.pieces:
+            found = self.make(data)
+            if self.small:
+                self.kept.append(found)
+            yield found
+
+    def make(self, data: Recording) -> Equations:
+        """The equations of one piece.
+
+        Args:
+            data: a piece.
+        """
+        return make_equations(self.sought, data, self.cutoff, self.silent)
+
+    def some(self) -> Equations:
+        """Equations of all pieces, or of evenly spread ones that fit into memory."""
+        if self.small:
+            return joined(list(self))
+        every = -(-len(self.pieces) // PIECES)
+        return joined([self.make(x) for x in self.pieces[::every]])
+
+    def at(self, shapes: Array) -> "Parts":
+        """The same equations with columns at other shapes.
+
+        Args:
+            shapes: values, shape (s,), each in its unit.
+        """
+        kept = [x.at(shapes) for x in self.kept]
+        return replace(self, sought=self.sought.at(shapes), kept=kept)
+
+
+def parts_of(sought: Unknowns, data: Sequence[Recording], cutoff: float | None) -> Parts:
+    """The equations of recordings in parts.
+
+    Args:
+        sought: the unknowns.
+        data: the recordings.
+        cutoff: frequency of the low-pass of both sides, Hz; None: each recording's own.
+    """
+    silent = tuple(silent_columns(sought, data))
+    step = [bands_of(x, cutoff)[0].step for x in data]
+    rows = sum(len(x) / k for x, k in zip(data, step, strict=True))
+    most = NUMBERS // (sought.robot.n * max(sought.p, 1))
+    if rows <= most or has_load(sought):
+        return Parts(sought, tuple(data), cutoff, silent, [], True)
+    pieces: list[Recording] = []
+    for x, k in zip(data, step, strict=True):
+        count = -(-len(x) * PIECES // (most * k))
+        edges = np.linspace(0, len(x), count + 1).round().astype(int)
+        pieces += [x.part(slice(a, b)) for a, b in pairwise(edges.tolist())]
+    return Parts(sought, tuple(pieces), cutoff, silent, [], False)
+
+
+def joined(parts: Sequence[Equations]) -> Equations:
+    """Equations of several parts as one."""
+    if len(parts) == 1:
+        return parts[0]
+    bands: list[Band] = []
+    at = 0
+    for part in parts:
+        bands += [replace(band, first=band.first + at) for band in part.bands]
+        at += len(part.y)
+    keys = "rows", "plain", "y", "loaded", "dq", "signs"
+    rows, plain, y, loaded, dq, signs = (
+        np.concatenate([getattr(part, key) for part in parts]) for key in keys
     )
-    if found.has_load:
-        return replace(
-            found, y=data.tau - sought.known_friction(*state), loaded=sought.known_load(*state)
-        )
-    return replace(found, y=data.tau - sought.known(*state))
+    return Equations(parts[0].sought, tuple(bands), rows, plain, y, loaded, dq, signs)
 
 
-def linear_equations(
-    sought: Unknowns, data: Recording, kept: Sequence[int], beta: Array
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Both sides of equations for some columns, stretch by stretch, for least squares.
+
+    Args:
+        parts: the equations.
+        kept: indices of linear unknowns.
+        sizes: factors of the laws' curves: adds the tangent of the shapes; None: without it.
+        values: values of the unknowns of `kept`, for directions of loads; None: as they are.
+    """
+
+    parts: Iterable[Equations]
+    kept: Sequence[int]
+    sizes: Sequence[float] | None = None
+    values: Array | None = None
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        for part in self.parts:
+            W, y = part.sides(self.kept)
+            if self.sizes is not None and part.sought.laws:
+                load = part.loaded if self.values is None else part.load(self.kept, self.values)
+                W = np.concatenate([W, part.tangent(self.sizes, load)], axis=-1)
+            yield from zip(pieces(W, part.breaks), pieces(y, part.breaks), strict=True)
+
+
+def linear_rows(
+    sought: Unknowns, data: Recording, cutoff: float | None, kept: Sequence[int], beta: Array
 ) -> tuple[Array, Array]:
-    """W, (T, n, r), and y, (T, n), of a recording: y = W beta, for shapes close to their values.
+    """W, (rows, n, r), and y, (rows, n), of a recording: y = W beta, for shapes close to theirs.
 
     Args:
         sought: the unknowns, at the shapes that were found.
         data: the recording.
+        cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
         kept: indices of the unknowns, shapes last.
         beta: values of the unknowns of `kept`, (r,).
     """
     count = len(kept) - len(sought.shapes)
     linear, values = list(kept[:count]), beta[:count]
-    equations = make_equations(sought, data, None).turned(linear, values)
+    equations = joined([x.turned(linear, values) for x in parts_of(sought, [data], cutoff)])
     W, y = equations.sides(linear)
     if not sought.laws:
         return W, y

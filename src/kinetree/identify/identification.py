@@ -12,7 +12,10 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError, need
+from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
+from kinetree.identify.gains import Gains
+from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
@@ -56,6 +59,12 @@ class Identification:
             `train`.
         notes: remarks on data and result.
         untold: base parameters that this recording does not separate from the others.
+        cutoff: frequency of the low-pass of both sides of the equations, Hz; None: as in
+            `identify`.
+        lag: time by which joint forces were later than the motion, which was removed; None: not
+            sought, or the recording cannot show it.
+        reasons: why the friction of each joint was chosen; empty if it was given.
+        gains: gains of the drives by which measured signals were divided; None: they were forces.
     """
 
     robot: Robot
@@ -70,6 +79,10 @@ class Identification:
     folds: Array
     notes: tuple[str, ...]
     untold: tuple[str, ...] = ()
+    cutoff: float | None = None
+    lag: Lag | None = None
+    reasons: tuple[str, ...] = ()
+    gains: Gains | None = None
 
     @property
     def friction(self) -> dict[str, Friction]:
@@ -105,15 +118,16 @@ class Identification:
             physical: as in `error`.
         """
         if physical:
-            return self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
+            own = self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
+            return own + self.sought.sensor_offsets(self.estimate.x)
         state = data.q, data.dq, data.ddq
         return self.sought.forces(*state, self.fit.beta, self.base.kept)
 
     def error(self, data: Recording | None = None, *, physical: bool = True) -> Array:
         """Root mean square error of each joint, (n,), on `data`, or on the held-out samples.
 
-        Measured joint forces are taken as they are: the noise of their sensors is part of the
-        error.
+        Measured and predicted forces pass through the low-pass of the fit, if there is one: the
+        noise of the sensors within that band is part of the error.
 
         Args:
             data: a recording; None: the held-out samples.
@@ -121,7 +135,25 @@ class Identification:
                 alone.
         """
         data = self.test if data is None else data
-        return np.sqrt(((data.tau - self.predict(data, physical=physical)) ** 2).mean(axis=0))
+        return self.rms(data, data.tau - self.predict(data, physical=physical))
+
+    def rms(self, data: Recording, x: Array) -> Array:
+        """Root mean square of samples, (n,), after the low-pass of the fit.
+
+        Args:
+            data: the recording of the samples.
+            x: samples of joint forces, shape (T, n), N m or N.
+        """
+        return np.sqrt((in_band(data, x, self.cutoff) ** 2).mean(axis=0))
+
+    def described_error(self, data: Recording | None = None) -> Array:
+        """Root mean square error of the robot as described, (n,); see `error`.
+
+        Args:
+            data: a recording; None: the held-out samples.
+        """
+        data = self.test if data is None else data
+        return self.rms(data, data.tau - self.prior.inverse_dynamics(data.q, data.dq, data.ddq))
 
     def summary(self) -> str:
         """The report as Markdown, without plots."""
@@ -171,9 +203,8 @@ class Identification:
         )
 
     def _repr_html_(self) -> str:
-        test, now = self.test, self.error()
-        before = test.tau - self.prior.inverse_dynamics(test.q, test.dq, test.ddq)
-        measured, described = ((x**2).mean(axis=0) ** 0.5 for x in (test.tau, before))
+        measured, described = self.rms(self.test, self.test.tau), self.described_error()
+        now = self.error()
         names = self.robot.model.dof_names
         rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
         head = ("joint", "rms", "error as described", "error now", "noise of the fit")
@@ -212,9 +243,7 @@ def overview(found: Identification) -> str:
 def force_rows(found: Identification) -> Table:
     """Joint forces on held-out motion, and the errors of their predictions, joint by joint."""
     test = found.test
-    described = found.prior.inverse_dynamics(test.q, test.dq, test.ddq)
-    before = np.sqrt(((test.tau - described) ** 2).mean(axis=0))
-    size = np.sqrt((test.tau**2).mean(axis=0))
+    before, size = found.described_error(), found.rms(test, test.tau)
     columns = (
         size, before, found.error(), found.error(physical=False), found.folds.mean(axis=0),
         found.fit.sigma,

@@ -1,21 +1,50 @@
-"""identify: from a recording to base parameters with errors, and to a physically possible robot."""
+"""identify: from recordings to base parameters with errors, and to a physically possible robot."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from warnings import warn
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import counted
 from kinetree.errors import InputError, KinetreeWarning
+from kinetree.identify.band import bands_of, in_band, rows_of
 from kinetree.identify.base import Base, find_base, separable
-from kinetree.identify.equations import Equations, make_equations, separated_with_shapes
-from kinetree.identify.filtering import whole_above
+from kinetree.identify.equations import (
+    Columns,
+    Equations,
+    Parts,
+    has_load,
+    parts_of,
+    separated_with_shapes,
+)
+from kinetree.identify.gains import GainChoice, in_forces
 from kinetree.identify.identification import Identification
-from kinetree.identify.laws import FrictionChoices, Law, chosen_laws, described_shapes, doubt
-from kinetree.identify.least_squares import METHODS, Fit, Method, fit
+from kinetree.identify.lag import Lag, find_lag, without_lag
+from kinetree.identify.laws import (
+    FrictionChoice,
+    FrictionChoices,
+    Law,
+    chosen_laws,
+    described_shapes,
+    doubt,
+)
+from kinetree.identify.least_squares import (
+    METHODS,
+    Fit,
+    Method,
+    fit_blocks,
+    from_triangles,
+    residuals,
+    stacked,
+    triangles,
+)
+from kinetree.identify.loads import Body
 from kinetree.identify.notes import (
+    check_joints,
     check_motion,
     check_readings,
     kept_laws,
@@ -23,7 +52,8 @@ from kinetree.identify.notes import (
     poorly_excited,
 )
 from kinetree.identify.physical import Estimate, consistent
-from kinetree.identify.recording import Recording
+from kinetree.identify.recording import Recording, joined_recordings
+from kinetree.identify.select import Choice, choose_friction, make_stretches
 from kinetree.identify.shapes import find_shapes, plain_errors
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.model.constrain import without_constraints
@@ -36,76 +66,178 @@ AGREE = 1e-9  # share of the terms of joint forces by which equal results differ
 
 def identify(
     robot: Robot,
-    data: Recording,
+    data: Recording | Sequence[Recording],
     *,
     test: Recording | None = None,
-    hold_out: float = 0.25,
-    method: Method = "weighted",
-    friction: FrictionChoices = "symmetric",
+    hold_out: float = 1 / 3,
+    method: Method = "robust",
+    friction: FrictionChoices = "auto",
     armature: bool = True,
     springs: bool = True,
+    offsets: bool | Mapping[str, bool] | None = None,
+    payloads: Sequence[Body | None] | None = None,
+    gains: GainChoice = False,
     prior: float = 1.0,
     folds: int = 5,
     torque_cutoff: float | None = None,
+    lag: float | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> Identification:
     """Find the parameters of a robot in a recording.
 
     Args:
         robot: as described; its geometry is trusted, its parameters are a prior.
-        data: from `read_recording` or `make_recording`.
+        data: from `read_recording` or `make_recording`, one or several of the same robot.
         test: another recording to try the result on; None holds out the end of `data`.
         hold_out: share of `data` held out then, dimensionless, 0 to 0.8.
         method: "ordinary", "weighted" (each joint by its noise) or "robust" (outliers as well).
-        friction, armature, springs: unknowns of drives and springs; see `unknowns`.
+        friction: friction of every joint to find, or {joint: choice}; see `unknowns`. "auto"
+            chooses the law of each joint by its error on rows that the fit has not seen.
+        armature, springs: unknowns of drives and springs; see `unknowns`.
+        offsets: whether measured joint forces have constant offsets, for all joints or
+            {joint: bool}; None: chosen with the friction where that is "auto", else no.
+        payloads: the known body that the robot carries in each recording, or None; None: no
+            payload in any recording.
+        gains: True if tau has signals of drives (currents, say) with a gain of each joint to find,
+            which needs a recording with a known payload; "description": gains that fit the masses
+            as described; or known gains {joint: value}, in units of tau per N m or N.
         prior: relative error of the description, dimensionless; 1 lets bodies double or vanish.
         folds: stretches of the cross-validation.
-        torque_cutoff: low-pass measured and predicted joint forces alike at this frequency, Hz,
-            before they are compared: for sensors whose noise hides the dynamics.
+        torque_cutoff: frequency of the low-pass through which measured and predicted joint forces
+            pass alike before they are compared, Hz; None: five times that of the recording's
+            rates, or no filter if those were recorded.
+        lag: time by which measured joint forces are later than the motion, s; None: found.
         watch: is called with the name of each stage.
     """
     without_constraints(robot.model, "identify")
     _check(method, hold_out, prior, folds)
     report = watch or (lambda text: None)
-    choices = chosen_laws(robot.model, friction)
-    train, test = _split(data, test, hold_out)
+    records = _listed(data)
+    for x in records:
+        check_joints(robot.model, x)
+    drive = None
+    if gains is not False or payloads is not None:
+        report("payloads and gains of drives")
+        records, drive = in_forces(
+            robot, records, payloads, gains, lambda x: _soft(x, torque_cutoff), armature=armature,
+            springs=springs, method=method,
+        )  # fmt: skip
+        test = test if test is None or drive is None else drive.forces(test)
+    train, test = _split(records, test, hold_out)
     check_motion(robot.model, train)
     notes: list[str] = []
-    open_laws: list[Law] = []
-    while True:  # again without the laws that the recording does not determine
-        sought = unknowns(robot, choices, armature, springs)
-        report(f"base parameters of {len(sought.names)} unknowns")
-        solved = solve(sought, train, method, torque_cutoff, report)
-        if not solved.doubts:
-            break
-        for law, text in solved.doubts:
-            choices[law.joint] = "symmetric"
-            bare = described_shapes(law, robot.model.joints[law.index].friction) is None
-            notes.append(text + ". It gets viscous and Coulomb friction" * bare)
-        open_laws += [law for law, _ in solved.doubts]
-    sought, found, W, base = solved.sought, solved.fit, solved.W, solved.base
-    errors = _cross_validate(W, solved.y, method, folds, sought, list(base.kept), report)
-    weights = found.weights
-    if method == "ordinary":  # the prior needs the size of the noise
-        forces = sought.natural.forces
-        noise = np.mean((found.sigma / forces) ** 2)
-        weights = np.broadcast_to(1 / (noise * forces**2), solved.y.shape)
+    want = Wanted(friction, armature, springs, offsets, method, torque_cutoff)
+    delay = Lag(lag, 0.0) if lag is not None else None
+    if delay is None:
+        report("lag of joint forces behind the motion")
+        plain = unknowns(robot, "symmetric", armature, springs, offsets=True)
+        delay = find_lag(plain, train, torque_cutoff)
+    late = delay.value if delay is not None and delay.sure else 0.0
+    moved = without_lag(train, late)
+    chosen, reasons = choose(robot, moved, want, report)
+    solved, dropped = _determined(robot, moved, chosen, want, report)
+    if lag is None and delay is not None:  # friction that fits makes the lag more accurate
+        more = find_lag(solved.sought, moved, torque_cutoff)
+        delay = delay if more is None else Lag(late + more.value, more.error, more.least)
+        if more is not None and delay.sure and abs(more.value) > more.error:
+            late = delay.value
+            moved = without_lag(train, late)
+            solved, dropped = _determined(robot, moved, chosen, want, report)
+    train, test = moved, without_lag(test, late)
+    notes += [text for _, text in dropped]
+    sought, found, base = solved.sought, solved.fit, solved.base
+    report(f"cross-validation in {folds} stretches")
+    errors = _cross_validate(solved, folds)
     estimate = consistent(
-        sought, solved.Y, solved.y, weights / max(1.0, _inflation(found, W)), prior=prior,
+        sought, base, found, solved.R, len(found.residual), prior=prior,
         watch=lambda k, cost: report(f"physically possible robot, round {k}"),
-        tangent=W[..., base.r - len(sought.shapes) :] if sought.laws else None,
     )  # fmt: skip
     estimate = _with_shapes(estimate, sought, found)
     untold = tuple(sought.names[k] for k in solved.whole.kept if k not in base.kept)
-    untold += tuple(name for law in open_laws for name, _ in law.shapes)
-    notes = [*data.notes, *notes, *kept_laws(robot.model, choices)]
+    untold += tuple(name for law, _ in dropped for name, _ in law.shapes)
+    notes = [*train.notes, *notes, *kept_laws(robot.model, solved.choices)]
     notes += check_readings(robot, train) or odd_errors(robot.model, found, method)
     notes += poorly_excited(solved.whole, base, found)
     result = Identification(
         Robot(sought.model(estimate.x)), robot, sought, base, found, estimate, method, train, test,
-        errors, tuple(notes), untold,
+        errors, tuple(notes), untold, torque_cutoff, delay, reasons, drive,
     )  # fmt: skip
-    return check_result(result, filtered=torque_cutoff is not None)
+    return check_result(result)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Options of `identify` on which the unknowns depend."""
+
+    friction: FrictionChoices
+    armature: bool
+    springs: bool
+    offsets: bool | Mapping[str, bool] | None
+    method: Method
+    cutoff: float | None
+
+
+def choose(
+    robot: Robot, data: Recording, want: Wanted, report: Callable[[str], None]
+) -> tuple[dict[str, Choice], tuple[str, ...]]:
+    """Friction and offset of every joint, and sentences on those that were chosen.
+
+    Args:
+        robot: as described.
+        data: the recording.
+        want: options of `identify`.
+        report: is called with the name of each stage.
+    """
+    given = chosen_laws(robot.model, want.friction)
+    own = want.offsets if isinstance(want.offsets, Mapping) else {}
+    offset = bool(want.offsets) if not isinstance(want.offsets, Mapping) else False
+    found = {
+        name: Choice(name, x, own.get(name, offset), "symmetric", own.get(name, offset), {}, "")
+        for name, x in given.items()
+    }
+    open_joints = [name for name, x in given.items() if x == "auto"]
+    if not open_joints:
+        return found, ()
+    report(f"friction of {counted(len(open_joints), 'joint')}")
+    rows = make_stretches(
+        robot, [data], lambda x: _soft(x, want.cutoff), armature=want.armature,
+        springs=want.springs,
+    )  # fmt: skip
+    chosen = choose_friction(robot, rows, joints=open_joints, offsets=want.offsets)
+    found |= {x.joint: x for x in chosen}
+    return found, tuple(x.reason for x in chosen if x.reason)
+
+
+def _soft(data: Recording, cutoff: float | None) -> Callable[[Array], Array]:
+    """The low-pass of a recording, from samples (T, ...) to rows."""
+    return partial(rows_of, bands_of(data, cutoff))
+
+
+def _determined(
+    robot: Robot,
+    data: Recording,
+    chosen: Mapping[str, Choice],
+    want: Wanted,
+    report: Callable[[str], None],
+) -> tuple["Solved", list[tuple[Law, str]]]:
+    """Least squares without the laws that the recording does not determine, and those laws."""
+    chosen, dropped = dict(chosen), list[tuple[Law, str]]()
+    auto = chosen_laws(robot.model, want.friction)
+    while True:
+        choices: dict[str, FrictionChoice] = {name: x.friction for name, x in chosen.items()}
+        offsets = {name: True for name, x in chosen.items() if x.offset}
+        sought = unknowns(robot, choices, want.armature, want.springs, offsets=offsets)
+        report(f"base parameters of {len(sought.names)} unknowns")
+        solved = solve(sought, data, want.method, want.cutoff, report)
+        if not solved.doubts:
+            return replace(solved, choices=choices), dropped
+        for law, text in solved.doubts:
+            x = chosen[law.joint]
+            chosen[law.joint] = replace(x, friction=x.linear, offset=x.linear_offset)
+            bare = described_shapes(law, robot.model.joints[law.index].friction) is None
+            if auto[law.joint] != "auto":
+                text += ". It gets viscous and Coulomb friction" * bare
+            dropped.append((law, text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,19 +245,20 @@ class Solved:
     """Least squares of a recording at the best shapes of friction laws.
 
     sought: unknowns at these shapes. whole, base: base parameters of all motions, and those that
-    the recording separates, then the shapes. Y, W: columns of all linear unknowns, and of `base`,
-    (rows, n, ...); those of shapes are derivatives. y: other side. fit: of base parameters and
-    shapes. doubts: laws that the recording does not determine, and why.
+    the recording separates, then the shapes. R: triangle of each joint's rows of all linear
+    unknowns and the other side, (n, p + 1, p + 1). blocks: rows of `base`; those of shapes are
+    derivatives. fit: of base parameters and shapes. doubts: laws that the recording does not
+    determine, and why. choices: friction of every joint.
     """
 
     sought: Unknowns
     whole: Base
     base: Base
-    Y: Array
-    W: Array
-    y: Array
+    R: Array
+    blocks: Columns
     fit: Fit
     doubts: list[tuple[Law, str]]
+    choices: Mapping[str, FrictionChoice] = field(default_factory=dict[str, FrictionChoice])
 
 
 def solve(
@@ -148,51 +281,48 @@ def solve(
     """
     whole = find_base(sought)
     report(f"least squares of {whole.r} base parameters on {len(data)} samples")
-    equations = make_equations(sought, data, cutoff)
-    if sought.laws or equations.has_load:
-        equations = find_shapes(equations, whole, method, report)
-    sought, forces = equations.sought, sought.natural.forces
-    lag = row_memory(data, equations.step, cutoff)
-    base, Y, y, found = _fitted(equations, whole, method, 0 if sought.laws else lag)
-    for _ in range(TURNS if equations.has_load else 0):
+    parts = parts_of(sought, [data], cutoff)
+    if sought.laws or has_load(sought):
+        shaped = find_shapes(parts.some(), whole, method, report)
+        sought, parts = shaped.sought, parts.at(shaped.sought.shapes)
+        if has_load(sought):  # with the directions of the loads; all in memory
+            parts = replace(parts, kept=[shaped])
+    R, base, kept, found = _fitted(parts, whole, method)
+    for _ in range(TURNS if has_load(sought) else 0):
         # loads near zero may change their direction for ever, where it hardly matters
-        kept = list(base.kept[: base.r - len(sought.shapes)])
-        turned = equations.turned(kept, found.beta)
-        if np.array_equal(turned.signs, equations.signs):
+        turned = [x.turned(kept, found.beta) for x in parts]
+        if all(np.array_equal(x.signs, y.signs) for x, y in zip(turned, parts, strict=True)):
             break
-        equations = turned
-        base, Y, y, found = _fitted(equations, whole, method, 0 if sought.laws else lag)
-    kept = list(base.kept[: base.r - len(sought.shapes)])
-    W = Y[..., kept]
-    if equations.has_load:
-        rows, other = equations.turned(kept, found.beta).sides(kept)
-        found = replace(found, residual=other - rows @ found.beta)
+        parts = replace(parts, kept=turned)
+        R, base, kept, found = _fitted(parts, whole, method)
+    if has_load(sought):
+        parts = replace(parts, kept=[x.turned(kept, found.beta) for x in parts])
+        rest, _ = residuals(Columns(parts, kept), found.beta)
+        found = replace(found, residual=rest)
     if not sought.laws:
-        return Solved(sought, whole, base, Y, W, y, found, [])
-    D = equations.tangent(
-        [x for x, _ in equations.sizes(kept, found.beta)], equations.load(kept, found.beta)
-    )
-    W = np.concatenate([W, D], axis=-1)
-    doubts = _doubts(equations, kept, found.beta, plain_errors(W, found), data)
+        return Solved(sought, whole, base, R, Columns(parts, kept), found, [])
+    some = parts.some()
+    sizes = [x for x, _ in some.sizes(kept, found.beta)]
+    blocks = Columns(parts, kept, sizes, found.beta)
+    doubts = _doubts(some, kept, found.beta, plain_errors(blocks, found), data)
     if doubts:
-        return Solved(sought, whole, base, Y, W, y, found, doubts)
-    both = fit(W, y, method, lag=lag, forces=forces)
-    doubts = _doubts(equations, kept, found.beta, both.covariance, data)
+        return Solved(sought, whole, base, R, blocks, found, doubts)
+    both = fit_blocks(blocks, method, sought.natural.forces)
+    doubts = _doubts(some, kept, found.beta, both.covariance, data)
     beta = np.concatenate([found.beta, sought.shapes])
     found = replace(found, beta=beta, covariance=both.covariance, sigma=both.sigma,
-                    condition=both.condition)  # fmt: skip
-    return Solved(sought, whole, base, Y, W, y, found, doubts)
+                    condition=both.condition, noise=both.noise)  # fmt: skip
+    return Solved(sought, whole, base, R, blocks, found, doubts)
 
 
-def _fitted(
-    equations: Equations, whole: Base, method: Method, lag: int
-) -> tuple[Base, Array, Array, Fit]:
-    """Base with shapes, columns of linear unknowns, the other side, and the fit of linear ones."""
-    sought = equations.sought
-    Y, y = equations.sides(range(sought.p))
-    base = separated_with_shapes(whole, Y[..., list(whole.kept)], sought)
+def _fitted(parts: Parts, whole: Base, method: Method) -> tuple[Array, Base, list[int], Fit]:
+    """Triangles of all linear unknowns, base with shapes, its linear part, and the fit of that."""
+    sought = parts.sought
+    R, _ = triangles(Columns(parts, range(sought.p)))
+    rows = R[..., list(whole.kept)].transpose(1, 0, 2)
+    base = separated_with_shapes(whole, rows, sought)
     kept = list(base.kept[: base.r - len(sought.shapes)])
-    return base, Y, y, fit(Y[..., kept], y, method, lag=lag, forces=sought.natural.forces)
+    return R, base, kept, fit_blocks(Columns(parts, kept), method, sought.natural.forces)
 
 
 def _doubts(
@@ -230,12 +360,12 @@ def _with_shapes(estimate: Estimate, sought: Unknowns, found: Fit) -> Estimate:
     )
 
 
-def check_result(found: Identification, *, filtered: bool = False) -> Identification:
+def check_result(found: Identification) -> Identification:
     """The result, with a note and a warning if its parts do not agree.
 
-    At some samples two things are computed again, from the recording and by the robot's own kernel:
-    measured less predicted forces of the base parameters are the residual of the fit (unless forces
-    were `filtered`), and the robot that was found has the joint forces of the estimated unknowns.
+    At some rows two things are computed again, from the recording and by the robot's own kernel:
+    measured less predicted forces of the base parameters are the residual of the fit, and the robot
+    that was found has the joint forces of the estimated unknowns.
     """
     train, forces = found.train, found.sought.natural.forces
     chosen = np.unique(np.linspace(0, len(train) - 1, CHECKED).round().astype(int))
@@ -245,11 +375,11 @@ def check_result(found: Identification, *, filtered: bool = False) -> Identifica
     known = np.abs(sought.known(*state))
     terms = np.abs(sought.regressor(*state)) @ np.abs(x) + known + np.abs(some.tau)
     size = float((terms / forces).max(initial=0)) or 1.0
-    own = found.robot.inverse_dynamics(*state) - sought.forces(*state, x)
+    own = found.robot.inverse_dynamics(*state) + sought.sensor_offsets(x) - sought.forces(*state, x)
     off = {"the robot that was found and the unknowns estimated give joint forces": own}
-    if not filtered:
-        rest = some.tau - sought.forces(*state, found.fit.beta, found.base.kept)
-        off["the base parameters and the fit's residual"] = rest - found.fit.residual[chosen]
+    if len(found.fit.residual) == len(in_band(train, train.tau, found.cutoff)):
+        # filters of long recordings are cut at the ends of pieces
+        off["the base parameters and the fit's residual"] = _recomputed(found)
     notes: list[str] = []
     for what, difference in off.items():
         share = float(np.abs(difference / forces).max(initial=0)) / size
@@ -260,6 +390,23 @@ def check_result(found: Identification, *, filtered: bool = False) -> Identifica
             )
             warn(notes[-1] + ".", KinetreeWarning, stacklevel=3)
     return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+
+def _recomputed(found: Identification) -> Array:
+    """Residuals of some rows, computed sample by sample, less those of the fit, (k, n)."""
+    train = found.train
+    bands = bands_of(train, found.cutoff)
+    starts = np.cumsum([0, *(band.rows for band in bands)])
+    rows = np.unique(np.linspace(0, starts[-1] - 1, CHECKED).round().astype(int))
+    off: list[Array] = []
+    for row in rows:
+        which = int(np.searchsorted(starts, row, side="right")) - 1
+        band, k = bands[which], int(row - starts[which])
+        own = train.part(slice(*band.window(k, k + 1)))
+        forces = found.sought.forces(own.q, own.dq, own.ddq, found.fit.beta, found.base.kept)
+        weights = band.weights(k, k + 1)[0] if band.reach else np.ones(1)
+        off.append(weights @ (own.tau - forces) - found.fit.residual[row])
+    return np.array(off)
 
 
 def _check(method: Method, hold_out: float, prior: float, folds: int) -> None:
@@ -273,50 +420,63 @@ def _check(method: Method, hold_out: float, prior: float, folds: int) -> None:
         raise InputError(f"folds is {folds}; expected 2 stretches at least.")
 
 
-def _split(data: Recording, test: Recording | None, share: float) -> tuple[Recording, Recording]:
+def _listed(data: Recording | Sequence[Recording]) -> list[Recording]:
+    """Recordings as a list."""
+    found = [data] if isinstance(data, Recording) else list(data)
+    if not found:
+        raise InputError("no recording was given; expected one at least.")
+    return found
+
+
+def _split(
+    data: Sequence[Recording], test: Recording | None, share: float
+) -> tuple[Recording, Recording]:
+    """Samples to use and to hold out: the end of every recording, or another recording."""
     if test is not None:
-        return data, test
+        return joined_recordings(data), test
     if share == 0:
-        return data, data
-    at = round(len(data) * (1 - share))
-    return data.part(slice(0, at)), data.part(slice(at, None))
+        whole = joined_recordings(data)
+        return whole, whole
+    at = [round(len(x) * (1 - share)) for x in data]
+    return (
+        joined_recordings([x.part(slice(0, k)) for x, k in zip(data, at, strict=True)]),
+        joined_recordings([x.part(slice(k, None)) for x, k in zip(data, at, strict=True)]),
+    )
 
 
-def row_memory(data: Recording, step: int, cutoff: float | None) -> int:
-    """Rows over which errors may be correlated: a rule of thumb, or the length of the filters."""
-    memory = [4 * (len(data) / step / 100) ** (2 / 9)]
-    memory += [1 / (f * data.dt * step) for f in (data.cutoff, cutoff) if f is not None]
-    return min(whole_above(max(memory)), len(data) // (4 * step))
-
-
-def _inflation(found: Fit, W: Array) -> float:
-    """Median ratio of the variances to those of independent errors."""
-    root = np.sqrt(found.weights)[..., None]
-    rows = (W * root).reshape(-1, W.shape[-1])
-    scale = float(np.mean(found.residual**2 * found.weights))
-    plain = np.diag(np.linalg.inv(rows.T @ rows)) * scale
-    return float(np.median(np.diag(found.covariance) / plain))
-
-
-def _cross_validate(
-    W: Array,
-    y: Array,
-    method: Method,
-    folds: int,
-    sought: Unknowns,
-    own: list[int],
-    report: Callable[[str], None],
-) -> Array:
+def _cross_validate(solved: Solved, folds: int) -> Array:
     """Root mean square errors, (folds, n), of stretches predicted from the rest of the rows.
 
-    Parameters that the rest does not separate stay combined. `own`: unknowns of the columns of W.
+    Parameters that the rest does not separate stay combined.
     """
-    edges = np.linspace(0, len(y), folds + 1).round().astype(int)
+    sought, forces = solved.sought, solved.sought.natural.forces
+    T = len(solved.fit.residual)
+    edges = np.linspace(0, T, folds + 1).round().astype(int)
+    parts = _folded(solved.blocks, edges)
+    own = sought.scale[list(solved.base.kept)]
     errors: list[Array] = []
-    for k, (a, b) in enumerate(pairwise(edges)):
-        report(f"cross-validation, stretch {k + 1} of {folds}")
-        rest = np.concatenate([np.arange(a), np.arange(b, len(y))])
-        kept = separable(W[rest], sought.natural.forces, sought.scale[own])[0]
-        beta = fit(W[rest][..., kept], y[rest], method, forces=sought.natural.forces).beta
-        errors.append(np.sqrt(((y[a:b] - W[a:b][..., kept] @ beta) ** 2).mean(axis=0)))
+    for k, (a, b) in enumerate(pairwise(edges.tolist())):
+        rest = stacked(np.concatenate([x for j, x in enumerate(parts) if j != k], axis=1))
+        kept = separable(rest[..., :-1].transpose(1, 0, 2), forces, own)[0]
+        rest = rest[..., [*kept, -1]] / forces[:, None, None]
+        beta, _ = from_triangles(rest, T - (b - a), "weighted")
+        left = parts[k][..., kept] @ beta - parts[k][..., -1]
+        errors.append(np.sqrt((left**2).sum(axis=1) / (b - a)))
     return np.array(errors)
+
+
+def _folded(blocks: Columns, edges: Array) -> list[Array]:
+    """Triangles of the rows between edges, each (n, r + 1, r + 1)."""
+    found: list[list[tuple[Array, Array]]] = [[] for _ in edges[1:]]
+    done: list[Array] = []
+    at = 0
+    for W, y in blocks:
+        for k, (a, b) in enumerate(pairwise(edges.tolist())):
+            own = slice(max(a - at, 0), max(b - at, 0))
+            if len(y[own]):
+                found[k].append((W[own], y[own]))
+        at += len(y)
+        while len(done) < len(found) and edges[len(done) + 1] <= at:
+            done.append(triangles(found[len(done)])[0])
+            found[len(done) - 1] = []
+    return done

@@ -23,7 +23,7 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import JointFriction, Model
 
-FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
+FrictionChoice = Literal["auto", "symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
 FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 FrictionChoices = FrictionChoice | Mapping[str, FrictionChoice]
 SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset"), "load": ("load",)}

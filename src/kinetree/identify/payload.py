@@ -9,8 +9,8 @@ from kinetree.algorithms.parameters import LINK
 from kinetree.base.arrays import Array
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
+from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
-from kinetree.identify.identify import row_memory
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.notes import check_joints
 from kinetree.identify.physical import (
@@ -108,15 +108,16 @@ def identify_payload(
         )
     # rest = Y x: the forces that the robot alone does not explain are linear in the ten parameters
     # x of the body, whose columns are those of the link that carries it, turned into the frame
-    Y = _columns(robot, data, place.link) @ _into_link(place.T_if)
-    rest = data.tau - robot.inverse_dynamics(data.q, data.dq, data.ddq)
+    bands = bands_of(data)
+    Y = rows_of(bands, _columns(robot, data, place.link) @ _into_link(place.T_if))
+    rest = rows_of(bands, data.tau - robot.inverse_dynamics(data.q, data.dq, data.ddq))
     # the motion may determine combinations beta = K x only; `kept` are the columns that stand for
     # them, and `alone` marks parameters that are such a combination by themselves
     units = natural_units(model)
     scale = parameter_units(model, units)[:10]
     kept, K = separable(Y, units.forces, scale)
-    lag = row_memory(data, 1, None)
-    found = fit(Y[..., kept], rest, method, lag=lag, forces=units.forces)
+    breaks = [band.rows for band in bands]
+    found = fit(Y[..., kept], rest, method, breaks=breaks, forces=units.forces)
     alone = [name == "identified" for name in Base(LINK, tuple(kept), K).status()]
     _check_mass(found, alone[0])
     beta, error = np.full(10, np.nan), np.full(10, np.nan)

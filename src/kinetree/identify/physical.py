@@ -10,11 +10,10 @@ so m = e^(2a) and the centre of mass is t. A prior J0 = U0 U0^T adds the squared
 U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensing, Park, T-RO 2020).
 
 `consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
-Marquardt: the first term is the weighted least squares of all samples, compressed once by a QR
-factorisation, the second the prior. Friction, armature and stiffness are their own coordinates and
-stay at zero or above; preloads of springs and offsets of sensors may be negative. All numbers are
-in the robot's own units (`algorithms.natural_units`), so that steps and bounds are the same in mm
-and in m.
+Marquardt: the first term has the base parameters in units of their covariance, the second is the
+prior. Friction, armature and stiffness are their own coordinates and stay at zero or above;
+preloads of springs and offsets of sensors may be negative. All numbers are in the robot's own units
+(`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.identify.least_squares import triangle
+from kinetree.identify.base import Base
+from kinetree.identify.least_squares import Fit
 from kinetree.identify.unknowns import Unknowns
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
@@ -32,9 +32,11 @@ THINNEST = 0.1  # smallest gyration radius of a prior body, relative to its larg
 SMALLEST = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
 ROUNDS = 200
 LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
-ENOUGH = 1e-6  # decrease of the cost that ends the search: a thousandth of a standard deviation
+ENOUGH = 1e-4  # decrease of the cost that ends the search: a hundredth of a standard deviation
+WIDE_VALLEY = 1e4  # squared standard deviations at the start of the search
 NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
 WIDE = 10.0  # an offset of a sensor may be as large as the forces, not a tenth of them
+TINY = 1e-15  # variances that are rounding, relative to the largest
 FINEST = 1e-6  # least noise relative to joint forces: rounding must not outweigh the prior
 
 
@@ -54,65 +56,83 @@ class Estimate:
 
 def consistent(
     sought: Unknowns,
-    Y: Array,
-    tau: Array,
-    weights: Array,
+    base: Base,
+    found: Fit,
+    R: Array,
+    T: int,
     *,
     prior: float = 1.0,
     watch: Callable[[int, float], None] | None = None,
-    tangent: Array | None = None,
 ) -> Estimate:
     """The most likely physically possible robot, at the shapes of the unknowns' friction laws.
 
+    The data are the base parameters with their covariance, so that correlation of errors and the
+    uncertainty of shapes count for the robot as they do for intervals.
+
     Args:
         sought: the unknowns; their robot, as described, is the centre of the prior.
-        Y: regressor, (T, n, p), with tau = Y x, without columns of shapes.
-        tau: joint forces, (T, n), less their known part.
-        weights: of the squares of the rows, (T, n): one over their variance.
+        base: combinations that the recording separates, then the shapes.
+        found: their fit.
+        R: triangle of each joint's rows [Y y], (n, p + 1, p + 1), without columns of shapes.
+        T: number of rows.
         prior: relative error of the description: 1 is as large as the body itself.
         watch: is called with the round and the cost.
-        tangent: derivatives of tau by shapes, (T, n, s), whose uncertainty is part of deviations.
     """
-    p, s = sought.p, 0 if tangent is None else tangent.shape[-1]
+    p = sought.p
     model, units, scale = sought.robot.model, sought.natural, sought.scale[: sought.p]
-    Y, tau = Y * scale / units.forces[:, None], tau / units.forces
-    weights = weights * units.forces**2
-    largest = float(np.abs(tau).max(initial=0)) or 1.0
-    weights = np.minimum(weights, 1 / (FINEST * largest) ** 2)
-    rows = Y
-    if tangent is not None:
-        rows = np.concatenate([Y, tangent * sought.scale[p:] / units.forces[:, None]], axis=-1)
-    compressed = triangle(rows, tau, weights)[: p + s]
-    R, z = compressed[:, :p], compressed[:, -1]
+    R = R * np.append(scale, 1.0) / units.forces[:, None, None]
+    linear = list(base.kept[: base.r - len(sought.shapes)])
+    own = scale[linear]
+    count = len(linear)
+    V = found.covariance[:count, :count] / np.outer(own, own)
+    largest = float(np.sqrt((R[..., -1] ** 2).sum(axis=1) / T).max(initial=0)) or 1.0
+    floor = FINEST * largest
+    rows = R[..., linear].reshape(-1, count)
+    V = V + floor**2 * np.linalg.inv(rows.T @ rows)
+    values, vectors = np.linalg.eigh((V + V.T) / 2)
+    root = vectors.T / np.sqrt(np.maximum(values, TINY * values[-1]))[:, None]
+    K = base.K[:count, :p] * scale / own[:, None]
+    data, z = root @ K, root @ (found.beta[:count] / own)
     bodies = [
         definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
         for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
     ]
     own = (sought.values(model)[:p] / scale)[10 * len(bodies) :]
-    spread = np.maximum(np.abs(own), _typical(Y, tau)[10 * len(bodies) :])
+    spread = np.maximum(np.abs(own), _typical(R)[10 * len(bodies) :])
     spread[sought.offset_places - 10 * len(bodies)] *= WIDE
     P, centre = _prior(bodies, own, spread, prior)
-    A, b = np.vstack([R, P]), np.concatenate([z, centre])
+    A, b = np.vstack([data, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
     signed = sought.signed[:p]
-    theta, rounds = descend(A, b, start, len(bodies), prior, watch, signed, sought.sums)
-    normal = A.T @ A
-    if s:  # less what shapes could explain as well
-        D = compressed[:, p:-1]
-        normal = normal - (R.T @ D) @ np.linalg.solve(D.T @ D, D.T @ R)
-    covariance = np.linalg.inv(normal)
+    theta, rounds = start, 0
+    for share in _stages(data @ unknowns_at(start, len(bodies), sought.sums)[0] - z):
+        A, b = np.vstack([share * data, P]), np.concatenate([share * z, centre])
+        theta, more = descend(
+            A, b, start, len(bodies), prior, watch, signed, sought.sums, begin=theta
+        )
+        rounds += more
+    covariance = np.linalg.inv(A.T @ A)
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
     x = unknowns_at(theta, len(bodies), sought.sums)[0]
     drives, signed = x[10 * len(bodies) :], signed[10 * len(bodies) :]
     drives[np.abs(drives) < NOTHING * spread] = 0
+    unseen = ~data[:, 10 * len(bodies) :].any(axis=0)
+    drives[unseen] = own[unseen]
     for static, coulomb in sought.sums:
         x[static] = max(x[static], x[coulomb])
     signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds)
+
+
+def _stages(error: Array) -> list[float]:
+    """Weights of the data, rising to 1: a narrow valley is reached by widening it first."""
+    cost = float(error @ error)
+    count = max(0, int(np.ceil(np.log10(max(cost, 1.0) / WIDE_VALLEY) / 2)))
+    return [10.0 ** (k - count) for k in range(count + 1)]
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:
@@ -127,11 +147,15 @@ def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tupl
     return P / prior, p / prior
 
 
-def _typical(Y: Array, tau: Array) -> Array:
-    """The value with which each column would give a tenth of the joint forces it acts on."""
-    acts = np.any(Y != 0, axis=0)  # (n, p)
-    force = np.sqrt((tau**2).mean(axis=0) @ acts)
-    size = np.sqrt((Y**2).mean(axis=0).sum(axis=0))
+def _typical(R: Array) -> Array:
+    """The value with which each column would give a tenth of the joint forces it acts on.
+
+    R: triangles of the joints, (n, p + 1, p + 1), the last column that of the joint forces.
+    """
+    squares = (R**2).sum(axis=1)  # (n, p + 1)
+    acts = squares[:, :-1] > 0
+    force = np.sqrt(squares[:, -1] @ acts)
+    size = np.sqrt(squares[:, :-1].sum(axis=0))
     return 0.1 * np.where(size > 0, force, 1) / np.where(size > 0, size, 1) + 1e-9
 
 
@@ -163,8 +187,9 @@ def descend(
     watch: Callable[[int, float], None] | None = None,
     signed: Array | None = None,
     sums: Sequence[tuple[int, int]] = (),
+    begin: Array | None = None,
 ) -> tuple[Array, int]:
-    """theta that minimises |A x(theta) - b|^2 from a start on, and the number of rounds.
+    """theta that minimises |A x(theta) - b|^2 from `begin` or the start on, and the rounds.
 
     Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
     one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
@@ -184,7 +209,8 @@ def descend(
     # that the gradient would push below are held there in this step.
     drives = np.arange(len(start)) >= 10 * links
     bounded = drives if signed is None else drives & ~signed
-    theta, (error, J) = start, errors(start)
+    theta = start if begin is None else begin
+    error, J = errors(theta)
     cost, damping, k = float(error @ error), 1e-3, 0
     for k in range(1, ROUNDS + 1):
         g = J.T @ error

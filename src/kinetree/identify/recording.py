@@ -1,6 +1,6 @@
 """Recording: a measured motion with its joint forces, checked, with rates and accelerations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -47,6 +47,7 @@ from kinetree.samples.record import FilePath
 from kinetree.trajectory import Trajectory
 
 LEAST = 16  # samples
+GAP = 20  # steps between joined recordings
 DEGREES_STATED, RADIANS_STATED = "degrees=True, --degrees", "degrees=False"  # ways out
 
 
@@ -118,6 +119,30 @@ class Recording:
             path: path of the file.
         """
         self.trajectory().to_parquet(path)
+
+
+def joined_recordings(data: Sequence[Recording]) -> Recording:
+    """Recordings of one robot one after the other, with a gap between them.
+
+    Args:
+        data: recordings of robots with the same joints.
+    """
+    if len(data) == 1:
+        return data[0]
+    cutoffs = [x.cutoff for x in data if x.cutoff is not None]
+    gap = GAP * max(x.dt for x in data)
+    start, times = 0.0, list[Array]()
+    for x in data:
+        times.append(x.t - x.t[0] + start)
+        start = float(times[-1][-1]) + gap
+    arrays: dict[str, Any] = {
+        key: np.concatenate([getattr(x, key) for x in data]) for key in ("q", "dq", "ddq", "tau")
+    }
+    notes = dict.fromkeys(note for x in data for note in x.notes)
+    cutoff = max(cutoffs) if len(cutoffs) == len(data) else None
+    return Recording(
+        np.concatenate(times), **arrays, cutoff=cutoff, notes=tuple(notes), model=data[0].model
+    )
 
 
 def make_recording(

@@ -16,15 +16,16 @@ Directions of loads, on which load friction depends, are those of the step befor
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify.band import Band
 from kinetree.identify.base import Base, separable
 from kinetree.identify.equations import Equations
 from kinetree.identify.laws import Law, curve, described_shapes, grid, moved
-from kinetree.identify.least_squares import Fit, Method, row_weights
+from kinetree.identify.least_squares import Blocks, Fit, Method, weights_of
 
 THIN = 800  # samples of the grid and of the first steps
 SWEEPS, SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
@@ -83,18 +84,19 @@ def find_shapes(
 
 def _thinned(equations: Equations) -> Equations:
     """Equations of some of the samples; all of them if both sides are to be filtered."""
-    if equations.cutoff is not None:
+    if any(band.reach for band in equations.bands):
         return equations
     some = slice(None, None, max(1, len(equations.y) // THIN))
-    parts = {key: getattr(equations, key)[some] for key in ("plain", "y", "loaded", "dq", "signs")}
-    return replace(equations, **parts)
+    keys = ("rows", "plain", "y", "loaded", "dq", "signs")
+    parts = [getattr(equations, key)[some] for key in keys]
+    return Equations(equations.sought, (Band(0, len(parts[2])),), *parts)
 
 
 def _first(equations: Equations, kept: list[int], method: Method) -> Point:
     """The point of the given shapes, with weights and directions of loads that belong to it."""
     forces = equations.sought.natural.forces
-    y = equations.soft(equations.y)
-    point = _solved(equations, kept, np.broadcast_to(1 / forces**2, y.shape))
+    shape = sum(equations.breaks), len(forces)
+    point = _solved(equations, kept, np.broadcast_to(1 / forces**2, shape))
     for _ in range(REWEIGHTED):
         point = _reweighted(point, kept, method)
     return point
@@ -118,7 +120,7 @@ def _reweighted(point: Point, kept: list[int], method: Method) -> Point:
     equations = point.equations.turned(kept, point.beta[: len(kept)])
     forces = equations.sought.natural.forces
     rest, y = (point.y - point.W @ point.beta) / forces, point.y / forces
-    _, w = row_weights(rest, y, point.W.shape[-1] + len(equations.sought.shapes), method)
+    w = weights_of(rest, y, point.W.shape[-1] + len(equations.sought.shapes), method)
     return _solved(equations, kept, w / forces**2)
 
 
@@ -242,12 +244,18 @@ def _unit(laws: tuple[Law, ...], shapes: Array) -> Array:
     return np.array(found)
 
 
-def plain_errors(W: Array, found: Fit) -> Array:
-    """Covariance, (r, r), of independent errors; large where columns of W are dependent."""
-    root = np.sqrt(found.weights)
-    X = (W * root[..., None]).reshape(-1, W.shape[-1])
-    length = np.linalg.norm(X, axis=0)
+def plain_errors(blocks: Blocks, found: Fit) -> Array:
+    """Covariance, (r, r), of independent errors; large where columns are dependent."""
+    G: Array | float = 0.0
+    at = 0
+    for W, y in blocks:
+        X = W * np.sqrt(found.weights[at : at + len(y)])[..., None]
+        flat = X.reshape(-1, X.shape[-1])
+        G = G + flat.T @ flat
+        at += len(y)
+    G = np.asarray(G)
+    length = np.sqrt(np.diag(G))
     length = np.where(length > 0, length, 1)
-    G = (X / length).T @ (X / length) + RIDGE * np.eye(X.shape[1])
+    G = G / np.outer(length, length) + RIDGE * np.eye(len(G))
     scale = float(np.mean(found.residual**2 * found.weights))
     return np.linalg.inv(G) * scale / np.outer(length, length)

@@ -18,7 +18,7 @@ from kinetree.algorithms.parameters import with_parameters
 from kinetree.base.arrays import Array
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.errors import NameLookupError
+from kinetree.errors import InputError, NameLookupError
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (
     SIZES,
@@ -408,6 +408,11 @@ def unknowns(
     """
     model = robot.model
     choices = chosen_laws(model, friction)
+    if open_joints := [name for name, x in choices.items() if x == "auto"]:
+        raise InputError(
+            f"friction of {', '.join(open_joints)} is 'auto', which `identify` chooses from a "
+            "recording; expected a law."
+        )
     listed = parameter_list(model)
     columns: list[Column] = []
     for k, x in enumerate(listed):

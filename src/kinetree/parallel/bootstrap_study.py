@@ -16,8 +16,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify import Identification
-from kinetree.identify.equations import linear_equations
-from kinetree.identify.identify import row_memory
+from kinetree.identify.equations import linear_rows
 from kinetree.model import Model
 from kinetree.parallel.philox import words
 from kinetree.parallel.results import Results
@@ -33,26 +32,21 @@ def bootstrap(
     assume that errors are normal, or independent within a block.
 
     Args:
-        found: from `kinetree.identify.identify`, without torque_cutoff.
+        found: from `kinetree.identify.identify`.
         n: replicates.
-        block: samples in a block; None: twice the time over which errors may be correlated, and at
-            most 100 blocks.
+        block: rows of equations in a block; None: twice the time over which errors are correlated,
+            and at most 100 blocks.
         options: see `kinetree.parallel.Options`.
     """
     if not isinstance(found, Identification):
         raise InputError(f"found is {found!r}; expected the result of kinetree.identify.identify.")
-    data, fit = found.train, found.fit
-    if len(fit.residual) != len(data):
-        raise InputError(
-            f"the identification used {len(fit.residual)} of {len(data)} samples (torque_cutoff); "
-            "expected all of them. Identify without torque_cutoff for a bootstrap."
-        )
-    T = len(data)
-    length = max(2 * row_memory(data, 1, None), -(-T // 100)) if block is None else block
+    fit = found.fit
+    W, y = linear_rows(found.sought, found.train, found.cutoff, found.base.kept, fit.beta)
+    T = len(y)
+    length = min(max(2 * fit.noise.memory(), -(-T // 100)), T // 8) if block is None else block
     blocks = T // length if isinstance(length, int) and length > 0 else 0
     if blocks < 8:
-        raise InputError(f"block is {block!r} of {T} samples; expected 8 blocks or more.")
-    W, y = linear_equations(found.sought, data, found.base.kept, fit.beta)
+        raise InputError(f"block is {block!r} of {T} rows; expected 8 blocks or more.")
     scale = 1 / np.linalg.norm(W.reshape(-1, W.shape[-1]), axis=0)
     root = np.sqrt(fit.weights / fit.weights.max())
     X, z = W * scale * root[..., None], y * root

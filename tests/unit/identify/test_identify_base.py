@@ -75,5 +75,5 @@ def test_a_robot_made_of_unknowns_has_them():
 
 
 def test_friction_must_be_one_of_its_words():
-    with pytest.raises(InputError, match="expected one of symmetric, directional, known"):
+    with pytest.raises(InputError, match="expected one of auto, symmetric, directional, known"):
         unknowns(spatial_arm(), "some")

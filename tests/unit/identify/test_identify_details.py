@@ -29,8 +29,9 @@ from kinetree.identify.identification import (
     unidentifiable,
     unknown_rows,
 )
-from kinetree.identify.identify import _check, row_memory
+from kinetree.identify.identify import _check
 from kinetree.identify.least_squares import Fit, fit
+from kinetree.identify.noise import Noise
 from kinetree.identify.notes import odd_errors
 from kinetree.identify.payload import _check_mass, _possible
 from kinetree.identify.physical import (
@@ -42,7 +43,6 @@ from kinetree.identify.physical import (
     pseudo_of,
     unknowns_at,
 )
-from kinetree.identify.recording import Recording
 from kinetree.spatial.inertia import pseudo_inertia
 
 BODY = pseudo_inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.03, 0.04, 0.05]))
@@ -66,9 +66,10 @@ def test_defaults_are_those_of_the_page():
     }  # fmt: skip
     said = {k: x.default for k, x in inspect.signature(identify).parameters.items()}
     assert said | {"robot": 0, "data": 0} == {
-        "robot": 0, "data": 0, "test": None, "hold_out": 0.25, "method": "weighted",
-        "friction": "symmetric", "armature": True, "springs": True, "prior": 1.0, "folds": 5,
-        "torque_cutoff": None, "watch": None,
+        "robot": 0, "data": 0, "test": None, "hold_out": 1 / 3, "method": "robust",
+        "friction": "auto", "armature": True, "springs": True, "offsets": None,
+        "payloads": None, "gains": False, "prior": 1.0, "folds": 5,
+        "torque_cutoff": None, "lag": None, "watch": None,
     }  # fmt: skip
     robot = spatial_arm()
     simulated_recording(robot, arm_motion(robot, 2))
@@ -89,16 +90,6 @@ def test_a_cubic_keeps_its_curvature_at_both_ends():
 
 def test_filters_lose_one_period_of_their_cutoff():
     assert margin(0.01, 5.0) == 20 and margin(0.01, 3.0) == 34
-
-
-def test_rows_remember_as_long_as_the_longest_filter():
-    zeros = np.zeros((1000, 1))
-    data = Recording(np.arange(1000) * 0.01, zeros, zeros, zeros, zeros)
-    assert row_memory(data, 1, None) == 7  # 4 (T / 100)^(2/9)
-    assert row_memory(dataclasses.replace(data, cutoff=2.0), 1, None) == 50
-    assert row_memory(dataclasses.replace(data, cutoff=2.0), 1, 1.0) == 100
-    assert row_memory(dataclasses.replace(data, cutoff=2.0), 5, 1.0) == 20
-    assert row_memory(dataclasses.replace(data, cutoff=0.1), 1, None) == 250  # a quarter of all
 
 
 def test_the_prior_is_the_distance_of_pseudo_inertias():
@@ -199,7 +190,7 @@ def test_a_lift_tells_the_mass_of_its_load_and_nothing_else():
 
 
 def test_errors_of_a_load_count_what_its_samples_share():
-    """Noise that lasts twelve samples: five of them are counted, as for T = 200."""
+    """Noise that lasts twelve samples: the standard error is that of `fit`."""
     true, t = lift(), np.linspace(0, 4, 200)
     s, c = np.sin(3 * t)[:, None], np.cos(3 * t)[:, None]
     q, dq, ddq = 0.2 * s, 0.6 * c, -1.8 * s
@@ -208,14 +199,15 @@ def test_errors_of_a_load_count_what_its_samples_share():
     tau = true.with_payload(0.5, (0, 0, 0)).inverse_dynamics(q, dq, ddq) + noise
     found = identify_payload(true, make_recording(true, t, q, tau, dq, ddq))
     W = (ddq + 9.81)[..., None]
-    expected = fit(W, tau - true.inverse_dynamics(q, dq, ddq), lag=5)
+    expected = fit(W, tau - true.inverse_dynamics(q, dq, ddq), "robust")
     assert found.standard_error[0] == pytest.approx(expected.standard_error[0], rel=1e-6)
     assert found.parameters[0] == pytest.approx(expected.beta[0], rel=1e-9)
 
 
 def mass_fit(m, error):
     beta = np.array([m, 5.0])
-    return Fit(beta, np.diag([error**2, 1.0]), *np.zeros((3, 2)), 1.0)
+    noise = Noise((np.zeros(0),) * 2, np.eye(2))
+    return Fit(beta, np.diag([error**2, 1.0]), *np.zeros((3, 2)), 1.0, noise, (1,))
 
 
 def test_masses_that_are_none_or_less_are_refused():

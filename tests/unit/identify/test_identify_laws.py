@@ -212,7 +212,9 @@ def test_residuals_of_load_friction_are_those_of_the_values_found(forces, noise,
 
 
 def test_choices_that_do_not_exist_are_refused():
-    with pytest.raises(InputError, match="friction is 'rough'; expected one of symmetric, direc"):
+    with pytest.raises(
+        InputError, match="friction is 'rough'; expected one of auto, symmetric, direc"
+    ):
         unknowns(ARM, "rough")
     with pytest.raises(InputError, match="friction of 'lift' is 'rough'"):
         unknowns(ARM, {"lift": "rough"})
@@ -357,7 +359,7 @@ def test_described_shapes_are_a_start_and_low_passed_forces_give_them_as_well(fo
     np.testing.assert_allclose(solve(other, data).sought.shapes, plain, rtol=1e-6)
     soft = solve(unknowns(DESCRIBED, "stribeck"), data, cutoff=6.0)
     np.testing.assert_allclose(soft.sought.shapes, [0.3, 0.25, 0.25], rtol=0.1)
-    assert not soft.doubts and len(soft.y) < len(data)
+    assert not soft.doubts and len(soft.fit.residual) < len(data)
 
 
 def test_the_panda_with_its_published_friction_is_found_again():

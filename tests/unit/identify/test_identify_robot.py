@@ -7,6 +7,7 @@ from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_d
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.identify import identify, make_recording, simulated_recording
+from kinetree.identify.band import bands_of
 from kinetree.motion import excitation
 
 PANDA_NOISE = np.array([0.5] * 4 + [0.2] * 3)
@@ -30,7 +31,7 @@ def test_intervals_cover_the_truth_in_30_experiments_and_every_robot_exists(enco
     motion, shares = arm_motion(true), []
     for seed in range(30):
         data = simulated_recording(true, motion, encoder_noise=encoder, torque_noise=0.2, seed=seed)
-        found = identify(described, data, folds=2)
+        found = identify(described, data, folds=2, friction="symmetric")
         shares.append(covered(found, true))
         assert exists(found.robot.model)
     each = np.mean(shares, axis=0)
@@ -46,12 +47,13 @@ def test_the_panda_with_noise_friction_and_armature():
         data = simulated_recording(
             true, motion, encoder_noise=ENCODER, torque_noise=PANDA_NOISE, seed=seed
         )
-        found = identify(described, data, folds=2)
+        found = identify(described, data, folds=2, friction="symmetric")
         shares.append(covered(found, true).mean())
-        # 370 samples give the noise to 4%, parameters add a little: 5 deviations and 5%
+        # white noise after the low-pass; some 60 held-out rows give it to 10%, parameters add some
+        noise = PANDA_NOISE * np.linalg.norm(bands_of(found.train)[0].weights(9, 10))
         for physical in (True, False):
-            assert np.all(found.error(physical=physical) < 1.25 * PANDA_NOISE)
-        assert np.all(np.abs(found.fit.sigma / PANDA_NOISE - 1) < 0.15)
+            assert np.all(found.error(physical=physical) < 1.6 * noise)
+        assert np.all(np.abs(found.fit.sigma / noise - 1) < 0.35)
         assert exists(found.robot.model)
         before = data.tau - described.inverse_dynamics(data.q, data.dq, data.ddq)
         assert np.all(np.sqrt((before**2).mean(axis=0)) > 2 * PANDA_NOISE)
@@ -77,7 +79,7 @@ def test_outliers_are_left_to_the_robust_method():
     tau[::17] += 30
     wild = make_recording(true, data.t, data.q, tau, data.dq, data.ddq)
     found = identify(spatial_arm(), wild, test=data, method="robust")
-    plain = identify(spatial_arm(), wild, test=data)
+    plain = identify(spatial_arm(), wild, test=data, method="weighted")
     assert np.all(found.error(physical=False) < 0.06)
     assert plain.error(physical=False).max() > 5 * found.error(physical=False).max()
 

@@ -62,7 +62,8 @@ def test_offsets_are_found_with_intervals_that_cover_them():
 
 def test_a_physical_robot_has_offsets_of_either_sign():
     solved = solve(unknowns(misjudged(ARM), offsets=True), measured())
-    found = consistent(solved.sought, solved.Y, solved.y, solved.fit.weights)
+    count = len(solved.fit.residual)
+    found = consistent(solved.sought, solved.base, solved.fit, solved.R, count)
     np.testing.assert_allclose(solved.sought.sensor_offsets(found.x), OFFSETS, atol=0.03)
     bare = solve(unknowns(misjudged(ARM)), measured())
     assert np.all(bare.fit.sigma > 2 * solved.fit.sigma)

@@ -1,0 +1,185 @@
+"""One zero-phase low-pass for both sides of the equations, with as few rows as its band needs.
+
+Joint forces are linear in the unknowns, tau = Y x, so every weighted sum of samples of both sides
+is an equation as well. Row r is the sum of samples around t_r with the weights of a finite kernel,
+
+    k(s) = sinc(2 cutoff s) (Kaiser window of half length 2 / cutoff),
+
+divided by their sum: a low-pass whose gain falls from 1 to 0 between 0.5 and 1.5 times the cutoff.
+Filtering one side alone would bias the unknowns; filtering both alike removes noise beyond the
+motion and nothing else. At the ends of a stretch the kernel is cut, on both sides alike. Rows are
+1 / (4 cutoff) apart: samples in between repeat what the band already has.
+
+The kernel is finite, so rows are computed block by block, in bounded memory.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.identify.filtering import check_cutoff
+from kinetree.identify.recording import Recording
+
+REACH = 2.0  # half length of the kernel, times 1 / cutoff
+SHAPE = 6.0  # of the Kaiser window: 60 dB beyond 1.5 times the cutoff
+SPACING = 0.25  # of rows, times 1 / cutoff
+GROUP = 48  # rows that are computed by one product of matrices
+WIDER = 5.0  # cutoff of joint forces over that of the motion
+FINEST = 0.2  # cutoff, in periods per sample, from which every sample is a row
+APART = 1.5  # times the median step: longer steps separate stretches
+
+
+@dataclass(frozen=True)
+class Band:
+    """The filter of one stretch of evenly spaced samples.
+
+    Args:
+        first: index of the stretch's first sample.
+        count: number of its samples.
+        reach: half length of the kernel in samples; 0: no filter, every sample is a row.
+        step: samples from one row to the next.
+        cutoff: in periods per sample.
+    """
+
+    first: int
+    count: int
+    reach: int = 0
+    step: int = 1
+    cutoff: float = 0.5
+
+    @property
+    def start(self) -> int:
+        """Sample of the first row, counted from the stretch's first sample."""
+        return (self.count - 1) % self.step // 2
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return (self.count - 1 - self.start) // self.step + 1
+
+    def window(self, a: int, b: int) -> tuple[int, int]:
+        """First sample, and the one after the last, that rows a to b - 1 of the stretch need.
+
+        Args:
+            a: first row.
+            b: the row after the last.
+        """
+        low = max(0, self.start + a * self.step - self.reach)
+        high = min(self.count, self.start + (b - 1) * self.step + self.reach + 1)
+        return self.first + low, self.first + high
+
+    def weights(self, a: int, b: int) -> Array:
+        """Weights of the samples of `window` in rows a to b - 1, (b - a, samples), sum 1.
+
+        Args:
+            a: first row.
+            b: the row after the last.
+        """
+        low, high = (x - self.first for x in self.window(a, b))
+        first = self.start + a * self.step
+        shape = self.reach, self.step, self.cutoff, b - a, low - first, high - first
+        return _weights(*shape)
+
+
+@lru_cache(maxsize=64)
+def _weights(reach: int, step: int, cutoff: float, rows: int, low: int, high: int) -> Array:
+    """Weights of samples low to high - 1, counted from the first row, in some rows."""
+    s = np.arange(-reach, reach + 1)
+    kernel = np.sinc(2 * cutoff * s) * np.i0(SHAPE * np.sqrt(1 - (s / (reach + 1)) ** 2))
+    found = np.zeros((rows, high - low))
+    for k in range(rows):
+        a, b = max(low, k * step - reach), min(high, k * step + reach + 1)
+        own = kernel[a - k * step + reach : b - k * step + reach]
+        found[k, a - low : b - low] = own / own.sum()
+    found.setflags(write=False)
+    return found
+
+
+def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
+    """The filters of the stretches of a recording.
+
+    Joint forces have higher frequencies than the motion: products of rates, and friction that
+    changes its sign. So their band is wider than that of the motion by `WIDER`.
+
+    Args:
+        data: the recording.
+        cutoff: frequency of the low-pass, Hz; None: `WIDER` times that of the recording's rates, or
+            no filter if those were recorded, or if no more than every sample would be left.
+    """
+    if cutoff is None and data.cutoff is not None and WIDER * data.cutoff < FINEST / data.dt:
+        cutoff = WIDER * data.cutoff
+    if cutoff is None:
+        return _unfiltered(data)
+    edges = [0, *np.flatnonzero(np.diff(data.t) > APART * data.dt) + 1, len(data)]
+    return tuple(_band(data.t, int(a), int(b), cutoff) for a, b in pairwise(edges))
+
+
+def _unfiltered(data: Recording) -> tuple[Band, ...]:
+    """Stretches of which every sample is a row."""
+    edges = [0, *np.flatnonzero(np.diff(data.t) > APART * data.dt) + 1, len(data)]
+    return tuple(Band(int(a), int(b - a)) for a, b in pairwise(edges))
+
+
+def _band(t: Array, a: int, b: int, cutoff: float) -> Band:
+    """The filter of samples a to b - 1, which have a step of their own."""
+    if b - a < 2:
+        return Band(a, b - a)
+    dt = float((t[b - 1] - t[a]) / (b - 1 - a))
+    check_cutoff(cutoff, dt)
+    reach = max(1, round(REACH / (cutoff * dt)))
+    step = max(1, int(SPACING / (cutoff * dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
+    return Band(a, b - a, reach, step, cutoff * dt)
+
+
+def blocks_of(bands: tuple[Band, ...], size: int) -> Iterator[tuple[Band, int, int]]:
+    """Blocks of rows, each a band with its first row and the one after the last.
+
+    Args:
+        bands: the filters.
+        size: most samples of a block.
+    """
+    for band in bands:
+        length = max(1, (size - 2 * band.reach) // band.step)
+        for a in range(0, band.rows, length):
+            yield band, a, min(a + length, band.rows)
+
+
+def filtered(band: Band, a: int, b: int, samples: Array) -> Array:
+    """Rows a to b - 1 of a stretch, (b - a, ...), from the samples of its `window`, (k, ...)."""
+    if band.reach == 0:
+        return samples
+    low, _ = band.window(a, b)
+    flat = samples.reshape(len(samples), -1)
+    found = np.empty((b - a, flat.shape[1]))
+    for c in range(a, b, GROUP):
+        d = min(c + GROUP, b)
+        own = slice(*(x - low for x in band.window(c, d)))
+        found[c - a : d - a] = band.weights(c, d) @ flat[own]
+    return found.reshape(b - a, *samples.shape[1:])
+
+
+def rows_of(bands: tuple[Band, ...], x: Array) -> Array:
+    """All rows, (rows, ...), of samples x, (T, ...).
+
+    Args:
+        bands: the filters of the recording.
+        x: samples, shape (T, ...), in any unit.
+    """
+    return np.concatenate(
+        [filtered(band, 0, band.rows, x[slice(*band.window(0, band.rows))]) for band in bands]
+    )
+
+
+def in_band(data: Recording, x: Array, cutoff: float | None = None) -> Array:
+    """Rows, (rows, ...), of samples x, (T, ...), of a recording.
+
+    Args:
+        data: the recording.
+        x: samples, shape (T, ...), in any unit.
+        cutoff: frequency of the low-pass, Hz; None: the recording's own.
+    """
+    return rows_of(bands_of(data, cutoff), x)
