@@ -7,9 +7,9 @@ has two peaks), so the level is read from the line through the quartiles of |r| 
 Gaussian, which is z sigma for Gaussian noise. Quartiles do not see contacts during less than a
 quarter of the time. The threshold is the level times a margin.
 
-Rest. While a joint rests, its friction may be anything up to that of its slowest motion, in either
-direction, whatever the sign of a noisy rate. The friction of the law is left out of r there, and
-its largest size, behind the low-pass of the observer, is taken off |r|.
+Rest. While a joint rests or turns around, its friction may be anything up to that of slow motion,
+in either direction, whatever the sign of a noisy or late rate. The friction of the law is left out
+of r there, and its largest size, behind the low-pass of the observer, is taken off |r|.
 
 Times. The low-pass delays r. A contact is where r passes its threshold; it begins where r left a
 share of that (`release`), and ends where the same low-pass, run from the end of the recording to
@@ -31,14 +31,14 @@ from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import dof_axis
 
-MARGIN = 1.25  # thresholds are larger by this factor than the output of a motion without contacts
-WIDER = 1.5  # the same if the recording may have contacts
+MARGIN = 1.5  # thresholds are larger by this factor than the level of rare false alarms
+ABOVE = 1.25  # and by this factor than the largest output of a motion without contacts
 SHORTEST = 10  # time constants of the observer that a motion for thresholds lasts at least
 LEAST = 32  # samples of a motion for thresholds
 HOUR = 3600.0  # s
 BLOCK = 256  # steps that are filtered one after the other
 FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
-REST = 0.005  # rate below which a joint counts as resting, in natural units of the robot
+REST = 0.02  # rate below which a joint counts as resting, in natural units of the robot
 SLOW = 1e-6  # rate at which friction of the slowest motion is evaluated, in units of REST
 QUARTILES = (0.25, 0.5, 0.75)
 NORMAL = (0.31863936396437514, 0.6744897501960817, 1.1503493803760079)  # those of |x|, x Gaussian
@@ -207,9 +207,9 @@ def _means(x: Array) -> Array:
 
 
 def static_friction(model: Model) -> tuple[Array, Array]:
-    """Friction of the slowest motion of each joint, N m or N, and the rate of rest, both (n,)."""
+    """Largest friction of slow motion of each joint, N m or N, and the rate of rest, both (n,)."""
     rates = REST * natural_units(model).rates
-    sides = [friction_forces(model, sign * SLOW * rates) for sign in (1, -1)]
+    sides = [friction_forces(model, x * rates) for x in (SLOW, 1, -SLOW, -1)]
     return np.abs(np.array(sides, float)).max(axis=0), rates
 
 
@@ -251,7 +251,7 @@ def noise_thresholds(
             some = np.ones(len(r), bool)  # the joint rests: its output at rest counts
         level = _level(r[some, d], np.diff(r[:, d])[some[1:]] / dt[some[1:]], alarms)
         peak = 0.0 if contacts else float(np.abs(r[:, d]).max())
-        found.append((WIDER if contacts else MARGIN) * max(level, peak))
+        found.append(max(MARGIN * level, ABOVE * peak))
     return np.maximum(found, floor)
 
 

@@ -150,9 +150,9 @@ class MomentumObserver:
         """Return thresholds of the joints, (n,), N m or N, that noise and model errors rarely pass.
 
         The observer runs over a motion without contacts; of an identification that is the part of
-        the recording that it has held out. The threshold is 1.25 times the level that coloured
-        noise of the same quartiles passes as often as given (Rice's formula), or 1.25 times the
-        largest output if that is more.
+        the recording that it has held out. The threshold is 1.5 times the level that coloured noise
+        of the same quartiles passes as often as given (Rice's formula), or 1.25 times the largest
+        output if that is more.
 
         Args:
             quiet: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
@@ -167,9 +167,8 @@ class MomentumObserver:
     def own_thresholds(self, data: Motion, *, false_alarms: float = 1.0) -> Array:
         """Return thresholds, (n,), N m or N, from a recording that may have contacts in it.
 
-        It is 1.5 times the level of `thresholds`; the largest output does not count. Contacts
-        during more than a quarter of the time raise it: a motion without contacts, for
-        `thresholds`, is the safer way.
+        As `thresholds`, but the largest output does not count. Contacts during more than a quarter
+        of the time raise them: a motion without contacts, for `thresholds`, is the safer way.
 
         Args:
             data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.

@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
-from kinetree.controllers.contacts import MARGIN, WIDER, Output, low_pass, noise_thresholds
+from kinetree.controllers.contacts import ABOVE, MARGIN, Output, low_pass, noise_thresholds
 from kinetree.description.records import Friction
 from kinetree.errors import InputError, ShapeError
 
@@ -65,17 +65,17 @@ def test_noise_passes_the_level_as_often_as_asked(memory):
     r = low_pass(e, np.full(e.shape, np.exp(-5 * dt)))
     none, gain = np.zeros(r.shape), np.array([5.0, 5.0])
     output = Output(np.arange(len(r)) * dt, r, r, none, none, none == 0)
-    over = np.abs(r) > noise_thresholds(model, output, gain, wanted, contacts=True) / WIDER
+    over = np.abs(r) > noise_thresholds(model, output, gain, wanted, contacts=True) / MARGIN
     count = int((over[1:] & ~over[:-1]).sum())
     assert 0.6 * 2 * wanted < count < 1.5 * 2 * wanted
     # the largest of two hours is above the level of 150 an hour, and counts without contacts
     found = noise_thresholds(model, output, gain, wanted, contacts=False)
-    assert found == pytest.approx(MARGIN * np.abs(r).max(axis=0), rel=1e-12)
+    assert found == pytest.approx(ABOVE * np.abs(r).max(axis=0), rel=1e-12)
 
 
 def test_thresholds_follow_the_noise_and_not_the_contacts(robot, observer, limits):
     own = observer.own_thresholds(moving(robot, pushes=[(3, 4, 2, 20.0), (7, 8, 0, -30.0)]))
-    assert own / WIDER == pytest.approx(limits / MARGIN, rel=0.35)
+    assert own == pytest.approx(limits, rel=0.35)
     fewer = observer.thresholds(moving(robot, seed=1), false_alarms=1e-3)
     assert np.all(fewer > limits) and np.all(fewer < 1.6 * limits)
     assert 0.2 < limits.min() and limits.max() < 3
