@@ -8,6 +8,7 @@ terms of the equation of motion (M, C, g, h), energies and kinematics are those 
 from collections.abc import Callable
 from typing import Any
 
+from kinetree.algorithms.constraints.at_state import CARRIED
 from kinetree.algorithms.constraints.closures import placed, tree_constraints
 from kinetree.algorithms.constraints.derivatives import constrained_forward_derivatives
 from kinetree.algorithms.constraints.dynamics import (
@@ -24,7 +25,7 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, without_constraints
+from kinetree.model.constrain import constraints_of, moving_constraints, without_constraints
 
 Make = Callable[[Model, bool, str | None], Callable[..., Any]]
 
@@ -48,6 +49,8 @@ def check_honoured(model: Model, name: str) -> None:
         return
     if name in REFUSED:
         without_constraints(model, f"The quantity {name}", REFUSED[name])
+    if name == "reduced_dynamics":
+        moving_constraints(model, name, CARRIED)
     if name in OF_MOTORS and not model.constraints.sufficient:
         motors = ", ".join(model.dof_names[d] for d in model.constraints.actuated) or "none"
         raise ModelError(

@@ -52,6 +52,17 @@ def constraints_of(model: Model, what: str) -> Constraints:
     return found
 
 
+def moving_constraints(model: Model, what: str, instead: str) -> Constraints:
+    """The constraints of a model; raise ModelError if they leave it no degree of freedom."""
+    found = constraints_of(model, what)
+    if len(found.basis) == model.n:
+        raise ModelError(
+            f"{what} needs a degree of freedom, and the constraints of {model.name!r} "
+            f"({listing(list(found.given), 5)}) leave it none: its joints cannot move. {instead}"
+        )
+    return found
+
+
 def resolve(model: Model, given: Mapping[str, Constraint]) -> tuple[Closure | Coupling, ...]:
     """Constraints by name, over the frames and joints of a model, checked."""
     return tuple(_resolved(model, name, record) for name, record in given.items())

@@ -48,8 +48,8 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     Positions: neutral, random, integrate, difference.
     Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
         with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
-    Constraints: constrained, mobility, project, project_rates, constraint_errors,
-        constraint_jacobian, constraint_bias, constrained_forward_dynamics,
+    Constraints: constrained, mobility, project, project_rates, constraint_margin,
+        constraint_errors, constraint_jacobian, constraint_bias, constrained_forward_dynamics,
         constrained_inverse_dynamics, constraint_impulse, reduced_dynamics.
     Text: to_urdf, to_mjcf.
 

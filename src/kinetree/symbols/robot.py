@@ -14,7 +14,12 @@ from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.formulations.drives import load_coefficients, load_friction_forces
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import constraints_of, tree_of, without_constraints
+from kinetree.model.constrain import (
+    constraints_of,
+    moving_constraints,
+    tree_of,
+    without_constraints,
+)
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
@@ -223,7 +228,7 @@ class SymbolicRobot:
     @cached_property
     def M_r(self) -> "ImmutableDenseMatrix":
         """Mass matrix of the independent coordinates, (d, d): N^T M N."""
-        return self._named("M_r", self._reduced.M_r())
+        return self._named("M_r", self._moving("M_r").M_r())
 
     @cached_property
     def c_r(self) -> "ImmutableDenseMatrix":
@@ -231,16 +236,17 @@ class SymbolicRobot:
 
         All rates are those of the independent coordinates, dq = N dy.
         """
-        return self._named("c_r", self._reduced.c_r())
+        return self._named("c_r", self._moving("c_r").c_r())
 
     @cached_property
     def g_r(self) -> "ImmutableDenseMatrix":
         """Gravity forces in the independent coordinates, (d, 1): N^T g."""
-        return self._named("g_r", self._reduced.g_r())
+        return self._named("g_r", self._moving("g_r").g_r())
 
     @cached_property
     def h_r(self) -> "ImmutableDenseMatrix":
         """All forces without acceleration, (d, 1): c_r + g_r + N^T (springs + friction)."""
+        self._moving("h_r")
         rates = dict(zip(self.dq, self.N * _column_of(self.independent_rates), strict=True))
         passive = (self.springs + self.friction).subs(rates, simultaneous=True)
         return self._named("h_r", [[x] for x in self.c_r + self.g_r + self.N.T * passive])
@@ -248,7 +254,7 @@ class SymbolicRobot:
     @cached_property
     def N(self) -> "ImmutableDenseMatrix":
         """Rates of all joints for a unit of each independent rate, (n, d): dq = N dy."""
-        return self._named("N", self._reduced.N())
+        return self._named("N", self._moving("N").N())
 
     @cached_property
     def Phi(self) -> "ImmutableDenseMatrix":
@@ -402,10 +408,15 @@ class SymbolicRobot:
 
     @cached_property
     def _reduced(self) -> ReducedForms:
-        given = constraints_of(self.model, "a reduced equation in closed form")
+        given = constraints_of(self.model, "an equation of constraints in closed form")
         solvable(self.model)
         numbers = given.astype(self._reader.read)
         return ReducedForms(self._presenter, self._model, numbers, self._q, self._dq, self._M)
+
+    def _moving(self, name: str) -> ReducedForms:
+        instead = "Phi, J_Phi and gamma are left."
+        moving_constraints(self.model, f"{name} in closed form", instead)
+        return self._reduced
 
     @property
     def _independent_coordinates(self) -> list[int]:

@@ -90,7 +90,7 @@ def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
 
 # every public attribute of a robot, by what it does with constraints: a new one must be added here
 HONOURS = """constrained constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
-constraint_errors constraint_impulse constraint_jacobian explain forward_dynamics
+constraint_errors constraint_impulse constraint_jacobian constraint_margin explain forward_dynamics
 forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linearize mobility
 project project_rates reduced_dynamics simulate step to_mjcf to_urdf unconstrained compile
 derivative""".split()

@@ -22,10 +22,11 @@ from kinetree.algorithms.constraints.dynamics import (
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of
+from kinetree.model.constrain import constraints_of, moving_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 
+CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 
@@ -182,8 +183,12 @@ def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
         model: the robot, with constraints.
         q: joint positions on the constraints, shape (nq,), rad or m.
         dq: joint rates that the constraints allow, shape (n,), rad/s or m/s.
+
+    Raises:
+        ModelError: the constraints leave no degree of freedom.
+        SingularityError: the rates do not follow from the independent ones at this position.
     """
-    constraints_of(model, "reduced_dynamics")
+    moving_constraints(model, "reduced_dynamics", CARRIED)
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     found = tree_reduced(book_tree(model, q), placed(model), q, dq)
     return Reduced(*(np.array(x.tolist()).reshape(x.shape) for x in found))

@@ -27,7 +27,7 @@ rows determine lambda, the solution is unique. Otherwise the sum of w tau^2 is l
 of multipliers on H = J diag(w, STIFF on u) J^T, with the same proximal steps (solve.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,10 +35,12 @@ import numpy as np
 from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
 from kinetree.algorithms.constraints.solve import (
     Proximal,
+    float_choice,
     gram,
     has_floats,
     independent_rows,
     least_norm,
+    one_or_nan,
     solve_general,
 )
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
@@ -52,7 +54,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
-from kinetree.scalars import Scalar
+from kinetree.scalars import Scalar, absolute, where
 from kinetree.spatial.matrices import Factor, eliminated, is_zero, solve_inward, solve_outward
 
 Items = Sequence[Closure | Coupling]
@@ -60,6 +62,9 @@ Items = Sequence[Closure | Coupling]
 # which divides the imbalance of these joints by about STIFF; more would hide motors in rounding
 STIFF = 2.0**15
 MULTIPLIER_STEPS = 5
+# largest force that joints without motors may keep, relative to the sum of all joint forces
+IMBALANCE = 2.0**-20
+IMBALANCE_FLOAT32 = 2.0**-10
 
 
 class Accelerations(NamedTuple):
@@ -202,7 +207,10 @@ def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array)
     """tau alone, (n,); it needs no mass matrix."""
     given = solvable(tree.model)
     J = tree_constraints(tree, items, q).J
-    return motor_shares(given, J, tree_inverse_dynamics(tree, dq, ddq))
+    r = tree_inverse_dynamics(tree, dq, ddq)
+    left = _left_by_constraints(given, J, r)
+    balanced = _balanced(given, J, r, left)
+    return _of_motors(given, [x * balanced for x in left])
 
 
 def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
@@ -210,10 +218,35 @@ def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
 
     J: the Jacobian of all rows, (m, n). The rest of r is carried by the constraints.
     """
+    return _of_motors(given, _left_by_constraints(given, J, r))
+
+
+def _left_by_constraints(given: Constraints, J: Array, r: Array) -> Array:
+    """The part of r that the constraints do not carry, (n,)."""
     rows = solved_rows(given, J)
-    left = r - J[rows].T @ constraint_forces(given, rows, J[rows], r)
+    return r - J[rows].T @ constraint_forces(given, rows, J[rows], r)
+
+
+def _of_motors(given: Constraints, forces: Iterable[Any]) -> Array:
     motors = set(given.actuated)
-    return np.array([x if d in motors else 0 for d, x in enumerate(left)])
+    return np.array([x if d in motors else 0 for d, x in enumerate(forces)])
+
+
+def _balanced(given: Constraints, J: Array, r: Array, left: Array) -> Any:
+    """1, or NaN where joints without motors keep a part of r: the motors cannot make the motion.
+
+    Motors that suffice in general do not at a dead centre. Plain floats and exact numbers are not
+    judged here: `kinetree.algorithms` raises an error for them.
+    """
+    u = [d for d in range(len(r)) if d not in given.actuated]
+    if not u or not has_floats(J, r) or all(isinstance(x, int | float) for x in r):
+        return 1
+    total = sum((absolute(x) for x in r), 0)
+    most = float_choice(total + given.force_scales[0], IMBALANCE, IMBALANCE_FLOAT32) * total
+    sound: Any = 1
+    for d in u:
+        sound = where(absolute(left[d]) - most, 0, sound)
+    return one_or_nan(sound)
 
 
 def constraint_forces(given: Constraints, rows: Sequence[int], J: Array, r: Array) -> Array:
@@ -260,7 +293,7 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
     top = np.concatenate([H, J_u], axis=1)
     low = np.concatenate([J_u.T, np.zeros((len(u), len(u)), int)], axis=1)
     right = np.concatenate([J_w @ r, r[u]])[:, None]
-    return solve_general(np.concatenate([top, low]), right)[:m, 0]
+    return solve_general(np.concatenate([top, low]), right)[0][:m, 0]
 
 
 def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
@@ -269,16 +302,23 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
     Then M_r = N^T M N and h_r = N^T (M nu + h).
     """
-    N, nu = tree_motion(tree, items, q, dq)
+    N, nu, determined = _motion(tree, items, q, dq)
     M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     MN, size = M @ N, N.shape[1]
     half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(size)]
     M_r = [[half[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
-    return Reduced(np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N)
+    found = np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N
+    return Reduced(*(_times(x, determined) for x in found))
 
 
 def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array]:
-    """N, (n, d), and nu, (n,), of dq = N y' and ddq = N y'' + nu."""
+    """N, (n, d), and nu, (n,), of dq = N y' and ddq = N y'' + nu; NaN at dead centres."""
+    N, nu, determined = _motion(tree, items, q, dq)
+    return _times(N, determined), _times(nu, determined)
+
+
+def _motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array, Any]:
+    """N and nu, and 1, or NaN where the independent rates do not determine the others."""
     model = tree.model
     given = solvable(model)
     found = tree_constraints(tree, items, q, dq)
@@ -286,11 +326,17 @@ def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, A
     J, gamma = found.J[rows], found.gamma[rows]
     rest = [d for d in range(model.n) if d not in y]
     right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
-    solved = solve_general(J[:, rest], right)
+    solved, determined = solve_general(J[:, rest], right, [model.dof_names[d] for d in rest])
     rates = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
     rates |= dict(zip(rest, solved.tolist(), strict=True))
     whole = np.array([rates[d] for d in range(model.n)], dtype=object)
-    return whole[:, :-1], whole[:, -1]
+    return whole[:, :-1], whole[:, -1], determined
+
+
+def _times(x: Array, factor: Any) -> Array:
+    """All numbers times a factor; exact zeros and ones of the structure stay."""
+    entries = [v if isinstance(v, int) else v * factor for v in x.ravel().tolist()]
+    return np.array(entries, dtype=object).reshape(x.shape)
 
 
 def solvable(model: Model) -> Constraints:

@@ -22,6 +22,7 @@ import numpy as np
 from kinetree.algorithms.configuration import integrate, random, rest_position
 from kinetree.algorithms.constraints.dynamics import force_weights
 from kinetree.algorithms.constraints.projection import Closed, close, textbook, unclosed
+from kinetree.algorithms.constraints.regularity import RANK, check_regular, mass_root
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.tables import counted, listing
@@ -46,7 +47,6 @@ CLOSED = 1e-9  # residual of a sample, rad or m
 # the same for samples that decide the rank, which some linkages lose only where they are closed;
 # less exact ones are taken where Newton's method does not come so far
 ROUNDING = 1e-12
-RANK = 1e-6  # singular values below this part of the largest one count as zero
 
 
 class IdleConstraintsError(ModelError):
@@ -216,7 +216,8 @@ def _chosen(
     masses = [np.asarray(mass_matrix(numbers, q), float) for q, _ in closed]
     Js = [J for _, J in closed]
     # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
-    roots = [np.linalg.cholesky(M) for M in masses]
+    roots = [mass_root(numbers, q) for q, _ in closed]
+    check_regular(numbers, found.astype(float), closed, roots)
     measured = [np.linalg.solve(L, J.T).T for L, J in zip(roots, Js, strict=True)]
     lengths = np.sqrt(np.mean([np.sum(J * J, axis=1) for J in measured], axis=0))
     floor = lengths.max(initial=0) * 1e-9

@@ -41,14 +41,17 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
 from kinetree.errors import SingularityError
-from kinetree.scalars import sqrt
+from kinetree.scalars import absolute, sqrt, where
 from kinetree.spatial.matrices import Factor, factor, is_zero, solve
 
 EPS = 2.0**-36
 STEPS = 3
 DEPENDENT_EPS = 2.0**-26
 DEPENDENT_STEPS = 6
+LEAST_PIVOT = 2.0**-40  # of the diagonal: columns closer than 1e-6 rad to the span of others
+LEAST_PIVOT_FLOAT32 = 2.0**-18
 
 
 class Proximal:
@@ -160,33 +163,72 @@ def gram(J: Array, weights: Sequence[Any]) -> Array:
     return np.array(full, dtype=object).reshape(m, m)
 
 
-def solve_general(B: Array, C: Array) -> Array:
-    """X of B X = C for B (m, k) of rank k and C (m, c); rows beyond k agree with the others.
+def solve_general(B: Array, C: Array, names: Sequence[str] = ()) -> tuple[Array, Any]:
+    """X of B X = C for B (m, k) of rank k and C (m, c), and a factor: 1, or NaN if X is not unique.
 
     Numbers that round are solved by the normal equations B^T B X = B^T C, which need no choice of
-    pivots, and two steps of refinement with the residual of the equations themselves. Exact numbers
-    are eliminated with pivots that are not zero.
+    pivots, and two steps of refinement with the residual of the equations themselves. A pivot,
+    divided by the diagonal, is the square of the sine of the angle between a column of B and those
+    eliminated before. Refinement removes the rounding errors of the factor where it is above
+    LEAST_PIVOT; below, X is not determined to the digits that it has, and the factor is NaN, since
+    straight-line code cannot raise an error. Exact numbers are eliminated with pivots that are
+    not zero. Rows of B beyond k agree with the others.
+
+    Args:
+        B: the matrix.
+        C: the right sides.
+        names: names of the entries of X, for the error that plain floats raise.
     """
     if not has_floats(B):
-        return _eliminate(B, C)
-    normal = factor(gram(B.T, [1] * len(B)), [f"dependent rate {k}" for k in range(B.shape[1])])
+        return _eliminate(B, C, names), 1
+    G = gram(B.T, [1] * len(B))
+    try:
+        normal = factor(G, [f"rate {k}" for k in range(len(G))])
+    except SingularityError as problem:
+        raise not_determined(names) from problem
+    least = float_choice(G[0, 0], LEAST_PIVOT, LEAST_PIVOT_FLOAT32) if len(G) else 0
+    sound: Any = 1
+    for k, pivot in enumerate(normal.D):
+        if is_zero(G[k, k] - pivot):
+            continue  # the column is orthogonal to the others at every position
+        above = pivot - least * G[k, k]
+        if isinstance(above, float) and not above > 0:
+            raise not_determined(names)
+        sound = where(above, sound, 0)
     X = solve(normal, B.T @ C)
     for _ in range(STEPS - 1):
         X = X + solve(normal, B.T @ (C - B @ X))
-    return X
+    return X, one_or_nan(sound)
 
 
-def _eliminate(B: Array, C: Array) -> Array:
+def not_determined(names: Sequence[str]) -> SingularityError:
+    """The error for rates that do not follow from the independent ones."""
+    return SingularityError(
+        f"the rates of {listing(list(names), 8)} do not follow from the independent joints at this "
+        "position (a dead centre, or a singular position); choose other independent joints, "
+        "robot.constrained(..., independent=[...]), or another position."
+    )
+
+
+def one_or_nan(sound: Any) -> Any:
+    """1 for 1, and not a number for 0, in code without branches."""
+    return sound if isinstance(sound, int) else absolute(sound) / sound
+
+
+def float_choice(x: Any, double: float, single: float) -> Any:
+    """One number where a positive x is a float64, and another one where it is a float32."""
+    t = x * 2.0**-100  # its square is zero in float32
+    return where(t * t, double, single)
+
+
+def _eliminate(B: Array, C: Array, names: Sequence[str]) -> Array:
     """Gauss-Jordan elimination over exact numbers."""
     rows = [[*b, *c] for b, c in zip(B.tolist(), C.tolist(), strict=True)]
     k = B.shape[1]
     for i in range(k):
         at = _pivot([row[i] for row in rows[i:]])
         if at is None:
-            raise SingularityError(
-                "the dependent rates do not follow from the independent ones at this position; "
-                "choose other independent joints, robot.constrained(..., independent=[...])."
-            )
+            raise not_determined(names)
         rows[i], rows[i + at] = rows[i + at], rows[i]
         head = [x / rows[i][i] for x in rows[i]]
         rows = [
