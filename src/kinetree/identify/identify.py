@@ -21,7 +21,7 @@ from kinetree.identify.equations import (
     parts_of,
     separated_with_shapes,
 )
-from kinetree.identify.gains import GainChoice, in_forces
+from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import Identification
 from kinetree.identify.lag import Lag, find_lag, without_lag
 from kinetree.identify.laws import (
@@ -42,7 +42,7 @@ from kinetree.identify.least_squares import (
     stacked,
     triangles,
 )
-from kinetree.identify.loads import Body
+from kinetree.identify.loads import Body, check_load_friction
 from kinetree.identify.notes import (
     check_joints,
     check_motion,
@@ -55,6 +55,7 @@ from kinetree.identify.physical import Estimate, consistent
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.select import Choice, choose_friction, make_stretches
 from kinetree.identify.shapes import find_shapes, plain_errors
+from kinetree.identify.spikes import without_spikes
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
@@ -117,6 +118,7 @@ def identify(
         check_joints(robot.model, x)
     drive = None
     if gains is not False or payloads is not None:
+        check_load_friction(robot.model, friction)
         report("payloads and gains of drives")
         records, drive = in_forces(
             robot, records, payloads, gains, lambda x: _soft(x, torque_cutoff), armature=armature,
@@ -125,7 +127,8 @@ def identify(
         test = test if test is None or drive is None else drive.forces(test)
     train, test = _split(records, test, hold_out)
     check_motion(robot.model, train)
-    notes: list[str] = []
+    train, outliers = without_spikes(train, torque_cutoff)
+    notes = list(outliers)
     want = Wanted(friction, armature, springs, offsets, method, torque_cutoff)
     delay = Lag(lag, 0.0) if lag is not None else None
     if delay is None:
@@ -145,6 +148,10 @@ def identify(
             solved, dropped = _determined(robot, moved, chosen, want, report)
     train, test = moved, without_lag(test, late)
     notes += [text for _, text in dropped]
+    if drive is not None:  # errors of gains are errors of the parameters
+        found = solved.fit
+        more = _spread(drive, solved)
+        solved = replace(solved, fit=replace(found, covariance=found.covariance + more))
     sought, found, base = solved.sought, solved.fit, solved.base
     report(f"cross-validation in {folds} stretches")
     errors = _cross_validate(solved, folds)
@@ -206,6 +213,12 @@ def choose(
     chosen = choose_friction(robot, rows, joints=open_joints, offsets=want.offsets)
     found |= {x.joint: x for x in chosen}
     return found, tuple(x.reason for x in chosen if x.reason)
+
+
+def _spread(drive: Gains, solved: "Solved") -> Array:
+    """Covariance of the base parameters that comes from errors of the gains, (r, r)."""
+    W, y = (np.concatenate(x) for x in zip(*solved.blocks, strict=True))
+    return drive.spread(W, y, solved.fit.weights)
 
 
 def _soft(data: Recording, cutoff: float | None) -> Callable[[Array], Array]:

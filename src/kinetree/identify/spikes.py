@@ -1,0 +1,72 @@
+"""Single wild samples of measured joint forces, found before they are filtered.
+
+A low-pass spreads a wild sample over all rows around it, where no robust loss can tell it from the
+motion. So it is found in the samples themselves, without a model: a sample is wild if it is far
+from the median of its neighbours, in units of the distance common in the recording. Steps, such
+as those of Coulomb friction, move the median as well and are no spikes. Wild samples are
+replaced by the median of their neighbours, with a note that counts them.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, listing
+from kinetree.identify.band import bands_of
+from kinetree.identify.recording import Recording
+
+AROUND = 3  # neighbours on each side: up to three wild samples in a row are found
+WILD = 8.0  # standard deviations, of which no sample of a million has as many by itself
+COMMON = 0.9  # share of the samples whose distance is common
+RATIO = 1.645  # of the distance that this share of a normal distribution has, to its deviation
+BLOCK = 65_536  # samples at a time
+MOST = 8  # names in a note
+OFTEN = 0.05  # share of wild samples from which they are no accident
+
+
+def without_spikes(
+    data: Recording, cutoff: float | None = None
+) -> tuple[Recording, tuple[str, ...]]:
+    """The recording without wild samples of joint forces, and notes on them.
+
+    Nothing is changed if rows are samples, whose outliers the robust loss finds.
+
+    Args:
+        data: the recording.
+        cutoff: as in `bands_of`, Hz.
+    """
+    bands = bands_of(data, cutoff)
+    if not any(band.reach for band in bands) or data.model is None:
+        return data, ()
+    middle = np.empty(data.tau.shape)
+    for band in bands:
+        own = slice(band.first, band.first + band.count)
+        middle[own] = _medians(data.tau[own])
+    far = np.abs(data.tau - middle)
+    common = np.quantile(far, COMMON, axis=0) / RATIO
+    least = 1e-3 * np.ptp(middle, axis=0)  # signals that repeat themselves have no common distance
+    wild = far > WILD * np.maximum(common, least)
+    wild &= wild.mean(axis=0) < OFTEN
+    if not wild.any():
+        return data, ()
+    names = np.array(data.model.dof_names, object)[wild.any(axis=0)]
+    count, largest = int(wild.sum()), float(far[wild].max())
+    verb = "is" if count == 1 else "are"
+    note = (
+        f"outliers: {counted(count, 'sample')} of tau of {listing(names.tolist(), MOST)} {verb} "
+        f"far from the samples around, by up to {largest:.3g}; replaced by their median"
+    )
+    return replace(data, tau=np.where(wild, middle, data.tau)), (note,)
+
+
+def _medians(x: Array) -> Array:
+    """Median of each sample and its neighbours, (T, n), of samples x, (T, n)."""
+    # mirrored at the ends
+    padded = np.concatenate([x[AROUND:0:-1], x, x[-2 : -AROUND - 2 : -1]])
+    found = np.empty(x.shape)
+    for a in range(0, len(x), BLOCK):
+        b = min(a + BLOCK, len(x))
+        windows = np.stack([padded[a + k : b + k] for k in range(2 * AROUND + 1)])
+        found[a:b] = np.median(windows, axis=0)
+    return found

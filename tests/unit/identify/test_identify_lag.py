@@ -1,0 +1,78 @@
+"""Joint forces that come late are found and moved back to their motion."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+from kinetree.identify import identify, make_recording, simulated_recording, unknowns
+from kinetree.identify.lag import find_lag, without_lag
+from kinetree.identify.spikes import without_spikes
+
+TRUE, DESCRIBED = with_drives(spatial_arm()), misjudged(spatial_arm())
+MOTION = arm_motion(TRUE, 10, 0.004)
+SOUGHT = unknowns(DESCRIBED, "symmetric")
+
+
+def late(lag, seed=0, encoder=2e-5):
+    """A recording whose forces are those of a time earlier by `lag`."""
+    rng = np.random.default_rng(seed)
+    tau = TRUE.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
+    tau = np.stack([np.interp(MOTION.t - lag, MOTION.t, x) for x in tau.T], axis=1)
+    tau = tau + 0.1 * rng.normal(size=tau.shape)
+    q = MOTION.q + encoder * rng.normal(size=MOTION.q.shape)
+    return make_recording(DESCRIBED, MOTION.t, q, tau)
+
+
+@pytest.mark.parametrize("lag", [0.02, 0.004, -0.01])
+def test_a_lag_is_found_within_its_error(lag):
+    found = find_lag(SOUGHT, late(lag))
+    assert found.sure and abs(found.value - lag) < min(4 * found.error, 1e-3)
+
+
+def test_no_lag_is_found_where_there_is_none():
+    sure = [find_lag(SOUGHT, late(0.0, seed)) for seed in range(8)]
+    assert not any(x.sure for x in sure)
+    assert np.std([x.value / x.error for x in sure]) < 2
+
+
+def test_outliers_do_not_look_like_a_lag():
+    data = late(0.0)
+    tau = data.tau.copy()
+    tau[::37] += 30
+    clean, notes = without_spikes(dataclasses.replace(data, tau=tau))
+    found = find_lag(SOUGHT, clean)
+    assert abs(found.value) < 1e-3 and not found.sure
+    assert notes[0].startswith(f"outliers: {3 * len(tau[::37])} samples of tau of 'turn', 'lift'")
+    assert np.abs(clean.tau - data.tau).max() < 2.0  # a step of Coulomb friction is 1.5 N m
+    assert without_spikes(data) == (data, ())
+
+
+def test_identify_removes_the_lag_and_its_intervals_cover():
+    found = identify(DESCRIBED, late(0.02, seed=3), friction="symmetric", folds=2)
+    assert found.lag.sure and found.lag.value == pytest.approx(0.02, abs=1e-3)
+    truth = found.base.K @ found.sought.values(TRUE.model)
+    low, high = found.interval().T
+    assert np.mean((low <= truth) & (truth <= high)) > 0.8
+    kept = identify(DESCRIBED, late(0.02, seed=3), friction="symmetric", folds=2, lag=0.0)
+    assert np.all(found.error() < 0.8 * kept.error())
+
+
+def test_shifted_forces_are_those_of_the_motion():
+    data = simulated_recording(TRUE, MOTION)
+    back = without_lag(dataclasses.replace(data, tau=np.roll(data.tau, 3, axis=0)), 3 * 0.004)
+    np.testing.assert_allclose(back.tau[3:], data.tau[3 : len(back)], rtol=1e-9, atol=1e-12)
+    assert len(back) == len(data) - 3
+    assert without_lag(data, 0.0) is data
+    half = without_lag(data, 0.002)  # between samples
+    middle = np.interp(half.t + 0.002, data.t, data.tau[:, 1])
+    assert np.abs(half.tau[:, 1] - middle).max() < 0.3
+
+
+def test_uneven_or_short_recordings_have_no_lag_to_find():
+    data = late(0.0)
+    assert find_lag(SOUGHT, data.part(slice(0, 60))) is None
+    rng = np.random.default_rng(0)
+    t = data.t + 0.001 * rng.random(len(data))
+    assert find_lag(SOUGHT, dataclasses.replace(data, t=t)) is None
