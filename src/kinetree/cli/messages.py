@@ -30,7 +30,7 @@ PHRASES: dict[str, str] = {
     r" \(in Python, \w+(='\w+')?\)": "",
     r"robot\.unconstrained\(\) is the tree \(on the command line, --constraints none\)":
         "--constraints none makes all joints independent",
-    r"robot\.project\(q0\) gives the nearest position that does":
+    r"robot\.project\(q0\) gives a position near it that does":
         "Name fewer joints, as in --q NAME=VALUE, and the others follow",
     r"robot\.project_rates\(q0, dq0\) gives the nearest rates that do not":
         "Name fewer joints, as in --dq NAME=VALUE, and the others follow",

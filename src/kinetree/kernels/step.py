@@ -20,7 +20,12 @@ from kinetree.algorithms.actuation import (
     drive_gains,
     next_activations,
 )
-from kinetree.algorithms.constraints.stepping import Close, check_stepping, closing
+from kinetree.algorithms.constraints.stepping import (
+    Close,
+    check_stepping,
+    closed_start,
+    closing,
+)
 from kinetree.algorithms.implicit import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
@@ -186,6 +191,8 @@ def whole_step(
 
             start = [q, dq, given["activation"]] if space.extra else [q, dq]
             end = take_stages(method, space, dt, np.concatenate(start), rate, close)
+            if items:
+                end = end * closed_start(lean_tree(lean, q), items, q, dq)
             parts = space.split(end)
             return parts if space.extra else parts[:2]
 
@@ -226,6 +233,8 @@ def step_graph(
         arguments = [reached if port.name == "x" else given[port.name] for port in rate.inputs]
         ks.append(whole.place(rate, *arguments)[0])
         (reached,) = whole.place(stage_graph(space, method, i), [h], x, *ks)
+    if model.constraints is not None:
+        (reached,) = whole.place(start_graph(space), x, reached)
     a, b = model.nq, model.nq + model.n
     parts = reached[:a], reached[a:b], reached[b:]
     named = zip(outputs, parts, strict=False)
@@ -269,6 +278,22 @@ def rate_graph(
         return k, np.concatenate([acting, more])
 
     return optimise(trace(rate, ports, [("k", ()), ("y", ())]))
+
+
+def start_graph(space: StateSpace) -> Graph:
+    """The end of a step, or NaN where its start x does not satisfy the constraints."""
+    from kinetree.compiler.optimise import optimise
+    from kinetree.compiler.trace import trace
+
+    lean = lean_model(space.model)
+    items = lean_items(lean)
+
+    def marked(x: Array, end: Array) -> Array:
+        q, dq, _ = space.split(x)
+        return end * closed_start(lean_tree(lean, q), items, q, dq)
+
+    ports = [Port("x", (space.size,)), Port("end", (space.size,))]
+    return optimise(trace(marked, ports, [("out", ())]))
 
 
 def lean_closing(model: Model) -> Close | None:

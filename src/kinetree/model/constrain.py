@@ -106,7 +106,13 @@ def motor_dofs(
                 f"the weight of the motor of joint {name!r} is {weight}; expected a number > 0: "
                 "the cost of the square of its force."
             )
-        weights.update(dict.fromkeys(dofs_named(model, name, "actuated"), weight))
+        own = dofs_named(model, name, "actuated")
+        if set(own) & weights.keys():
+            raise InputError(
+                f"actuated names joint {name!r} twice; expected every joint once, because it has "
+                "one motor."
+            )
+        weights.update(dict.fromkeys(own, weight))
     _check_ratio(model, weights)
     found = sorted(weights)
     return tuple(found), tuple(weights[k] for k in found)

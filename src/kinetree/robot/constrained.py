@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.description.constraints import Constraint
+from kinetree.errors import InputError
 from kinetree.kernels.memo import Compiled, kernel
 from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.robot.core import RobotCore
@@ -84,7 +85,10 @@ class Constrained(RobotCore):
         return mobility(self.model)
 
     def project(self, q: StateLike, *, keep: Sequence[str] = (), tolerance: float = 1e-10) -> Array:
-        """The nearest position at which all constraints are satisfied, by Newton's method.
+        """A position near q at which all constraints are satisfied, by Newton's method.
+
+        It is not always the nearest one: every step is the shortest that closes the linear part of
+        the constraints.
 
         Args:
             q: joint positions, shape (..., nq), rad or m.
@@ -95,26 +99,32 @@ class Constrained(RobotCore):
             q: shape (..., nq), rad or m.
 
         Raises:
-            InputError: no such position is found; the message has the residual and the constraint.
+            InputError: no such position is found; the message has the residual, the constraint,
+                and the state of a batch.
         """
-        from kinetree.algorithms.constraints.projection import closed_position
+        from kinetree.algorithms.constraints.projection import closed_position, kept_dofs
 
         errors, jacobian = (
             kernel(self.model, name) for name in ("constraint_errors", "constraint_jacobian")
         )
+        kept_dofs(self.model, keep, tolerance)
         alignment = Alignment([(q, coordinate_axis(self.model), "q")])
         given = np.asarray(alignment.values[0], float)
         rows = given.reshape(-1, given.shape[-1]) if given.ndim else given.reshape(1, 1)
-        closed = [
-            closed_position(
-                self.model,
-                np.array(coordinates(self.model, row), float),
-                lambda x: (errors(x), jacobian(x)),
-                keep=keep,
-                tolerance=tolerance,
-            )
-            for row in rows
-        ]
+        closed: list[Array] = []
+        for k, row in enumerate(rows):
+            try:
+                start = np.array(coordinates(self.model, row), float)
+                found = closed_position(
+                    self.model, start, lambda x: (errors(x), jacobian(x)), keep=keep,
+                    tolerance=tolerance,
+                )  # fmt: skip
+            except InputError as problem:
+                if given.ndim < 2:
+                    raise
+                at = [int(x) for x in np.unravel_index(k, given.shape[:-1])]
+                raise InputError(f"state {at} of the batch: {problem}") from problem
+            closed.append(found)
         found = np.array(closed).reshape(given.shape)
         return alignment.label(found, [coordinate_axis(self.model)], "project")
 

@@ -134,8 +134,9 @@ class Motion(RobotCore):
         """Joint positions and rates after one step of the time dt.
 
         The step is that of `simulate` with the same method, to the last bit. Forces are constant
-        in the step; Coulomb friction stops and holds joints. A robot with constraints begins on
-        them, and the end of its step is projected onto them.
+        in the step; Coulomb friction stops and holds joints. A robot with constraints must begin
+        on them (errors below 1e-8 rad or m, or 1e-4 in float32; otherwise the results are NaN), and
+        the end of its step is projected onto them.
 
         Args:
             q: joint positions, shape (..., nq), rad or m; quaternions of length 1.

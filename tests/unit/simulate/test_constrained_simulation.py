@@ -395,6 +395,22 @@ def apart(method, **options):
     return [np.abs(both.q[:, k] - motion.q).max() for k, motion in enumerate(own)]
 
 
+@pytest.mark.parametrize("method", [*FIXED, "implicit", "implicitfast"])
+def test_a_step_from_an_open_state_is_not_a_number(method):
+    """`simulate` refuses such a start; a kernel cannot raise an error, and must not repair it."""
+    q, dq = start(CRANKED, 0.7, 2.0)
+    push = np.zeros(3)
+    turned = np.array([0.0, 0.0, 0.1])  # m/s of the slider, against the loop
+    states = np.stack([q, q + OPEN, q, q + OPEN * 1e-7]), np.stack([dq, dq, dq + turned, dq])
+    found = np.stack(CRANKED.step(*states, push, 1e-3, method=method))
+    assert np.isnan(found).all(axis=(0, 2)).tolist() == [0, 1, 1, 0]
+    assert np.isfinite(found[:, [0, 3]]).all()
+    single = [np.asarray(x, np.float32) for x in (q, dq, push)]
+    assert np.isfinite(CRANKED.step(*single, np.float32(1e-3), method=method)).all()
+    single[0] = single[0] + OPEN.astype(np.float32)
+    assert np.isnan(CRANKED.step(*single, np.float32(1e-3), method=method)).all()
+
+
 def test_masses_can_be_parameters_of_a_batch():
     assert max(apart("dop853", rtol=1e-11, atol=1e-12, dt=0.05)) < 1e-9
 

@@ -278,12 +278,15 @@ def _independent(
         if isinstance(names, str):
             raise InputError(f"independent is {names!r}; expected names, such as [{names!r}].")
         wanted = tuple(d for name in names for d in dofs_named(model, name, "independent"))
-        if len(set(wanted)) != free or not _follows(columns, wanted, rank):
+        alike = len(set(wanted)) < len(wanted)
+        if alike or len(wanted) != free or not _follows(columns, wanted, rank):
             choice = _independent(model, found, columns, rank, None)
             good = ", ".join(model.dof_names[d] for d in choice)
+            expected = f"{counted(free, 'rate')} that the others follow from, such as {good}"
             raise InputError(
-                f"independent is {', '.join(names)}; expected {counted(free, 'rate')} that the "
-                f"others follow from, such as {good}."
+                f"independent is {', '.join(names) or 'empty'}; expected "
+                f"{expected if free else 'no rate, because no joint can move'}. Leave it out, and "
+                "a good choice is made."
             )
         return wanted
     if len(found.actuated) == free and _follows(columns, found.actuated, rank):

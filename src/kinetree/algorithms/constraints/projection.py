@@ -1,4 +1,4 @@
-"""Close the constraints: the nearest position with Phi(q) = 0, by Newton's method.
+"""Close the constraints: a position with Phi(q) = 0 near a given one, by Newton's method.
 
 Each step is the shortest tangent vector v with J v = -Phi, by the singular values of J (those below
 a threshold are left out, so that redundant rows and singular positions do no harm). A step is
@@ -47,7 +47,7 @@ def project(
     keep: Sequence[str] = (),
     tolerance: float = TOLERANCE,
 ) -> Array:
-    """The position near q, (nq,), at which all constraints are satisfied.
+    """A position near q, (nq,), at which all constraints are satisfied; not always the nearest.
 
     Args:
         model: the robot, with constraints.
@@ -65,15 +65,25 @@ def project(
 def closed_position(
     model: Model, q: Array, evaluate: Evaluate, *, keep: Sequence[str], tolerance: float
 ) -> Array:
-    """The position near q, found with any way to compute Phi and J."""
+    """A position near q, found with any way to compute Phi and J."""
     given = constraints_of(model, "project")
-    if isinstance(keep, str):
-        raise InputError(f"keep is {keep!r}; expected names of joints, such as [{keep!r}].")
-    kept = [d for name in keep for d in dofs_named(model, name, "keep")]
+    kept = kept_dofs(model, keep, tolerance)
     found = close(model, q, evaluate, kept)
     if not found.residual <= tolerance:
         raise InputError(unclosed(model, given, found, keep))
     return found.q
+
+
+def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
+    """Entries of dq of joints that stay where they are; checks the options of `project`."""
+    if not tolerance > 0:
+        raise InputError(
+            f"tolerance is {tolerance!r}; expected a number > 0: the largest error of an equation "
+            f"to accept, rad or m, such as {TOLERANCE:g}."
+        )
+    if isinstance(keep, str):
+        raise InputError(f"keep is {keep!r}; expected names of joints, such as [{keep!r}].")
+    return [d for name in keep for d in dofs_named(model, name, "keep")]
 
 
 def textbook(model: Model) -> Evaluate:

@@ -23,12 +23,14 @@ error of the step, so that methods keep their order.
 an error e decays as (1 + t/T) exp(-t/T). The pull is part of the forces of the constraints.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
+from kinetree.algorithms.constraints.solve import float_choice, one_or_nan
 from kinetree.algorithms.constraints.step_rates import check_dry_joints
 from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
@@ -40,6 +42,10 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, where
+from kinetree.spatial.matrices import is_zero
+
+CLOSED = 1e-8  # rad or m: the largest error of a state on the constraints
+ALLOWED = 1e-4  # of its rates, relative to 1 and to the terms of J dq: errors e^3 where Phi has e^6
 
 Place = Callable[[Array], Tree]  # the tree at a position
 Close = Callable[[Array], Array]  # a state (q, dq, z) on the constraints
@@ -89,6 +95,29 @@ def closed_state(
     y = kkt.A.solve(-(kkt.J @ dq))
     dq = dq + kkt.moved(y)
     return integrate(model, q, _correction(kkt, kkt.all.Phi)), dq
+
+
+def closed_start(tree: Tree, items: Items, q: Array, dq: Array) -> Any:
+    """1, or NaN for a state that the constraints do not allow, from which no step begins.
+
+    The tolerances are those of a simulation, wider for rates, which are projected less exactly
+    after a long step, and for float32.
+    """
+    found = tree_constraints(tree, items, q, dq)
+    sizes = [1 + _total(x * v for x, v in zip(row, dq, strict=True)) for row in found.J]
+    opening = [_total([x]) / size for x, size in zip(found.J @ dq, sizes, strict=True)]
+    sound: Any = 1
+    for errors, double, single in ((found.Phi, CLOSED, 1e-4), (opening, ALLOWED, 1e-3)):
+        for error in errors:
+            if is_zero(error):
+                continue
+            size = absolute(error)
+            sound = where(size - float_choice(1 + size, double, single), 0, sound)
+    return one_or_nan(sound)
+
+
+def _total(values: Iterable[Any]) -> Any:
+    return sum((absolute(x) for x in values if not is_zero(x)), 0)
 
 
 def _correction(kkt: Kkt, Phi: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.constraints.stepping import CLOSED
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
@@ -29,7 +30,6 @@ from kinetree.samples.inputs import positive
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
 
-CLOSED = 1e-8  # rad or m: the largest error of a start, and of a state that is projected
 PULLED = 1e-3  # rad or m: the same with a time constant, which leaves errors by design
 SHORTEST = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
 PART = "closure time"  # the name of the time constant among the inputs
@@ -106,8 +106,8 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
         raise InputError(
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{given.owner(row)!r} is open by {errors[at]:.3g} (row {given.row_names[row]!r}, rad "
-            f"or m); expected at most {CLOSED:g}. robot.project(q0) gives the nearest position "
-            "that does."
+            f"or m); expected at most {CLOSED:g}. robot.project(q0) gives a position near "
+            "it that does."
         )
     J = np.asarray(kernel(model, "constraint_jacobian")(q0))
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))

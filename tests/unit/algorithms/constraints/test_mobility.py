@@ -29,6 +29,28 @@ def test_independent_joints_can_be_chosen():
         )
 
 
+@pytest.mark.parametrize(
+    ("names", "words"), [([], "independent is empty; expected 1"), (["crank"] * 2, "crank, crank;")]
+)
+def test_empty_and_repeated_choices_of_independent_joints_are_refused(names, words):
+    with pytest.raises(InputError, match=words):
+        slider_crank(independent=names)
+
+
+def test_a_motor_that_is_named_twice_is_refused():
+    for names in (["crank", "crank"], ["crank", "slide", "crank"]):
+        with pytest.raises(InputError, match="actuated names joint 'crank' twice"):
+            slider_crank(actuated=names)
+
+
+def test_independent_joints_of_a_robot_that_cannot_move_are_refused():
+    arm = kt.robots.planar_2r()
+    held = {"tip": Hold("tool", "point", arm.pose([0.4, 0.7])[:3, 3])}
+    assert arm.constrained(held, independent=[]).mobility.independent == ()
+    with pytest.raises(InputError, match="expected no rate, because no joint can move"):
+        arm.constrained(held, independent=["joint1"])
+
+
 def test_joints_that_cannot_decide_the_others_are_refused_as_independent():
     """A joint that the coupling fixes has a rate of zero, from which nothing follows."""
     tree = kt.robots.spatial_3r()

@@ -83,3 +83,26 @@ def test_frames_that_are_half_a_turn_apart_are_named():
     with pytest.raises(InputError, match="'hinge' are turned by half a turn from one another"):
         tree.constrained({"hinge": Loop("pin", "turned", "axis")})
     assert tree.constrained({"ball": Loop("pin", "turned", "point")}).mobility.rows
+
+
+def test_a_state_of_a_batch_that_cannot_be_closed_is_named():
+    robot, good = slider_crank(), slider_crank_position(0.3)
+    batch = np.array([[good, good, good], [good, [0.3, 0, 1.2], good]])
+    with pytest.raises(
+        InputError, match=r"^state \[1, 1\] of the batch: .*'loop' stays open by 0.1"
+    ):
+        robot.project(batch, keep=["crank", "slide"])
+    batch[0, 2] = np.nan
+    with pytest.raises(InputError, match=r"^state \[0, 2\] of the batch: .*"):
+        robot.project(batch[:1])
+
+
+@pytest.mark.parametrize("tolerance", [0, -1e-3, np.nan])
+def test_a_tolerance_that_no_position_meets_is_refused(tolerance):
+    robot, batch = slider_crank(), np.array([slider_crank_position(0.3)])
+    for project in (
+        robot.project,
+        lambda q, **options: algorithms.project(robot.model, *q, **options),
+    ):
+        with pytest.raises(InputError, match=r"^tolerance is .*expected a number > 0"):
+            project(batch, tolerance=tolerance)
