@@ -240,6 +240,8 @@ class Request:
         state = read_state(model, self.given, self.degrees)
         state = closed_state(self.robot, state, self.given, self.degrees)
         values = make(False)(*state.values())
+        if model.constraints is not None and "ddq" in state and np.isnan(values["tau"]).any():
+            algorithms.constrained_inverse_dynamics(model, *state.values())  # raises, with names
         shown = document(model, state, self.degrees, *letters) | values
         if self.json:
             print_json(shown, self.output)
@@ -257,7 +259,10 @@ class Request:
 
         def watched(*state: Array) -> dict[str, Array]:
             watch.look(dict(zip(self.given, state, strict=True)))
-            return run(*state)
+            found = run(*state)
+            if "tau" in found:
+                watch.look_at_forces(state, found["tau"])
+            return found
 
         return watched, watch
 

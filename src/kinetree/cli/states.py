@@ -146,6 +146,7 @@ class ClosureWatch:
 
     def __init__(self, robot: "Robot", tolerance: float) -> None:
         self.robot, self.tolerance = robot, tolerance
+        self.unmade, self.first_unmade = 0, 0
         self.seen, self.worst = 0, dict[str, tuple[float, float, int, int]]()
 
     def look(self, states: Mapping[str, Array]) -> None:
@@ -165,6 +166,14 @@ class ClosureWatch:
             self._keep("ddq", np.abs(left), np.abs(left) / (1 + size))
         self.seen += len(q)
 
+    def look_at_forces(self, states: Sequence[Array], tau: Array) -> None:
+        """Count rows, of those looked at last, for whose motion there are no forces of motors."""
+        given = np.all([np.isfinite(x).all(axis=-1) for x in states], axis=0)
+        unmade = np.flatnonzero(given & np.isnan(tau).any(axis=-1))
+        if not self.unmade and len(unmade):
+            self.first_unmade = self.seen - len(tau) + int(unmade[0])
+        self.unmade += len(unmade)
+
     def _keep(self, quantity: str, errors: Array, shares: Array) -> None:
         if not shares.size or not np.isfinite(shares).all():
             return
@@ -175,6 +184,13 @@ class ClosureWatch:
 
     def report(self, names: Mapping[str, str], rows: bool = False) -> None:
         """Print the worst of each quantity on stderr; `names` are those of the user."""
+        if self.unmade:
+            count = counted(self.unmade, "row")
+            notify(
+                f"the motors of {self.robot.name!r} cannot make the motion of {count}, the first "
+                f"is row {self.first_unmade + 1}: the mechanism is at a dead centre, and tau is "
+                "not a number there."
+            )
         if not self.worst:
             return
         quantity = next(name for name in self.WORDS if name in self.worst)  # others follow from it

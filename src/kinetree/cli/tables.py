@@ -155,9 +155,12 @@ def aligned(rows: Sequence[Sequence[float]], digits: int) -> list[str]:
 
 
 def clear_rounding(x: ArrayLike, size: ArrayLike) -> Array:
-    """x with 0 for entries whose magnitude is at most `size` (one number, or one per entry)."""
+    """x with 0 for entries whose magnitude is at most `size` (one number, or one per entry).
+
+    NaN stays, as an entry and as a size.
+    """
     x = np.asarray(x, float)
-    return np.where(np.abs(x) > size, x, 0.0)
+    return np.where(np.abs(x) <= size, 0.0, x)
 
 
 def matrix_tables(

@@ -414,7 +414,7 @@ class SymbolicRobot:
         return ReducedForms(self._presenter, self._model, numbers, self._q, self._dq, self._M)
 
     def _moving(self, name: str) -> ReducedForms:
-        instead = "Phi, J_Phi and gamma are left."
+        instead = "Only Phi, J_Phi and gamma can be derived."
         moving_constraints(self.model, f"{name} in closed form", instead)
         return self._reduced
 

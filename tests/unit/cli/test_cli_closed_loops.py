@@ -183,3 +183,53 @@ def test_a_simulated_motion_is_plotted(program, tmp_path):
     path = tmp_path / "motion.png"
     program(LINE + f"--q crank=0.5 --plot {path}")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def slider_crank_file(folder):
+    """A slider-crank with its motor at the slider, which is at a dead centre at zero."""
+    inertia = 'diaginertia="0.05 0.05 0.05"'
+    path = folder / "engine.xml"
+    path.write_text(f"""<mujoco model="engine"><option gravity="0 -9.81 0"/><worldbody>
+      <body><joint name="crank" axis="0 0 1"/><inertial pos="0.1 0 0" mass="1" {inertia}/>
+        <body name="bar" pos="0.2 0 0"><joint name="rod" axis="0 0 1"/>
+          <inertial pos="0.3 0 0" mass="2" {inertia}/></body></body>
+      <body name="block" pos="0.8 0 0"><joint name="slide" type="slide" axis="1 0 0"/>
+        <inertial pos="0 0 0" mass="3" {inertia}/></body></worldbody>
+      <equality><connect body1="bar" body2="block" anchor="0.6 0 0"/></equality>
+      <actuator><motor joint="slide"/></actuator></mujoco>""")
+    return path
+
+
+def test_forces_at_a_dead_centre_are_refused_by_the_name_of_the_joint(program, tmp_path):
+    path = slider_crank_file(tmp_path)
+    found = program(f"id {path}", code=2)
+    assert re.search(
+        r"motors of 'engine' cannot make this motion: joint '(crank|rod)'", found.stderr
+    )
+    assert "robot." not in found.stderr and found.stdout == ""
+    assert program.json(f"id {path} --q crank=0.5")["tau"][2] < -10
+
+
+def test_rows_at_dead_centres_are_counted(program, tmp_path):
+    path, rows = slider_crank_file(tmp_path), tmp_path / "rows.csv"
+    q = kt.load(path).project([0.5, -0.66, -0.03], keep=["crank"])
+    lines = [",".join(repr(float(x)) for x in y) for y in (q, 0 * q, q, 0 * q)]
+    rows.write_text("\n".join(["crank,rod,slide", *lines]) + "\n")
+    found = program(f"id {path} {rows}")
+    assert (
+        "cannot make the motion of 2 rows, the first is row 2: the mechanism is at a dead centre"
+        in (" ".join(found.stderr.split()))
+    )
+    slides = [line.split(",")[-1] for line in found.stdout.splitlines()[1:]]
+    assert [x.lower() in ("nan", "") for x in slides] == [False, True, False, True]
+
+
+def test_equations_of_a_robot_that_cannot_move_are_refused_in_words(program, tmp_path):
+    path = tmp_path / "fixed.xml"
+    path.write_text("""<mujoco><worldbody><body><joint name="j" axis="0 1 0"/>
+      <inertial pos="0 0 -0.1" mass="1" diaginertia="0.1 0.1 0.1"/></body></worldbody>
+      <equality><joint joint1="j"/></equality></mujoco>""")
+    found = program(f"equations {path}", code=2)
+    assert "M_r in closed form needs a degree of freedom" in found.stderr
+    assert "Only Phi, J_Phi and gamma can be derived" in found.stderr
+    assert program(f"equations {path} --quantity Phi").stdout.startswith("Phi[1] = theta1")
