@@ -23,9 +23,11 @@ from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import JointFriction, Model
 
-FrictionChoice = Literal["auto", "symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
+FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
 FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 FrictionChoices = FrictionChoice | Mapping[str, FrictionChoice]
+AutoChoice = Literal["auto"] | FrictionChoice  # "auto": chosen from a recording
+AutoChoices = AutoChoice | Mapping[str, AutoChoice]
 SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset"), "load": ("load",)}
 SIZES = {"stribeck": "static", "sigmoid": "size"}
 WORDS = {"speed": "Stribeck speed", "steepness": "steepness of the sigmoid",
@@ -73,7 +75,7 @@ class Law:
         return f"{SIZES[self.kind]}[{self.joint}]" if self.kind in SIZES else None
 
 
-def chosen_laws(model: Model, friction: FrictionChoices) -> dict[str, FrictionChoice]:
+def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
     """The choice of every joint of one degree of freedom, by name, checked.
 
     Args:
@@ -81,16 +83,16 @@ def chosen_laws(model: Model, friction: FrictionChoices) -> dict[str, FrictionCh
         friction: one choice for all joints, or {joint: choice}; joints left out are "symmetric".
     """
     own = {joint.name: joint for joint in model.joints if joint.type in SCREW_TYPES}
-    given: dict[str, FrictionChoice] = {}
+    given: dict[str, AutoChoice] = {}
     given |= friction if isinstance(friction, Mapping) else dict.fromkeys(own, friction)
-    choices = ", ".join(FRICTION)
+    choices = ", ".join(("auto", *FRICTION))
     for name, choice in given.items():
         if name not in own:
             raise NameLookupError(
                 f"friction names the joint {name!r}; {model.name!r} has friction to find at "
                 f"{', '.join(own)}."
             )
-        if choice not in FRICTION:
+        if choice not in ("auto", *FRICTION):
             where = f" of {name!r}" if isinstance(friction, Mapping) else ""
             raise InputError(f"friction{where} is {choice!r}; expected one of {choices}.")
         if choice == "load" and own[name].follows is not None:

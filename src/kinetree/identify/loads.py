@@ -14,7 +14,7 @@ from kinetree.algorithms import parameters
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
-from kinetree.identify.laws import FrictionChoices
+from kinetree.identify.laws import AutoChoices
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 from kinetree.model.friction import is_zero
@@ -117,7 +117,7 @@ def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording
     return replace(data, tau=tau, notes=(*data.notes, note))
 
 
-def check_load_friction(model: Model, friction: FrictionChoices | None = None) -> None:
+def check_load_friction(model: Model, friction: AutoChoices | None = None) -> None:
     """Raise InputError if friction depends on the load, of which a known payload is a part.
 
     Args:

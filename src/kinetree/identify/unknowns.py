@@ -407,8 +407,9 @@ def unknowns(
             preload, an offset cannot be told from theirs: base parameters have their sum.
     """
     model = robot.model
-    choices = chosen_laws(model, friction)
-    if open_joints := [name for name, x in choices.items() if x == "auto"]:
+    given = chosen_laws(model, friction)
+    choices: dict[str, FrictionChoice] = {n: x for n, x in given.items() if x != "auto"}
+    if open_joints := [name for name in given if name not in choices]:
         raise InputError(
             f"friction of {', '.join(open_joints)} is 'auto', which `identify` chooses from a "
             "recording; expected a law."
