@@ -141,7 +141,7 @@ class Constrained(RobotCore):
         return kernel(self.model, "constraint_impulse")(q, dq)[0]
 
     def constraint_margin(self, q: StateLike) -> Array:
-        """Distance of positions from singular ones: 0 there, 0.1 to 1 at typical positions.
+        """Distance of positions from singular ones: 0 there, 0.01 to 1 at typical positions.
 
         The smallest eigenvalue of A = J M^-1 J^T, each row divided by its typical length. Results
         of constrained dynamics are good to rounding above 1e-6; a residual does not show that.
