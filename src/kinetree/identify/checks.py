@@ -210,35 +210,41 @@ def unwound(model: Model, q: Array) -> tuple[Array, list[str]]:
     """
     bounds = bounds_of(model)
     own = bounds.coords[(bounds.coords >= 0) & ~bounds.sliding]
-    steps = np.diff(q[:, own], axis=0)
-    turns = np.where(np.abs(np.abs(steps) - TURN) < TURN / 4, np.sign(steps), 0)
-    if not turns.any():
+    names = {int(k): name for name, k in zip(bounds.names, bounds.coords, strict=True)}
+    found, wrapped = q, list[str]()
+    for k in own.tolist():
+        steps = np.diff(q[:, k])
+        turns = np.abs(np.abs(steps) - TURN) < TURN / 4
+        if turns.any():
+            found = q.copy() if found is q else found
+            found[1:, k] -= TURN * np.cumsum(np.where(turns, np.sign(steps), 0))
+            wrapped.append(names[k])
+    if not wrapped:
         return q, []
-    q = q.copy()
-    q[1:, own] -= TURN * np.cumsum(turns, axis=0)
-    names = [name for name, k in zip(bounds.names, bounds.coords, strict=True) if k in own]
-    wrapped = [name for name, x in zip(names, turns.T, strict=True) if x.any()]
-    return q, [f"q of {listing(wrapped, MOST)} jumps by whole turns; it was unwound"]
+    return found, [f"q of {listing(wrapped, MOST)} jumps by whole turns; it was unwound"]
 
 
 def jumps(model: Model, t: Array, q: Array) -> list[str]:
     """A note on samples far off the cubic through their four neighbours: filters spread them."""
-    far, near = q[:-4] + q[4:], q[1:-3] + q[3:-1]
-    rest = np.zeros_like(q)
-    rest[2:-2] = np.abs(q[2:-2] - (4 * near - far) / 6)
-    common = np.quantile(rest, 0.9, axis=0)  # noise, and steps of an encoder
     units = natural_units(model)
     least = np.where(units.positions, LEAST * units.length, LEAST)
-    wild = rest > np.maximum(WILD * common, np.maximum(FINE * np.ptp(q, axis=0), least))
-    largest = np.max([rest[k : len(q) - 4 + k] for k in range(5)], axis=0)
-    wild[2:-2] &= rest[2:-2] == largest  # a jump moves the cubics of its neighbours too
-    if not wild.any():
+    names, rows = list[str](), set[int]()
+    for k, name in enumerate(model.coordinate_names):  # one by one, which bounds the memory
+        x = np.ascontiguousarray(q[:, k])
+        rest = np.zeros(len(x))
+        rest[2:-2] = np.abs(x[2:-2] - (4 * (x[1:-3] + x[3:-1]) - x[:-4] - x[4:]) / 6)
+        common = np.quantile(rest, 0.9)  # noise, and steps of an encoder
+        wild = np.flatnonzero(rest > max(WILD * common, FINE * np.ptp(x), least[k]))
+        # a jump moves the cubics of its neighbours too
+        near = np.clip(wild[:, None] + np.arange(-2, 3), 0, len(x) - 1)
+        wild = wild[rest[wild] == rest[near].max(axis=1, initial=0)].tolist()
+        names += [name] * bool(wild)
+        rows |= set(wild)
+    if not rows:
         return []
-    names = [name for name, x in zip(model.coordinate_names, wild.T, strict=True) if x.any()]
-    rows = np.flatnonzero(wild.any(axis=1))
     return [
         f"q of {listing(names, MOST)} jumps in {counted(len(rows), 'sample')}, the first at "
-        f"t = {t[rows[0]]:.6g} s: if that is not a motion, remove them from the recording"
+        f"t = {t[min(rows)]:.6g} s: if that is not a motion, remove them from the recording"
     ]
 
 

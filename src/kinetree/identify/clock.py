@@ -133,17 +133,20 @@ def _steps(t: Array, even: Array, q: Array, period: float) -> Array | None:
     x = np.stack([np.interp(grid, even, y) for y in q.T], axis=1)
     cutoff = choose_cutoff(x, period)
     rates = smooth(x, period, cutoff)[1]
+    del x
     middle = (even[1:] + even[:-1]) / 2
     inside = np.minimum(middle - even[0], even[-1] - middle) > 1 / cutoff
-    rate = np.stack([np.interp(middle, grid, y) for y in rates.T], axis=1)
-    noise = np.median(np.abs(np.diff(q, 2, axis=0)), axis=0) / (0.6745 * np.sqrt(6))
+    noise = np.array([np.median(np.abs(np.diff(y, 2))) for y in q.T]) / (0.6745 * np.sqrt(6))
     noise = np.maximum(noise, 1e-9 * np.ptp(q, axis=0))
     used = noise > 0
     if not used.any():
         return None
-    rate, advance = rate[:, used] / noise[used], np.diff(q, axis=0)[:, used] / noise[used]
-    size = np.maximum((rate * rate).sum(axis=1), 1e-300)
-    taken = (rate * advance).sum(axis=1) / size / period
+    size, taken = np.full(len(middle), 1e-300), np.zeros(len(middle))
+    for k in np.flatnonzero(used):
+        rate = np.interp(middle, grid, rates[:, k]) / noise[k]
+        size += rate * rate
+        taken += rate * (np.diff(q[:, k]) / noise[k])
+    taken /= size * period
     sure = (np.sqrt(2 / size) < SURE * period) & inside
     near = np.rint(taken)
     sure &= (np.abs(taken - near) < np.minimum(WHOLE + 0.03 * near, 0.45)) & (near >= 0)

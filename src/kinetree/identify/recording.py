@@ -186,7 +186,7 @@ def _made(
 ) -> Recording:
     """The recording of t, q, dq, ddq and tau; `way_out` is the option for other units."""
     t, q, dq, ddq, tau = given_columns
-    zeros = np.zeros((np.asarray(read_times(t)).size, model.n))
+    zeros = np.broadcast_to(0.0, (np.asarray(read_times(t)).size, model.n))
     columns: dict[str, Any] = {  # Trajectory checks shapes and values, and names what is wrong
         "t": t, "q": q, "dq": zeros if dq is None else dq, "ddq": zeros if ddq is None else ddq,
         "tau": tau,
@@ -196,12 +196,14 @@ def _made(
     if len(checked.t) < LEAST:
         raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
     x, given = in_radians(model, checked.q, given) if degrees else (checked.q, given)
+    times, forces = checked.t, checked.tau
+    assert forces is not None
+    del checked, columns, zeros  # long recordings take much memory
     x, notes = unwound(model, unit_quaternions(model, x))
     check_units(model, x, way_out)
-    assert checked.tau is not None
-    found = _conditioned(model, (checked.t, x, given[0], given[1], checked.tau), cutoff)
+    found = _conditioned(model, (times, x, given[0], given[1], forces), cutoff)
     notes += [*found.notes, *coarse(model, x)]
-    notes += remarks(model, checked.t, (found.q, found.dq), found.tau)
+    notes += remarks(model, times, (found.q, found.dq), found.tau)
     return replace(found, notes=tuple(notes), model=model)
 
 
@@ -414,11 +416,14 @@ def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> R
             "this motion: the parts between them are filtered separately"
         )
     notes += rates.notes
+    left = margin(dt := float(np.median(np.diff(found[0][0]))), cutoff) * dt
     notes.append(
-        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {1 / cutoff:.2g} s "
+        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {left:.2g} s "
         "at each end are left out"
     )
     if lost:
         notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
-    t, q, dq, ddq, tau = (np.concatenate(x) for x in zip(*found, strict=True))
+    t, q, dq, ddq, tau = (
+        x[0] if len(x) == 1 else np.concatenate(x) for x in zip(*found, strict=True)
+    )
     return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes), None, rates.spectrum)

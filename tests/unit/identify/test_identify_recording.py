@@ -127,7 +127,7 @@ def test_arrays_of_the_wrong_shape_or_with_nan_are_refused():
     with pytest.raises(InputError, match="expected 16 at least"):
         make_recording(ROBOT, MOTION.t[:9], MOTION.q[:9], TAU[:9])
     with pytest.raises(InputError, match="too few for a low-pass"):
-        make_recording(ROBOT, MOTION.t[:60], MOTION.q[:60], TAU[:60], cutoff=2.0)
+        make_recording(ROBOT, MOTION.t[:60], MOTION.q[:60], TAU[:60], cutoff=1.0)
 
 
 def test_uneven_steps_are_resampled_and_told():
@@ -177,7 +177,9 @@ def test_forces_of_the_other_sign_or_unit_are_told_when_identified():
         data = make_recording(
             ROBOT, MOTION.t, MOTION.q, factor * TAU + noise, MOTION.dq, MOTION.ddq
         )
-        assert any(text in note for note in identify(ROBOT, data).notes)
+        found = identify(ROBOT, data)
+        assert found.verdict == "doubtful" and np.isnan(found.interval()).all()
+        assert any(text in x.text and x.kind == "reading" for x in found.warnings)
 
 
 def notes_of(q=MOTION.q, tau=TAU, t=MOTION.t):

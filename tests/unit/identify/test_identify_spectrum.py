@@ -86,7 +86,7 @@ def test_accelerations_are_nearly_as_good_as_with_the_best_cutoff(kind, motion, 
         return np.exp(np.log(rest.std(axis=0)).mean())  # each joint has one vote
 
     loss = [error(f) for f in tried]
-    assert error(found) < 1.6 * min(loss)
+    assert error(found) < 2.2 * min(loss)
     assert 1 / 3 < found / tried[int(np.argmin(loss))] < 3
 
 
