@@ -71,7 +71,7 @@ PHRASES: dict[str, str] = {
 OPTIONS = (
     "limits", "method", "degrees", "strict", "floating", "mimic", "friction", "duration", "dt",
     "cutoff", "torque_cutoff", "hold_out", "armature", "prior", "tolerance", "effort", "velocity",
-    "columns", "topic", "model",
+    "columns", "topic", "model", "offsets", "lag",
 )  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError, need
-from kinetree.identify.band import in_band
+from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
 from kinetree.identify.gains import Gains
 from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
+from kinetree.identify.notes import Finding
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
+from kinetree.identify.select import Choice
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model import JointFriction
 from kinetree.model.springs import describe_springs
@@ -39,6 +41,9 @@ ALL = "All unknowns are identifiable: each has an effect of its own."
 POOR = 0.1  # an unknown of which the data remove less of the prior's variance is not identified
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
 MOST_POINTS = 2000  # of a plotted curve
+MOST_SAMPLES = 60_000  # from which friction is drawn
+FREQUENCIES = 400  # of a spectrum
+Verdict = Literal["better", "no better", "worse", "doubtful"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,13 @@ class Identification:
             sought, or the recording cannot show it.
         reasons: why the friction of each joint was chosen; empty if it was given.
         gains: gains of the drives by which measured signals were divided; None: they were forces.
+        choices: the friction chosen for each joint, with the errors of all candidates; empty if it
+            was given.
+        verdict: "better" or "no better" than the description on held-out motion, "worse" (on the
+            whole, or at any joint by more than a tenth), or "doubtful" (the recording fits another
+            sign, unit or order of joints).
+        warnings: reasons not to trust recording or result, each with its kind and joints.
+        withheld: indices of base parameters whose intervals cannot be trusted; see `warnings`.
     """
 
     robot: Robot
@@ -83,6 +95,10 @@ class Identification:
     lag: Lag | None = None
     reasons: tuple[str, ...] = ()
     gains: Gains | None = None
+    choices: tuple[Choice, ...] = ()
+    verdict: Verdict = "no better"
+    warnings: tuple[Finding, ...] = ()
+    withheld: tuple[int, ...] = ()
 
     @property
     def friction(self) -> dict[str, Friction]:
@@ -100,7 +116,7 @@ class Identification:
         return describe_springs(model.springs, model.coordinate_names)
 
     def interval(self, level: float = 0.95) -> Array:
-        """Confidence interval of each base parameter, (r, 2).
+        """Confidence interval of each base parameter, (r, 2); NaN where it is `withheld`.
 
         Args:
             level: probability that the interval covers the value, dimensionless, below 1.
@@ -108,7 +124,54 @@ class Identification:
         if not 0 < level < 1:
             raise InputError(f"level is {level}; expected a probability, such as 0.95.")
         z = NormalDist().inv_cdf(0.5 + level / 2) * self.fit.standard_error
+        z[list(self.withheld)] = np.nan
         return np.stack([self.fit.beta - z, self.fit.beta + z], axis=1)
+
+    def margin(self, level: float = 0.95) -> Array:
+        """Half the confidence interval of each unknown, (p,); NaN where it cannot be trusted.
+
+        The intervals of an unknown are withheld with those of the base parameters it is part of.
+
+        Args:
+            level: as in `interval`.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level is {level}; expected a probability, such as 0.95.")
+        z = NormalDist().inv_cdf(0.5 + level / 2) * self.estimate.deviation
+        part = np.abs(self.base.K[list(self.withheld)]).sum(axis=0) > 0
+        return np.where(part, np.nan, z)
+
+    @property
+    def row_step(self) -> float:
+        """Time from one row of the fit to the next, s."""
+        return max(x.step for x in bands_of(self.train, self.cutoff)) * self.train.dt
+
+    def error_spectrum(self) -> tuple[Array, Array]:
+        """Frequencies, (k,), Hz, and the power density of the errors of the fit, (k, n).
+
+        The frequencies are those that the low-pass of the fit leaves as they are. The density, in
+        squared N m or N per Hz, is that of the autoregression from which intervals are computed.
+        """
+        band = max(bands_of(self.train, self.cutoff), key=lambda x: x.count)
+        top = 0.5 * band.cutoff / self.train.dt if band.reach else 0.5 / self.train.dt
+        f = np.linspace(0, top, FREQUENCIES)
+        step = self.row_step
+        density = 2 * step * self.fit.noise.density(f * step).T
+        return f, density * self.fit.sigma**2
+
+    def friction_rows(self, k: int) -> tuple[Array, Array]:
+        """Speed of a joint, (rows,), and its measured friction, in the band of the fit.
+
+        Measured friction is the measured force less all predicted ones but friction.
+
+        Args:
+            k: index of the degree of freedom.
+        """
+        data = self.train.part(slice(0, MOST_SAMPLES))
+        rubbing = np.asarray(self.robot.friction_forces(data.dq))[:, k]
+        rest = data.tau[:, k] - self.predict(data)[:, k] + rubbing
+        speed, force = in_band(data, np.stack([data.dq[:, k], rest], axis=1), self.cutoff).T
+        return speed, force
 
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
         """Joint forces, (T, n), of the found robot, or of the base parameters alone.
@@ -238,6 +301,31 @@ def overview(found: Identification) -> str:
         f"least squares on {len(train)} samples over {train.t[-1] - train.t[0]:.3g} s; tested on "
         f"{held}. Condition of the regressor: {found.fit.condition:.3g}."
     )
+
+
+def conclusion(found: Identification) -> str:
+    """The verdict as a sentence, with the errors that it is based on.
+
+    Args:
+        found: the result of `identify`.
+    """
+    forces = found.sought.natural.forces
+    now, before = ((x / forces).sum() for x in (found.error(), found.described_error()))
+    where = "the samples of the fit" if found.test is found.train else "held-out motion"
+    ratio = f"{now / before:.3g} times" if before > 0 else "not"
+    text = f"the sum of the errors on {where} is {ratio} that of the description"
+    start = {
+        "better": f"Better than the description: {text}.",
+        "no better": f"No better than the description: {text}.",
+        "worse": f"Worse than the description, see the warnings: {text}.",
+        "doubtful": f"Doubtful, see the warnings: {text}.",
+    }[found.verdict]
+    if found.withheld:
+        start += (
+            f" Intervals of {len(found.withheld)} of {found.base.r} base parameters are withheld; "
+            "see the warnings."
+        )
+    return start
 
 
 def force_rows(found: Identification) -> Table:

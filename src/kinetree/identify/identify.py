@@ -25,8 +25,8 @@ from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import Identification
 from kinetree.identify.lag import Lag, find_lag, without_lag
 from kinetree.identify.laws import (
+    AutoChoices,
     FrictionChoice,
-    FrictionChoices,
     Law,
     chosen_laws,
     described_shapes,
@@ -44,12 +44,11 @@ from kinetree.identify.least_squares import (
 )
 from kinetree.identify.loads import Body, check_load_friction
 from kinetree.identify.notes import (
+    Finding,
     check_joints,
     check_motion,
     check_readings,
     kept_laws,
-    odd_errors,
-    poorly_excited,
 )
 from kinetree.identify.physical import Estimate, consistent
 from kinetree.identify.recording import Recording, joined_recordings
@@ -57,6 +56,7 @@ from kinetree.identify.select import Choice, choose_friction, make_stretches
 from kinetree.identify.shapes import find_shapes, plain_errors
 from kinetree.identify.spikes import without_spikes
 from kinetree.identify.unknowns import Unknowns, unknowns
+from kinetree.identify.verdict import judge
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
@@ -72,7 +72,7 @@ def identify(
     test: Recording | None = None,
     hold_out: float = 1 / 3,
     method: Method = "robust",
-    friction: FrictionChoices = "auto",
+    friction: AutoChoices = "auto",
     armature: bool = True,
     springs: bool = True,
     offsets: bool | Mapping[str, bool] | None = None,
@@ -163,20 +163,21 @@ def identify(
     untold = tuple(sought.names[k] for k in solved.whole.kept if k not in base.kept)
     untold += tuple(name for law, _ in dropped for name, _ in law.shapes)
     notes = [*train.notes, *notes, *kept_laws(robot.model, solved.choices)]
-    notes += check_readings(robot, train) or odd_errors(robot.model, found, method)
-    notes += poorly_excited(solved.whole, base, found)
+    report("verdict")
+    readings = check_readings(robot, train, torque_cutoff)
     result = Identification(
         Robot(sought.model(estimate.x)), robot, sought, base, found, estimate, method, train, test,
         errors, tuple(notes), untold, torque_cutoff, delay, reasons, drive,
+        tuple(x for x in chosen.values() if x.reason),
     )  # fmt: skip
-    return check_result(result)
+    return check_result(judge(result, solved.whole, readings))
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Options of `identify` on which the unknowns depend."""
 
-    friction: FrictionChoices
+    friction: AutoChoices
     armature: bool
     springs: bool
     offsets: bool | Mapping[str, bool] | None
@@ -201,8 +202,9 @@ def choose(
     found = {
         name: Choice(name, x, own.get(name, offset), "symmetric", own.get(name, offset), {}, "")
         for name, x in given.items()
+        if x != "auto"
     }
-    open_joints = [name for name, x in given.items() if x == "auto"]
+    open_joints = [name for name in given if name not in found]
     if not open_joints:
         return found, ()
     report(f"friction of {counted(len(open_joints), 'joint')}")
@@ -374,7 +376,7 @@ def _with_shapes(estimate: Estimate, sought: Unknowns, found: Fit) -> Estimate:
 
 
 def check_result(found: Identification) -> Identification:
-    """The result, with a note and a warning if its parts do not agree.
+    """The result, with a warning if its parts do not agree.
 
     At some rows two things are computed again, from the recording and by the robot's own kernel:
     measured less predicted forces of the base parameters are the residual of the fit, and the robot
@@ -393,16 +395,19 @@ def check_result(found: Identification) -> Identification:
     if len(found.fit.residual) == len(in_band(train, train.tau, found.cutoff)):
         # filters of long recordings are cut at the ends of pieces
         off["the base parameters and the fit's residual"] = _recomputed(found)
-    notes: list[str] = []
+    texts: list[str] = []
     for what, difference in off.items():
         share = float(np.abs(difference / forces).max(initial=0)) / size
         if not share <= AGREE:
-            notes.append(
+            texts.append(
                 f"{what} that differ by {share:.2g} of their terms; expected {AGREE:g} at most. "
                 "Do not use this result: please report it with the recording"
             )
-            warn(notes[-1] + ".", KinetreeWarning, stacklevel=3)
-    return replace(found, notes=(*found.notes, *notes)) if notes else found
+            warn(texts[-1] + ".", KinetreeWarning, stacklevel=3)
+    if not texts:
+        return found
+    listed = (*found.warnings, *(Finding("check", (), text) for text in texts))
+    return replace(found, verdict="doubtful", warnings=listed)
 
 
 def _recomputed(found: Identification) -> Array:

@@ -1,19 +1,24 @@
-"""Notes on an identification: other readings of the data, poor motions, errors unlike noise.
+"""Findings on recordings: other readings of the data, poor motions, errors unlike noise.
 
 A description is a fifth or a third wrong, seldom more. Measured joint forces that look nothing like
-those of the description were mostly recorded with another sign, unit or order of joints.
+those of the description were mostly recorded with another sign, unit or order of joints. Friction
+is the part of a description that is wrong most often, so what friction explains does not count.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.base.tables import counted, listing
 from kinetree.description.joints import FREE
 from kinetree.errors import InputError, SingularityError
+from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
 from kinetree.identify.checks import MOST, STILL
 from kinetree.identify.laws import PARTS, FrictionChoice
@@ -24,12 +29,43 @@ from kinetree.model.bounds import bounds_of
 from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
-SAMPLES = 200  # at which a recording is compared with the description
+SAMPLES, STRETCHES = 20_000, 4  # in which a recording is compared with the description
+GLANCE, CLOSER = 300, 6  # samples that are compared in all readings; readings that are looked at
 WORST = 2.0  # largest share of a joint's squared force counted as unexplained: 1 is a guess of 0
+UNLIKE = 0.5  # share that is unexplained if the description is not that of the recorded robot
 ALIKE, OFF = 0.7, 10.0  # correlation of two signals of the same shape; ratio that is an error
 POOR = 1000  # condition of the regressor
 WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
+FEW = 0.05  # more than this share of samples are not outliers, but another law
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
+
+Kind = Literal[
+    "worse", "reading", "coloured", "unsteady", "misfit", "pattern", "outliers", "offset", "lag",
+    "gains", "excitation", "check", "not tested",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A warning about a recording or a result.
+
+    Args:
+        kind: "worse" (than the description), "reading" (another sign, unit or order of joints fits
+            better), "misfit" (errors on held-out motion are larger than noise explains), "unsteady"
+            (noise changes), "pattern" (errors depend on the motion), "coloured" (errors are
+            correlated over time), "outliers", "offset", "lag", "gains", "excitation" (motion that
+            determines some parameters poorly), "not tested" (no motion was held out) or "check"
+            (two computations of the result disagree).
+        joints: names of the degrees of freedom concerned; empty: all.
+        text: the warning.
+    """
+
+    kind: Kind
+    joints: tuple[str, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def check_joints(model: Model, data: Recording) -> None:
@@ -57,22 +93,22 @@ def check_motion(model: Model, data: Recording) -> None:
         )
 
 
-def poorly_excited(whole: Base, base: Base, found: Fit) -> list[str]:
-    """Notes on base parameters that the recording determines poorly, or only with others."""
-    notes: list[str] = []
+def poorly_excited(whole: Base, base: Base, found: Fit) -> list[Finding]:
+    """Warnings of base parameters that the recording determines poorly, or only with others."""
+    texts: list[str] = []
     if count := int((found.standard_error > np.abs(found.beta)).sum()):
-        notes.append(f"{count} of {base.r} base parameters are smaller than their standard error")
+        texts.append(f"{count} of {base.r} base parameters are smaller than their standard error")
     if found.condition > POOR:
-        notes.append(
+        texts.append(
             f"the motion excites some parameters poorly (condition {found.condition:.0f}); "
             "`kinetree.identify.excite` plans a better one"
         )
     if missing := [whole.names[k] for k in whole.kept if k not in base.kept]:
-        notes.append(
+        texts.append(
             f"the recording separates {base.r} of {whole.r} base parameters; combined with others, "
             f"or without effect in it: {listing(missing, MOST)}. The robot has them as described"
         )
-    return notes
+    return [Finding("excitation", (), text) for text in texts]
 
 
 def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
@@ -92,92 +128,209 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
     ]
 
 
-def odd_errors(model: Model, found: Fit, method: str) -> list[str]:
-    """Notes on errors of the fit that do not look like noise."""
-    names, notes = np.array(model.dof_names, object), list[str]()
+def odd_errors(model: Model, found: Fit, method: str) -> list[Finding]:
+    """Warnings of outliers and offsets among the errors of the fit."""
+    names, listed = model.dof_names, list[Finding]()
     forces = natural_units(model).forces
     rest = found.residual / forces
     typical = 1.4826 * np.median(np.abs(rest), axis=0)
     wild = np.abs(rest) > np.maximum(WILD * typical, 1e-9 * np.abs(rest).max(initial=0))
-    if method != "robust" and (count := int(wild.sum())):
-        notes.append(
-            f"{count} measured forces of {listing(names[wild.any(axis=0)], MOST)} are far off all "
-            "others: 'robust' least squares gives outliers less weight"
-        )
+    wild &= wild.mean(axis=0) < FEW
+    if count := int(wild.sum()):
+        joints = _some(names, wild.any(axis=0))
+        way_out = "'robust' least squares gives outliers less weight"
+        if method == "robust":
+            way_out = "robust least squares gives them little weight"
+        measured = counted(count, "measured force")
+        listed.append(Finding(
+            "outliers", joints,
+            f"{measured} of {listing(joints, MOST)} {'is' if count == 1 else 'are'} far off all "
+            f"others: {way_out}",
+        ))  # fmt: skip
     mean, spread = rest.mean(axis=0), rest.std(axis=0)
     if np.any(shifted := np.abs(mean) > SHIFTED * np.maximum(spread, 1e-300)):
         values = ", ".join(f"{x:.3g}" for x in (mean * forces)[shifted][:8])
-        notes.append(
-            f"errors of {listing(names[shifted], MOST)} have a mean of {values}: does the sensor "
-            "have an offset? 'directional' friction absorbs it"
-        )
-    return notes
+        joints = _some(names, shifted)
+        listed.append(Finding(
+            "offset", joints,
+            f"errors of {listing(joints, MOST)} have a mean of {values}: does the sensor have an "
+            "offset? offsets=True finds it",
+        ))  # fmt: skip
+    return listed
 
 
-def check_readings(robot: Robot, data: Recording) -> list[str]:
-    """Notes on other signs, units or orders of joints that the recording may have."""
-    data = data.part(slice(None, None, max(1, len(data) // SAMPLES)))
-    expected = robot.inverse_dynamics(data.q, data.dq, data.ddq)
-    return list(_signs(robot.model, data.tau, expected)) or _better(robot, data)
+def _some(names: Sequence[str], chosen: Array) -> tuple[str, ...]:
+    """The names at which `chosen`, (n,), is true."""
+    return tuple(name for name, x in zip(names, chosen, strict=True) if x)
 
 
-def _signs(model: Model, measured: Array, expected: Array) -> Iterator[str]:
-    """Notes on joints whose force has the shape of the description's but another sign or size."""
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Rows of joint forces, each (rows, n), without what friction of each joint can explain.
+
+    measured, expected: without viscous and Coulomb friction. rest: their difference, also without
+    its mean, which an offset explains.
+    """
+
+    measured: Array
+    expected: Array
+    rest: Array
+
+    @property
+    def unexplained(self) -> Array:
+        """Share of each joint's squared force that the description does not explain, (n,)."""
+        size = np.maximum((self.measured**2).sum(axis=0), 1e-300)
+        return np.minimum((self.rest**2).sum(axis=0) / size, WORST)
+
+
+Soft = Callable[[Recording, Array], Array]  # from samples of a recording to rows
+
+
+def compare(robot: Robot, reading: "Reading", soft: Soft = lambda data, x: x) -> Compared:
+    """Measured joint forces of recordings beside those of a robot.
+
+    Args:
+        robot: as described.
+        reading: of the recordings.
+        soft: filter of both sides; by default every sample is a row.
+    """
+    rows: list[tuple[Array, Array, Array]] = []
+    for data in reading.parts:
+        tau = data.tau if reading.order is None else data.tau[:, reading.order]
+        expected = robot.inverse_dynamics(data.q, data.dq, data.ddq)
+        columns = tau, expected, data.dq, np.sign(data.dq)
+        filtered = soft(data, np.stack(columns, axis=-1))
+        rows.append((filtered[..., 0], filtered[..., 1], filtered[..., 2:]))
+    measured, expected, rubs = (np.concatenate(x) for x in zip(*rows, strict=True))
+    offset = np.ones((*measured.shape, 1))
+    both = np.concatenate([rubs, offset], axis=-1)
+    return Compared(
+        _without(measured, rubs), _without(expected, rubs), _without(measured - expected, both)
+    )
+
+
+def _without(x: Array, columns: Array) -> Array:
+    """x, (rows, n), less its projection on each joint's columns, (rows, n, k)."""
+    Q = np.linalg.svd(_unit(columns).transpose(1, 0, 2), full_matrices=False)
+    basis = np.where((Q[1] > 1e-9)[:, None, :], Q[0], 0)
+    return x - np.einsum("jtk,jk->tj", basis, np.einsum("jtk,tj->jk", basis, x))
+
+
+def _unit(columns: Array) -> Array:
+    """Columns of length 1, or 0."""
+    length = np.linalg.norm(columns, axis=0)
+    return columns / np.where(length > 0, length, 1)
+
+
+def check_readings(robot: Robot, data: Recording, cutoff: float | None = None) -> list[Finding]:
+    """Warnings of other signs, units or orders of joints that the recording may have.
+
+    Args:
+        robot: as described.
+        data: the recording.
+        cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
+    """
+    parts = _stretches(data)
+    plain = compare(robot, Reading("", parts), partial(in_band, cutoff=cutoff))
+    signs = list(_signs(robot.model, plain.measured, plain.expected))
+    if signs or plain.unexplained.max(initial=0) < UNLIKE:
+        return signs
+    return _better(robot, parts, partial(in_band, cutoff=cutoff), plain.unexplained)
+
+
+def _stretches(data: Recording) -> list[Recording]:
+    """The recording, or stretches of a long one with `SAMPLES` samples together."""
+    if len(data) <= SAMPLES:
+        return [data]
+    length = SAMPLES // STRETCHES
+    starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
+    return [data.part(slice(a, a + length)) for a in starts.tolist()]
+
+
+def _signs(model: Model, measured: Array, expected: Array) -> Iterator[Finding]:
+    """Warnings of joints whose force has the description's shape, but another sign or size."""
     size = np.sqrt((measured**2).sum(axis=0) * (expected**2).sum(axis=0))
     alike = (measured * expected).sum(axis=0) / np.where(size > 0, size, 1)
     ratio = size / np.maximum((expected**2).sum(axis=0), 1e-300)
-    names = np.array(model.dof_names, object)
     if np.any(turned := alike < -ALIKE):
-        joints = listing(names[turned], MOST)
-        yield f"tau of {joints} opposes the description's: is its sign reversed?"
+        joints = _some(model.dof_names, turned)
+        text = f"tau of {listing(joints, MOST)} opposes the description's: is its sign reversed?"
+        yield Finding("reading", joints, text)
     if np.any(off := (alike > ALIKE) & ((ratio > OFF) | (ratio < 1 / OFF))):
         span = " to ".join(dict.fromkeys(f"{f(ratio[off]):.3g}" for f in (np.min, np.max)))
-        joints = listing(names[off], MOST)
-        yield f"tau of {joints} is {span} times the description's: is it in N m (N)?"
+        joints = _some(model.dof_names, off)
+        text = (
+            f"tau of {listing(joints, MOST)} is {span} times the description's: is it in N m (N)?"
+        )
+        yield Finding("reading", joints, text)
 
 
-def _better(robot: Robot, data: Recording) -> list[str]:
-    """A note on the reading that explains much more than the data as they are, if there is one."""
-    plain = _unexplained(robot, data.q, data.dq, data.ddq, data.tau)
-    if plain.max(initial=0) < 0.5:
-        return []
-    best: tuple[float, str] = (0.0, "")
-    for text, (q, dq, ddq, tau) in _readings(robot.model, data):
-        left = _unexplained(robot, q, dq, ddq, tau)
-        touched = np.abs(left - plain) > 0.05
-        gain = float((plain - left).sum())
-        if gain > max(0.5, best[0]) and left[touched].sum() < 0.5 * plain[touched].sum():
-            best = gain, text
-    return [f"{best[1]} would explain the forces far better: is that so?"] if best[1] else []
+def _better(robot: Robot, parts: Sequence[Recording], soft: Soft, plain: Array) -> list[Finding]:
+    """A warning of the reading that explains much more than the data as they are, if any.
+
+    There are many readings: some samples, without the filter, show which are worth a closer look.
+    """
+    few = [x.part(slice(None, None, max(1, len(x) * len(parts) // GLANCE))) for x in parts]
+    now = compare(robot, Reading("", few)).unexplained
+    gains = {
+        k: _gain(compare(robot, reading).unexplained, now, reading.dofs)
+        for k, reading in enumerate(_readings(robot.model, few))
+    }
+    closer = sorted(gains, key=lambda k: gains[k], reverse=True)[:CLOSER]
+    best, found = UNLIKE, list[Finding]()
+    for k, reading in enumerate(_readings(robot.model, parts)):
+        if k not in closer:
+            continue
+        gain = _gain(compare(robot, reading, soft).unexplained, plain, reading.dofs)
+        if gain > best:
+            joints = tuple(robot.model.dof_names[k] for k in reading.dofs)
+            text = f"{reading.text} would explain the forces far better: is that so?"
+            best, found = gain, [Finding("reading", joints, text)]
+    return found
 
 
-def _unexplained(robot: Robot, q: Array, dq: Array, ddq: Array, tau: Array) -> Array:
-    """Share of each joint's squared force that the description does not explain, (n,)."""
-    rest = tau - robot.inverse_dynamics(q, dq, ddq)
-    size = np.maximum((tau**2).sum(axis=0), 1e-300)
-    return np.minimum((rest**2).sum(axis=0) / size, WORST)
+def _gain(left: Array, plain: Array, dofs: tuple[int, ...]) -> float:
+    """Sum of the shares, (n,), that a reading explains in addition; 0 if joints contradict it."""
+    touched = np.abs(left - plain) > 0.05
+    own = list(dofs)
+    better = left[touched].sum() < 0.5 * plain[touched].sum()
+    agree = np.all(left[own] < np.maximum(plain[own], UNLIKE))
+    return float((plain - left).sum()) if better and agree else 0.0
 
 
-def _readings(
-    model: Model, data: Recording
-) -> Iterator[tuple[str, tuple[Array, Array, Array, Array]]]:
-    """Other readings of a recording: a description, and the q, dq, ddq and tau that it gives."""
-    q, dq, ddq, tau, names = data.q, data.dq, data.ddq, data.tau, model.dof_names
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Another reading: its text, the recordings with it, columns of tau, and joints concerned."""
+
+    text: str
+    parts: Sequence[Recording]
+    order: Array | None = None
+    dofs: tuple[int, ...] = ()
+
+
+def _readings(model: Model, parts: Sequence[Recording]) -> Iterator[Reading]:
+    """Other readings of a recording."""
+    names = model.dof_names
     plain = model.n == model.nq  # without quaternions
     if plain:
         factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
-        yield "q in degrees", (q * factor, dq * factor, ddq * factor, tau)
+        small = [replace(x, q=x.q * factor, dq=x.dq * factor, ddq=x.ddq * factor) for x in parts]
+        yield Reading("q in degrees", small)
     for joint in model.joints:
         if joint.type == FREE and joint.follows is None:
             order = np.arange(model.n)
             order[list(joint.dofs)] = [*joint.dofs[3:], *joint.dofs[:3]]
-            yield f"tau of {joint.name!r} as (force, moment)", (q, dq, ddq, tau[:, order])
+            yield Reading(
+                f"tau of {joint.name!r} as (force, moment)", parts, order, tuple(joint.dofs)
+            )
     for a, b in combinations(range(model.n), 2):
         order = np.arange(model.n)
         order[[a, b]] = b, a
         pair = f"{names[a]!r} and {names[b]!r}"
-        yield f"tau of {pair} swapped", (q, dq, ddq, tau[:, order])
+        yield Reading(f"tau of {pair} swapped", parts, order, (a, b))
         if plain:
-            turned = q[:, order], dq[:, order], ddq[:, order]
-            yield f"q of {pair} swapped", (*turned, tau)
-            yield f"q and tau of {pair} swapped", (*turned, tau[:, order])
+            turned = [
+                replace(x, q=x.q[:, order], dq=x.dq[:, order], ddq=x.ddq[:, order]) for x in parts
+            ]
+            yield Reading(f"q of {pair} swapped", turned, None, (a, b))
+            yield Reading(f"q and tau of {pair} swapped", turned, order, (a, b))

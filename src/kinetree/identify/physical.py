@@ -107,8 +107,9 @@ def consistent(
     theta, rounds = start, 0
     for share in _stages(data @ unknowns_at(start, len(bodies), sought.sums)[0] - z):
         A, b = np.vstack([share * data, P]), np.concatenate([share * z, centre])
+        told = None if watch is None else lambda k, cost, done=rounds: watch(done + k, cost)
         theta, more = descend(
-            A, b, start, len(bodies), prior, watch, signed, sought.sums, begin=theta
+            A, b, start, len(bodies), prior, told, signed, sought.sums, begin=theta
         )
         rounds += more
     covariance = np.linalg.inv(A.T @ A)

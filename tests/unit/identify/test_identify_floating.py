@@ -94,8 +94,8 @@ def test_orders_of_other_programs_are_refused(motion):
 def test_wrenches_with_the_force_first_are_told(motion):
     tau = motion.tau[:, [3, 4, 5, 0, 1, 2, 6, 7]]
     data = make_recording(satellite(), motion.t, motion.q, tau, motion.dq, motion.ddq)
-    notes = identify(satellite(), data, folds=2).notes
-    assert any("tau of 'base' as (force, moment) would explain" in note for note in notes)
+    warnings = identify(satellite(), data, folds=2).warnings
+    assert any("tau of 'base' as (force, moment) would explain" in x.text for x in warnings)
 
 
 def test_what_cannot_be_filtered_is_refused(motion):

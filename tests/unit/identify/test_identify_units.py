@@ -62,6 +62,8 @@ def test_every_number_of_an_identification_scales_with_its_unit(name, system, me
     assert [re.sub(r"[-+.\de]*\d", "#", x) for x in a.notes] == [
         re.sub(r"[-+.\de]*\d", "#", x) for x in b.notes
     ]
+    assert [(x.kind, x.joints) for x in a.warnings] == [(x.kind, x.joints) for x in b.warnings]
+    assert a.verdict == b.verdict and a.withheld == b.withheld
     unit = np.array([units.parameter(x) for x in a.sought.units])
     kept = list(a.base.kept)
     force = units.motion(a.prior.model, *np.ones((4, a.robot.n)))[3]
@@ -124,7 +126,8 @@ def test_a_result_whose_parts_do_not_agree_says_so():
     heavier = found.robot.with_payload(1e-4, (0, 0, 0))
     with pytest.warns(KinetreeWarning, match=r"robot that was found .* differ by \d"):
         wrong = check_result(dataclasses.replace(found, robot=heavier))
-    assert "Do not use this result" in wrong.notes[-1] and len(wrong.notes) == len(found.notes) + 1
+    assert "Do not use this result" in wrong.warnings[-1].text and wrong.verdict == "doubtful"
+    assert wrong.warnings[:-1] == found.warnings and wrong.warnings[-1].kind == "check"
     fit = dataclasses.replace(found.fit, beta=found.fit.beta * (1 + 1e-6))
     with pytest.warns(KinetreeWarning, match=r"fit's residual that differ by \d"):
         check_result(dataclasses.replace(found, fit=fit))

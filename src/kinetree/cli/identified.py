@@ -1,0 +1,297 @@
+"""Results of `kinetree identify` as JSON and as tables on the screen."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Group
+from rich.text import Text
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, number
+from kinetree.cli.messages import translate, wrapped
+from kinetree.cli.states import units
+from kinetree.cli.tables import NO_UNIT, console, screen_table, unit_column
+from kinetree.errors import InputError, SingularityError
+from kinetree.robot import Robot
+
+if TYPE_CHECKING:
+    from kinetree.identify import Identification
+
+LAWS = ("static", "speed", "size", "steepness", "offset", "load")
+JOINT, MASS = ("viscous", "coulomb", *LAWS, "armature"), ("m",)
+SPRING, OFFSET = ("stiffness", "preload"), ("tau_offset",)
+KINDS = {"coulomb": "Coulomb", "speed": "Stribeck\nspeed", "size": "sigmoid\nsize",
+         "steepness": "sigmoid\nsteepness", "offset": "sigmoid\noffset"}  # fmt: skip
+ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
+COLOURS = {"better": "bold green", "no better": "bold", "worse": "bold red", "doubtful": "bold red"}
+LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
+CLOSE = 1.2  # times the error of the robot found: a load that explains the data as well
+POOR = 0.1  # a mass of which the data remove less of the uncertainty is the description's
+
+
+@dataclass(frozen=True)
+class Found:
+    """One unknown of a joint or link: its value, 95 % margin, described value, and unit.
+
+    margin: NaN if it cannot be trusted.
+    described: None for a number of a friction law that the description does not have.
+    learned: share of the description's uncertainty that the data have removed, 0 to 1.
+    """
+
+    of: str
+    kind: str
+    value: float
+    margin: float
+    described: float | None
+    learned: float
+    unit: str
+
+
+def findings(found: "Identification", kinds: Collection[str]) -> list[Found]:
+    """The unknowns of some kinds: viscous, coulomb, armature, ... (also viscous+), or m."""
+    described, estimate = found.sought.values(found.prior.model), found.estimate
+    lacks, margins = found.sought.lacks(found.prior.model), found.margin()
+    listed: list[Found] = []
+    for k, name in enumerate(found.sought.names):
+        kind, _, of = name.removesuffix("]").partition("[")
+        if kind.rstrip("+-") in kinds:
+            margin = float(margins[k])
+            value, share = float(estimate.x[k]), float(estimate.learned[k])
+            unit = found.sought.units[k]
+            before = None if lacks[k] else float(described[k])
+            listed.append(Found(of, kind, value, margin, before, share, unit))
+    return listed
+
+
+def document(found: "Identification") -> dict[str, Any]:
+    """The verdict, the quality of the result, friction, masses and all choices, as JSON."""
+    test, model, load = found.test, found.robot.model, load_of(found)
+    spectrum = found.train.spectrum
+    return {
+        "robot": found.robot.name,
+        "ok": is_fine(found),
+        "verdict": found.verdict,
+        "warnings": [asdict(x) | {"text": translate(x.text)} for x in found.warnings],
+        "joints": list(model.dof_names),
+        "units": {"tau": units(model, "tau")},
+        "rms": found.rms(test, test.tau),
+        "described": found.described_error(),
+        "found": found.error(),
+        "noise": found.fit.sigma,
+        "friction": [asdict(x) for x in findings(found, JOINT)],
+        "springs": [asdict(x) for x in findings(found, SPRING)],
+        "masses": [asdict(x) for x in findings(found, MASS)],
+        "payload": None if load is None else asdict(load),
+        "choices": [
+            {"joint": x.joint, "friction": x.friction, "offset": x.offset, "errors": x.errors,
+             "reason": x.reason}
+            for x in found.choices
+        ],
+        "offsets": [asdict(x) for x in findings(found, OFFSET)],
+        "lag": None if found.lag is None else {
+            "value": found.lag.value, "margin": 1.96 * found.lag.error, "removed": found.lag.sure,
+        },
+        "gains": None if found.gains is None else {
+            "origin": found.gains.origin,
+            "joints": [
+                {"joint": name, "value": x, "margin": 1.96 * error}
+                for name, (x, error) in found.gains.table.items()
+            ],
+        },
+        "cutoff": found.train.cutoff,
+        "sources": None if spectrum is None else list(spectrum.sources),
+        "method": found.method,
+        "base_parameters": found.base.r,
+        "intervals_withheld": len(found.withheld),
+        "unknowns": len(found.sought.names),
+        "condition": found.fit.condition,
+        "samples": len(found.train),
+        "held_out": 0 if test is found.train else len(test),
+        "notes": [translate(x) for x in found.notes],
+    }  # fmt: skip
+
+
+def is_fine(found: "Identification") -> bool:
+    """Return True if the robot found is not worse than the description, nor doubtful."""
+    return found.verdict in ("better", "no better")
+
+
+def show(found: "Identification") -> None:
+    """Print the verdict, the errors of every joint, friction, masses, warnings and notes."""
+    from kinetree.identify.identification import conclusion
+
+    data, screen = document(found), console()
+    load = data["payload"]
+    names, unit = data["joints"], data["units"]["tau"]
+    heads, columns = ["joint"], [names]
+    for key, head in ERRORS.items():
+        head, cells = unit_column(head, [number(x) for x in data[key]], unit)
+        heads.append(head)
+        columns.append(cells)
+    title = f"{found.robot.name}: joint forces on held-out motion"
+    screen.print(screen_table(title, heads, list(zip(*columns, strict=True))))
+    verdict = wrapped(conclusion(found), screen.width)
+    screen.print(Text(verdict, COLOURS[found.verdict]), soft_wrap=True)
+    screen.print(
+        f"{counted(data['base_parameters'], 'base parameter')} of "
+        f"{counted(data['unknowns'], 'unknown')}, condition "
+        f"{number(data['condition'], 3)}, {counted(data['samples'], 'sample')}."
+    )
+    screen.print()
+    friction = drive_table(found, JOINT, "friction and armature found", "joint")
+    if friction is None:
+        screen.print("friction: not sought (--friction known keeps that of the file)")
+    else:
+        screen.print(friction)
+        screen.print("+- is the 95 % margin; what the data do not determine is as described.")
+        if any(np.isnan(x["margin"]) for x in data["friction"]):
+            screen.print("+- ? is a margin that cannot be trusted; see the warnings.")
+    if choices := choice_rows(found):
+        screen.print()
+        title = "friction chosen, by the error on rows that the fit has not seen"
+        heads = ["joint", "chosen", "error", "next best", "error"]
+        screen.print(screen_table(title, heads, choices, left=(0, 1, 3)))
+    springs = drive_table(found, SPRING, "springs found", "spring")
+    if springs is not None:
+        screen.print()
+        screen.print(springs)
+        screen.print("preload is stiffness times rest position.")
+    screen.print()
+    screen.print(load_line(None if load is None else Load(**load), data["found"]))
+    for line in mass_lines(found):
+        screen.print(line)
+    for warning in data["warnings"]:
+        _remark(f"warning: {warning['text']}", "yellow")
+    for note in data["notes"]:
+        _remark(f"note: {note}")
+
+
+def choice_rows(found: "Identification") -> list[tuple[str, ...]]:
+    """The friction chosen for each joint and the best other candidate, with their errors."""
+    rows: list[tuple[str, ...]] = []
+    for x in found.choices:
+        own = x.friction + " with an offset" * (x.offset and x.friction != "directional")
+        others = {name: e for name, e in x.errors.items() if name != own}
+        best = min(others, key=lambda name: others[name]) if others else "-"
+        error = number(x.errors[own], 3) if own in x.errors else "-"
+        rows.append((x.joint, own, error, best, number(others[best], 3) if others else "-"))
+    return rows
+
+
+def _remark(words: str, style: str = "") -> None:
+    """Print a paragraph whose first word is coloured."""
+    screen = console()
+    text = Text(wrapped(words, screen.width, "  "))
+    text.stylize(style, 0, words.find(":"))
+    screen.print(text, soft_wrap=True)
+
+
+def drive_table(
+    found: "Identification", wanted: Collection[str], title: str, owner: str
+) -> Group | None:
+    """Unknowns of some kinds by joint or spring, with 95 % margins; None if none was sought."""
+    listed = findings(found, wanted)
+    if not listed:
+        return None
+    order = list(wanted)
+    kinds = sorted(
+        dict.fromkeys(x.kind for x in listed), key=lambda kind: order.index(kind.rstrip("+-"))
+    )
+    joints = list(dict.fromkeys(x.of for x in listed))
+    by_name = {(x.kind, x.of): x for x in listed}
+    heads, columns = [owner], [joints]
+    for kind in kinds:
+        cells = [by_name.get((kind, joint)) for joint in joints]
+        texts = aligned_pairs([None if x is None else (x.value, x.margin) for x in cells])
+        unit = [NO_UNIT if x is None else x.unit for x in cells]
+        head, texts = unit_column(
+            KINDS.get(kind.rstrip("+-"), kind.rstrip("+-")) + _sign(kind), texts, unit
+        )
+        heads.append(head)
+        columns.append(texts)
+    return screen_table(title, heads, list(zip(*columns, strict=True)))
+
+
+def _sign(kind: str) -> str:
+    return {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+
+
+def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
+    """Texts such as "0.61 +- 0.02", both numbers aligned over all rows; "-" for None.
+
+    A margin that is NaN is a question mark.
+    """
+    texts = [
+        ("-", "") if x is None else (number(x[0]), "?" if np.isnan(x[1]) else number(x[1], 2))
+        for x in pairs
+    ]
+    width = max(len(b) for _, b in texts)
+    return [f"{a} +- {b:<{width}}" if b else a for a, b in texts]
+
+
+def mass_lines(found: "Identification") -> Iterator[str]:
+    """Sentences on links that are heavier or lighter than described, by more than their margin."""
+    for x in findings(found, MASS):
+        before = x.described or 0.0
+        more = x.value - before
+        margin = 0.0 if np.isnan(x.margin) else x.margin
+        if abs(more) <= max(margin, LEAST_CHANGE * abs(before)) or x.learned < POOR:
+            continue
+        word = "heavier" if more > 0 else "lighter"
+        yield (
+            f"mass: link {x.of!r} is {number(abs(more), 3)} kg {word} than described: "
+            f"{aligned_pairs([(x.value, x.margin)])[0]} kg, described {number(before)} kg"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A body on the tool that explains the data if all else is as described, friction as found.
+
+    mass, kg, with its 95 % margin; com in the frame, m; error: rms of every joint with it.
+    """
+
+    frame: str
+    mass: float
+    margin: float
+    com: Array
+    error: Array
+
+
+def load_of(found: "Identification") -> Load | None:
+    """The load on the tool; None if no body there explains anything, or the data cannot show it."""
+    from kinetree.identify import identify_payload
+
+    described = Robot(found.prior.model.replace(joints=found.robot.model.joints))
+    try:
+        load = identify_payload(described, found.train)
+    except (InputError, SingularityError):
+        return None
+    margin = 1.96 * float(load.standard_error[0])
+    test = found.test
+    rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
+    rest = rest - found.sought.sensor_offsets(found.estimate.x)
+    return Load(
+        load.frame or found.robot.model.tool,
+        load.m,
+        margin,
+        load.com,
+        found.rms(test, rest),
+    )
+
+
+def load_line(load: Load | None, now: Array) -> str:
+    """A sentence on the load; `now`: rms errors with all parameters found."""
+    if load is None or load.mass <= load.margin:
+        seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
+        return f"payload: the data show none on the tool{seen}."
+    centre = ", ".join(number(x, 3) for x in load.com.tolist())
+    worse = float((load.error / np.maximum(now, np.finfo(float).tiny)).max())
+    fit = "as well as" if worse < CLOSE else f"up to {number(worse, 2)} times worse than"
+    return (
+        f"payload: if the links are as described, {load.frame!r} carries {number(load.mass, 3)} kg "
+        f"+- {number(load.margin, 2)} with its centre at ({centre}) m; that predicts the joint "
+        f"forces {fit} the robot found."
+    )
