@@ -383,6 +383,7 @@ TEXTS |= {
             "M_r: shape (..., d, d), kg m^2, kg m or kg.",
             "h_r: shape (..., d), N m or N.",
             "N: shape (..., n, d), rates of all joints for a unit of each independent one.",
+            "NaN: at a dead centre, where the independent rates do not determine the others.",
         ),
         "robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)",
         "array([[ 1.],\n       [-2.]])",
@@ -394,9 +395,14 @@ HONOURED = (
     "J ddq + gamma = 0, with lambda in `constrained_forward_dynamics` and "
     "`constrained_inverse_dynamics`."
 )
+MOTORS = (
+    "Joints without motors have no force. tau is NaN where the motors cannot make the motion, as at "
+    "a dead centre; `constrained_inverse_dynamics` has the force that is left over. If the "
+    "constraints forbid ddq, the forces make the nearest motion that is allowed."
+)
 STEPPED = (
-    "The constraints of this robot are honoured: q and dq must satisfy them, and the results do, "
-    "because they are projected."
+    "The constraints of this robot are honoured: q and dq must satisfy them (otherwise the results "
+    "are NaN), and the results do, because they are projected."
 )
 OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
 
@@ -428,6 +434,7 @@ def kernel_help(name: str, model: Model, graph: Graph, extra: str | None = None)
     if model.constraints is not None and name not in CONSTRAINED:
         remark = HONOURED if name in constrained.HONOURED else OF_THE_TREE
         remark = STEPPED if find_quantity(name).step else remark
+        remark = f"{remark} {MOTORS}" if name == "inverse_dynamics" else remark
         text = f"{text}\n\n{textwrap.fill(remark, WIDTH)}"
     return f"{text}\n\n{_sizes(model)}"
 

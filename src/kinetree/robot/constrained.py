@@ -329,6 +329,7 @@ class Constrained(RobotCore):
             M_r: shape (..., d, d), kg m^2, kg m or kg.
             h_r: shape (..., d), N m or N.
             N: shape (..., n, d), rates of all joints for a unit of each independent one.
+            NaN: at a dead centre, where the independent rates do not determine the others.
 
         Names, batches and the letters of shapes: see `Robot`.
 

@@ -164,6 +164,9 @@ def test_the_help_states_what_is_honoured():
     robot = slider_crank(actuated=["crank"])
     for name in ("forward_dynamics", "inverse_dynamics"):
         assert "are honoured" in " ".join(getattr(robot, name).__doc__.split())
+    assert "tau is NaN where the motors cannot" in " ".join(robot.inverse_dynamics.__doc__.split())
+    step = robot.compile("step_rk4").__doc__
+    assert "(otherwise the results are NaN)" in " ".join(step.split())
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)

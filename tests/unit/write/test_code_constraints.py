@@ -163,6 +163,32 @@ def test_the_header_states_the_meaning_of_residuals_and_motors():
     assert "onstraint" not in export(robot.unconstrained(), "forward_dynamics")
 
 
+@pytest.mark.parametrize(
+    ("quantity", "words"),
+    [
+        ("inverse_dynamics", "tau is NaN where the motors cannot make the motion"),
+        ("reduced_dynamics", "NaN where dy does not determine all rates"),
+        ("step_rk4", "NaN if q and dq do not satisfy Phi(q) = 0"),
+    ],
+)
+def test_the_header_states_where_results_are_undefined(quantity, words):
+    assert words in export(kt.robots.four_bar(), quantity, "c")
+
+
+@needs_gcc
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "reduced_dynamics"])
+def test_c_marks_dead_centres(quantity, tmp_path):
+    engine = kt.robots.slider_crank()
+    robot = engine.unconstrained().constrained(
+        engine.model.constraints.given, independent=["slide"], actuated=["slide"]
+    )
+    still = [np.zeros(3)] * (3 if quantity == "inverse_dynamics" else 2)
+    expected = compile_kernel(robot.model, quantity)(*still)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for x, y in zip(in_c(robot, quantity, tmp_path)(*still), expected, strict=True):
+        assert np.isnan(y).any() and np.array_equal(x, y.ravel(), equal_nan=True)
+
+
 def test_a_coupled_slide_has_its_own_unit():
     joints = {"slide": kt.constraints.Couple("slide", {"crank": 0.2})}
     robot = slider_crank_tree().constrained(joints)

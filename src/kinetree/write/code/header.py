@@ -82,7 +82,7 @@ RESIDUALS = {
     "constrained_forward_dynamics": (
         "residual = J ddq + gamma is zero up to rounding. Larger entries mean that the position is",
         "singular, or very near: the constraints are then missed by this acceleration, and lam is",
-        "damped instead of growing without bound.",
+        "damped instead of growing without bound. Small entries do not prove the opposite.",
     ),
     "constrained_inverse_dynamics": (
         "motion_residual is not zero if the constraints forbid ddq; force_residual is not zero if",
@@ -91,6 +91,11 @@ RESIDUALS = {
     "constraint_impulse": (
         "residual = J dq_after is zero up to rounding, except at singular positions.",
     ),
+}  # fmt: skip
+UNDEFINED = {
+    "inverse_dynamics": "tau is NaN where the motors cannot make the motion, as at a dead centre.",
+    "reduced_dynamics":
+        "M_r, h_r and N are NaN where dy does not determine all rates, as at a dead centre.",
 }  # fmt: skip
 CONSTRAINED_EQUATIONS = {
     "forward_dynamics": "ddq of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
@@ -223,6 +228,10 @@ def constraint_table(model: Model, given: Constraints, graph: Graph, about: Abou
             else "."
         )
     yield from RESIDUALS.get(about.quantity, ())
+    if about.quantity in UNDEFINED:
+        yield UNDEFINED[about.quantity]
+    if about.quantity in STEPS:
+        yield "The results are NaN if q and dq do not satisfy Phi(q) = 0 and J dq = 0."
     if about.quantity in CONSTRAINED_EQUATIONS:
         yield "q and dq should satisfy Phi(q) = 0 and J dq = 0; they are used as they are."
 
