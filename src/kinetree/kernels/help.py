@@ -396,8 +396,8 @@ HONOURED = (
     "`constrained_inverse_dynamics`."
 )
 MOTORS = (
-    "Joints without motors have no force. tau is NaN where the motors cannot make the motion, as at "
-    "a dead centre; `constrained_inverse_dynamics` has the force that is left over. If the "
+    "Joints without motors have no force. tau is NaN where the motors cannot make the motion, as "
+    "at a dead centre; `constrained_inverse_dynamics` has the force that is left over. If the "
     "constraints forbid ddq, the forces make the nearest motion that is allowed."
 )
 STEPPED = (
