@@ -17,7 +17,7 @@ from kinetree.identify.band import bands_of
 from kinetree.identify.recording import Recording
 
 AROUND = 3  # neighbours on each side: up to three wild samples in a row are found
-WILD = 8.0  # standard deviations, of which no sample of a million has as many by itself
+WILD = 12.0  # deviations: slow noise, whose samples follow each other, reaches 9 by itself
 COMMON = 0.9  # share of the samples whose distance is common
 RATIO = 1.645  # of the distance that this share of a normal distribution has, to its deviation
 BLOCK = 65_536  # samples at a time

@@ -76,3 +76,12 @@ def test_uneven_or_short_recordings_have_no_lag_to_find():
     rng = np.random.default_rng(0)
     t = data.t + 0.001 * rng.random(len(data))
     assert find_lag(SOUGHT, dataclasses.replace(data, t=t)) is None
+
+
+def test_slow_noise_has_no_outliers():
+    data = late(0.0)
+    rng = np.random.default_rng(5)
+    noise = np.zeros(data.tau.shape)
+    for k in range(1, len(noise)):
+        noise[k] = 0.98 * noise[k - 1] + 0.2 * rng.normal(size=3)
+    assert without_spikes(dataclasses.replace(data, tau=data.tau + noise))[1] == ()
