@@ -216,7 +216,7 @@ def _chosen(
     masses = [np.asarray(mass_matrix(numbers, q), float) for q, _ in closed]
     Js = [J for _, J in closed]
     # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
-    roots = [mass_root(numbers, q) for q, _ in closed]
+    roots = [mass_root(numbers, M) for M in masses]
     check_regular(numbers, found.astype(float), closed, roots)
     measured = [np.linalg.solve(L, J.T).T for L, J in zip(roots, Js, strict=True)]
     lengths = np.sqrt(np.mean([np.sum(J * J, axis=1) for J in measured], axis=0))

@@ -22,7 +22,6 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.configuration import integrate
 from kinetree.algorithms.constraints.closures import placed, tree_constraints
-from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, SingularityError
@@ -31,18 +30,18 @@ from kinetree.model import Model
 from kinetree.model.constraints import Constraints
 
 RANK = 1e-6  # singular values below this part of the largest one count as zero
-APART = 0.1  # of the open positions that give the size of the rows, rad or m
+OPENED = 3  # open positions that give the size of the rows
+APART = 0.1  # their distance from closed ones, rad or m
 BENT = 1e-4  # part of gamma outside the columns of J that counts as more than rounding
 NOISE = 1e-9  # the same relative to J t, for mechanisms in which gamma vanishes
 
 
-def mass_root(model: Model, q: Array) -> Array:
+def mass_root(model: Model, M: Array) -> Array:
     """The lower triangular L with M = L L^T of floats, (n, n).
 
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """
-    M = np.asarray(mass_matrix(model, q), float)
     try:
         factor_mass_matrix(model, M)
         return np.linalg.cholesky(M)
@@ -108,7 +107,7 @@ def _row_sizes(
     """Typical lengths of the rows of J M^-1/2 at closed and open positions; inf for idle rows."""
     items = placed(model.replace(constraints=found))
     squares: list[Array] = []
-    for k, ((q, J), L) in enumerate(zip(closed, roots, strict=True)):
+    for k, ((q, J), L) in enumerate(zip(closed[:OPENED], roots[:OPENED], strict=True)):
         away = integrate(model, q, np.random.default_rng((17, k)).normal(size=model.n) * APART)
         opened = tree_constraints(book_tree(model, away), items, away).J.astype(float)
         squares += [np.sum(np.linalg.solve(L, x.T) ** 2, axis=0) for x in (J, opened)]
