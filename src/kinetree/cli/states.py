@@ -292,7 +292,7 @@ def typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
 
 
 def _closed_position(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
-    """The nearest closed position with the typed entries, or one found from positions around."""
+    """A closed position nearby with the typed entries, or one found from positions around."""
     model, rng = robot.model, np.random.default_rng(0)
     keep = [x.name for x in model.joints if x.follows is None and {*x.coords} & {*typed}]
     moving = np.ones(model.n)

@@ -95,7 +95,7 @@ class Constraints:
         passive: whether the joints without motors alone decide the forces of the constraints.
         sufficient: whether the motors can make every motion that the constraints allow.
         idle: rows that are zero at all positions; they carry no force.
-        home: a position on the constraints, (nq,), the nearest to a given one; for views.
+        home: a position on the constraints, (nq,), near a given one; for views.
     """
 
     given: Mapping[str, Constraint]
