@@ -52,6 +52,7 @@ from kinetree.identify.notes import (
 )
 from kinetree.identify.physical import Estimate, consistent
 from kinetree.identify.recording import Recording, joined_recordings
+from kinetree.identify.rest import without_rest
 from kinetree.identify.select import Choice, choose_friction, make_stretches
 from kinetree.identify.shapes import find_shapes, plain_errors
 from kinetree.identify.spikes import without_spikes
@@ -116,6 +117,9 @@ def identify(
     records = _listed(data)
     for x in records:
         check_joints(robot.model, x)
+    if friction != "known":
+        records = [without_rest(robot.model, x) for x in records]
+        test = None if test is None else without_rest(robot.model, test)
     drive = None
     if gains is not False or payloads is not None:
         check_load_friction(robot.model, friction)

@@ -1,0 +1,81 @@
+"""Rows in which a robot stands still, which say little and mislead: they are left out of a fit.
+
+Recordings mostly begin and end at rest. There the friction of a joint is any force up to its static
+friction, whatever it was left with when the joint stopped, and the sign of the measured rate is
+noise. Friction that is sought would have to explain forces that no law of the rate gives.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.algorithms.natural_units import natural_units
+from kinetree.base.arrays import Array
+from kinetree.identify.checks import least_motion
+from kinetree.identify.recording import Recording
+from kinetree.model import Model
+
+FASTEST = 0.01  # share of a joint's largest way within the window, below which it stands still
+PERIODS = 0.5  # of the cutoff: least length of the window
+STEPS = 8  # of time: least length of the window
+LEAST = 0.2  # share of the recording that has to move: less is not a motion with rests
+
+
+def without_rest(model: Model, data: Recording) -> Recording:
+    """The recording without the rows in which no joint moves, and with a note on them.
+
+    A joint stands still within a window of time, about 0.3 s for an arm, if its way there is below
+    a thousandth of a radian (or of the robot's length) and below a hundredth of its longest one.
+
+    Args:
+        model: the robot.
+        data: the recording.
+    """
+    rest = at_rest(model, data)
+    moving = np.flatnonzero(~rest)
+    if not rest.any() or len(moving) < LEAST * len(data):
+        return data
+    note = (
+        f"the robot stands still in {rest.mean():.0%} of the recording: these samples are left "
+        "out, for friction at rest has no known direction"
+    )
+    return replace(data.part(moving), notes=(*data.notes, note))
+
+
+def at_rest(model: Model, data: Recording) -> Array:
+    """Which samples lie in a window of time without motion of any joint, (T,).
+
+    Args:
+        model: the robot.
+        data: the recording.
+    """
+    still = np.zeros(len(data), bool)
+    units = natural_units(model)
+    if model.n != model.nq or not data.dq.any():  # positions held still, one after the other
+        return still
+    longest = max(units.time, 0.0 if data.cutoff is None else PERIODS / data.cutoff)
+    size = max(STEPS, round(longest / data.dt))
+    if len(data) <= 2 * size:
+        return still
+    ways = np.stack([_way(x, size) for x in data.q.T], axis=1)
+    least = least_motion(units)
+    moves = np.ptp(data.q, axis=0) > least
+    if not moves.any():
+        return still
+    bound = np.minimum(least, FASTEST * ways.max(axis=0))
+    quiet = (ways[:, moves] < bound[moves]).all(axis=1)
+    together = data.t[size - 1 :] - data.t[: len(data) - size + 1] < 1.5 * size * data.dt
+    for k in np.flatnonzero(quiet & together):
+        still[k : k + size] = True
+    return still
+
+
+def _way(x: Array, size: int) -> Array:
+    """Largest less smallest of every `size` samples of x, (T,) that follow each other."""
+    high, low, done = x, x, 1
+    while done < size:  # windows of twice the length from two that overlap
+        shift = min(done, size - done)
+        high = np.maximum(high[:-shift], high[shift:])
+        low = np.minimum(low[:-shift], low[shift:])
+        done += shift
+    return high - low
