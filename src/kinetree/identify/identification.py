@@ -1,5 +1,6 @@
 """Identification: the result of `identify`, its report as Markdown and its plots."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,10 +20,21 @@ from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.notes import Finding
 from kinetree.identify.physical import Estimate
+from kinetree.identify.plots import (
+    MEASURED,
+    PREDICTED,
+    PRIOR,
+    FrictionCurve,
+    finished,
+    plot_error_spectrum,
+    plot_friction,
+)
 from kinetree.identify.recording import Recording
 from kinetree.identify.select import Choice
+from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model import JointFriction
+from kinetree.model.bounds import bounds_of
 from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
@@ -39,9 +51,9 @@ ROBOT = (
 )
 ALL = "All unknowns are identifiable: each has an effect of its own."
 POOR = 0.1  # an unknown of which the data remove less of the prior's variance is not identified
-MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
 MOST_POINTS = 2000  # of a plotted curve
-MOST_SAMPLES = 60_000  # from which friction is drawn
+MOST_SAMPLES = 20_000  # from which friction is drawn
+CURVE = 201  # points of a friction curve
 FREQUENCIES = 400  # of a spectrum
 Verdict = Literal["better", "no better", "worse", "doubtful"]
 
@@ -159,19 +171,22 @@ class Identification:
         density = 2 * step * self.fit.noise.density(f * step).T
         return f, density * self.fit.sigma**2
 
-    def friction_rows(self, k: int) -> tuple[Array, Array]:
-        """Speed of a joint, (rows,), and its measured friction, in the band of the fit.
-
-        Measured friction is the measured force less all predicted ones but friction.
-
-        Args:
-            k: index of the degree of freedom.
-        """
-        data = self.train.part(slice(0, MOST_SAMPLES))
-        rubbing = np.asarray(self.robot.friction_forces(data.dq))[:, k]
-        rest = data.tau[:, k] - self.predict(data)[:, k] + rubbing
-        speed, force = in_band(data, np.stack([data.dq[:, k], rest], axis=1), self.cutoff).T
-        return speed, force
+    def friction_curves(self) -> list[FrictionCurve]:
+        """Friction of every degree of freedom over its speed; points are in the band of the fit."""
+        model, data = self.robot.model, self.train.part(slice(0, MOST_SAMPLES))
+        rest = data.tau - self.predict(data) + self.robot.friction_forces(data.dq)
+        rows = in_band(data, np.stack([data.dq, rest]).transpose(1, 2, 0), self.cutoff)
+        # fine about zero, where friction changes fastest; friction of a joint has its own rate
+        grid = np.abs(rows[..., 0]).max(axis=0) * np.linspace(-1, 1, CURVE)[:, None] ** 3
+        found, described = (np.asarray(x.friction_forces(grid)) for x in (self.robot, self.prior))
+        sliding = bounds_of(model).sliding
+        return [
+            FrictionCurve(
+                name, "N" if sliding[k] else "N m", rows[:, k, 0], rows[:, k, 1], grid[:, k],
+                found[:, k], described[:, k],
+            )
+            for k, name in enumerate(model.dof_names)
+        ]  # fmt: skip
 
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
         """Joint forces, (T, n), of the found robot, or of the base parameters alone.
@@ -220,40 +235,52 @@ class Identification:
 
     def summary(self) -> str:
         """The report as Markdown, without plots."""
-        parts = [
-            f"# Identification of {markdown_text(self.robot.name)}",
-            overview(self),
-            "## Joint forces",
-            markdown_table(*force_rows(self)),
-            "## Base parameters",
-            BASE,
-            markdown_table(*base_rows(self)),
-            "## The robot",
-            ROBOT.replace("'learned'", "`learned`"),
-            markdown_table(*unknown_rows(self)),
-            "## Not identifiable",
-            "\n".join(f"- {markdown_text(line)}" for line in unidentifiable(self)) or ALL,
-        ]
-        if self.notes:
-            parts += ["## Notes", "\n".join(f"- {markdown_text(note)}" for note in self.notes)]
-        return "\n\n".join(parts) + "\n"
+        sections = [
+            (f"# Identification of {markdown_text(self.robot.name)}", [overview(self)]),
+            ("## Verdict", [markdown_text(conclusion(self)), _points(map(str, self.warnings))]),
+            ("## Joint forces", [markdown_table(*force_rows(self))]),
+            ("## Choices", [_points(choices_made(self)), _choice_table(self)]),
+            ("## Base parameters", [BASE, markdown_table(*base_rows(self))]),
+            ("## The robot",
+             [ROBOT.replace("'learned'", "`learned`"), markdown_table(*unknown_rows(self))]),
+            ("## Not identifiable", [_points(unidentifiable(self)) or ALL]),
+            ("## Notes", [_points(self.notes)]),
+        ]  # fmt: skip
+        parts = [[head, *(x for x in texts if x)] for head, texts in sections]
+        return "\n\n".join(x for part in parts if len(part) > 1 for x in part) + "\n"
 
     def save_report(self, folder: str | PathLike[str]) -> Path:
-        """Write report.md, forces.png and parameters.png into a folder, which is made if needed.
+        """Write report.md and its pictures into a folder, which is made if needed.
+
+        Pictures: forces.png, cutoff.png (if rates were filtered), friction.png, errors.png and
+        parameters.png.
 
         Args:
             folder: path of the folder.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        names = self.robot.model.dof_names
+        text = self.summary()
         plot_forces(self, folder / "forces.png")
         plot_parameters(self, folder / "parameters.png")
-        text = self.summary()
+        plot_friction(
+            self.friction_curves(), f"{self.robot.name}: friction", folder / "friction.png"
+        )
+        plot_error_spectrum(
+            *self.error_spectrum(), names, f"{self.robot.name}: errors of the fit",
+            folder / "errors.png",
+        )  # fmt: skip
+        pictures = ["![friction](friction.png)", "![spectrum of the errors](errors.png)"]
+        if self.train.spectrum is not None:
+            plot_spectrum(self.train.spectrum, str(folder / "cutoff.png"))
+            pictures.insert(0, "![cutoff of the rates](cutoff.png)")
         for heading, picture in (
-            ("## Base parameters", "![measured and predicted](forces.png)"),
+            ("## Choices", "![measured and predicted](forces.png)"),
+            ("## Base parameters", "\n\n".join(pictures)),
             ("## The robot", "![base parameters](parameters.png)"),
         ):
-            text = text.replace(heading, f"{picture}\n\n{heading}", 1)
+            text = text.replace(f"\n{heading}\n", f"\n{picture}\n\n{heading}\n", 1)
         path = folder / "report.md"
         path.write_text(text, encoding="utf-8")
         return path
@@ -272,7 +299,13 @@ class Identification:
         rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
         head = ("joint", "rms", "error as described", "error now", "noise of the fit")
         title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
-        return notebook_table(title, head, list(rows), notes=self.notes)
+        notes = (conclusion(self), *map(str, self.warnings), *self.notes)
+        return notebook_table(title, head, list(rows), notes=notes)
+
+
+def _points(texts: Iterable[str]) -> str:
+    """Sentences as a list of Markdown; empty if there are none."""
+    return "\n".join(f"- {markdown_text(x)}" for x in texts)
 
 
 def _friction(own: JointFriction) -> Friction:
@@ -328,6 +361,52 @@ def conclusion(found: Identification) -> str:
     return start
 
 
+def choices_made(found: Identification) -> list[str]:
+    """Sentences on what was chosen from the data, and on what was corrected."""
+    train, lines = found.train, list[str]()
+    bands = bands_of(train, found.cutoff)
+    if train.cutoff is not None:
+        source = "" if train.spectrum is None else ", from the spectrum of the motion"
+        lines.append(f"Low-pass of rates and accelerations: {train.cutoff:.3g} Hz{source}")
+    band = max(bands, key=lambda x: x.count)
+    if band.reach:
+        lines.append(
+            f"Both sides of the equations pass a low-pass at {band.cutoff / train.dt:.3g} Hz; "
+            f"{sum(x.rows for x in bands)} rows of {len(train)} samples are left"
+        )
+    if found.lag is not None:
+        margin = f" (+- {1.96e3 * found.lag.error:.2g})" if found.lag.error else ", as given"
+        done = "removed" if found.lag.sure else "not removed: it may be zero"
+        lines.append(
+            f"Joint forces are {1e3 * found.lag.value:.3g} ms{margin} later than the motion; {done}"
+        )
+    if found.gains is not None:
+        lines.append(str(found.gains))
+    if not found.choices:
+        lines.append("Friction laws are those that were given")
+    return lines
+
+
+def choice_rows(found: Identification) -> Table:
+    """The friction chosen for each joint, and the errors of all candidates on unseen rows."""
+    names = list(dict.fromkeys(name for x in found.choices for name in x.errors))
+    rows = [
+        [x.joint, _chosen(x), *(f"{x.errors[y]:.3g}" if y in x.errors else "-" for y in names)]
+        for x in found.choices
+    ]
+    return ["joint", "chosen", *names], rows
+
+
+def _choice_table(found: Identification) -> str:
+    return markdown_table(*choice_rows(found)) if found.choices else ""
+
+
+def _chosen(choice: Choice) -> str:
+    """The name of a choice among its candidates."""
+    offset = choice.offset and choice.friction != "directional"
+    return f"{choice.friction} with an offset" if offset else choice.friction
+
+
 def force_rows(found: Identification) -> Table:
     """Joint forces on held-out motion, and the errors of their predictions, joint by joint."""
     test = found.test
@@ -358,7 +437,7 @@ def base_rows(found: Identification) -> Table:
     rows = [
         [
             f"{found.fit.beta[k]:.5g}", f"{error[k]:.2g}",
-            f"{interval[k, 0]:.5g} to {interval[k, 1]:.5g}",
+            "withheld" if k in found.withheld else f"{interval[k, 0]:.5g} to {interval[k, 1]:.5g}",
             "-" if lacks[k] else f"{described[k]:.5g}",
             found.sought.units[at], found.base.formula(k),
         ]
@@ -371,10 +450,11 @@ def base_rows(found: Identification) -> Table:
 def unknown_rows(found: Identification) -> Table:
     """Every unknown of the robot, and how much the data have contributed to its value."""
     described, status = found.sought.values(found.prior.model), found.base.status()
-    lacks = found.sought.lacks(found.prior.model)
+    lacks, margin = found.sought.lacks(found.prior.model), found.margin()
     rows = [
         [
-            name, f"{found.estimate.x[k]:.5g}", f"{found.estimate.deviation[k]:.2g}",
+            name, f"{found.estimate.x[k]:.5g}",
+            "withheld" if np.isnan(margin[k]) else f"{found.estimate.deviation[k]:.2g}",
             "-" if lacks[k] else f"{described[k]:.5g}",
             f"{found.estimate.learned[k]:.0%}", status[k], found.sought.units[k],
         ]
@@ -411,7 +491,7 @@ def unidentifiable(found: Identification) -> list[str]:
 
 
 def plot_forces(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
-    """Held-out joint forces, measured and predicted, with their difference; a matplotlib Figure.
+    """Held-out joint forces: measured, as described, as found, and errors; a matplotlib Figure.
 
     `path`: also save the figure there.
 
@@ -422,6 +502,7 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     figure = need("matplotlib.figure", "plot", "a plot")
     data, names = found.test, found.robot.model.dof_names
     predicted, error = found.predict(data), found.error()
+    described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)
     unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"
     fig = figure.Figure(figsize=(10, 1.2 + 1.9 * len(names)), layout="constrained")
     axes = fig.subplots(len(names), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
@@ -429,7 +510,8 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     for k, name in enumerate(names):
         left, right = axes[k]
         left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")
-        left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="predicted")
+        left.plot(data.t[some], described[some, k], color=PRIOR, lw=0.8, label="described")
+        left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="found")
         left.set_title(name, loc="left", fontsize=9, parse_math=False)
         left.set_ylabel(unit, fontsize=8)
         rest = data.tau[some, k] - predicted[some, k]
@@ -443,8 +525,8 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     for ax in axes[-1]:
         ax.set_xlabel("t, s", fontsize=8)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper right", ncols=2, fontsize=8, frameon=False)
-    return _finished(fig, f"{found.robot.name}: joint forces on held-out motion", path)
+    fig.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=8, frameon=False)
+    return finished(fig, f"{found.robot.name}: joint forces on held-out motion", path)
 
 
 def plot_parameters(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
@@ -483,12 +565,4 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
     )
     ax.tick_params(axis="x", labelsize=8)
     fig.legend(loc="outside upper right", ncols=2, fontsize=8, frameon=False)
-    return _finished(fig, f"{found.robot.name}: base parameters", path)
-
-
-def _finished(fig: "Figure", title: str, path: str | PathLike[str] | None) -> "Figure":
-    """The figure under its title, saved if there is a path."""
-    fig.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False)
-    if path is not None:
-        fig.savefig(path, dpi=110)
-    return fig
+    return finished(fig, f"{found.robot.name}: base parameters", path)

@@ -31,7 +31,8 @@ from kinetree.identify.recording import Recording
 from kinetree.model.bounds import bounds_of
 
 WORSE, LESS = 1.1, 0.98  # ratio of errors of a joint that is worse, and of a sum that is better
-NEGLIGIBLE = 1e-3  # of a joint's force: smaller differences of errors do not matter
+EQUAL = 1e-5  # of a joint's force: errors that differ by less are equal
+NEGLIGIBLE = 1e-3  # of a joint's force: smaller errors are not looked at
 FACTOR = 2.0  # by which errors may exceed those expected, or differ from half to half
 CHANCE = 3.0  # standard errors that a difference exceeds beyond that
 WILD = 5.0  # typical errors at which larger ones are clipped: outliers have a warning of their own
@@ -82,7 +83,7 @@ def compared(found: Identification) -> tuple[Verdict, list[Finding]]:
     """
     names, test = found.robot.model.dof_names, found.test
     before, now, size = found.described_error(), found.error(), found.rms(test, test.tau)
-    least = NEGLIGIBLE * size
+    least = EQUAL * size
     forces = found.sought.natural.forces
     total = float((now / forces).sum()), float((before / forces).sum())
     small = float((least / forces).sum())

@@ -85,11 +85,11 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
 
 
 def test_friction_is_chosen_for_all_joints_or_for_some():
-    assert friction_choices(None) == "symmetric" and friction_choices(["load"]) == "load"
+    assert friction_choices(None) == "auto" and friction_choices(["load"]) == "load"
     some = {"lift": "stribeck", "a=b": "known"}
     assert friction_choices(["lift=stribeck", "a=b=known"]) == some
     for words, text in (
-        (["rough"], "--friction is 'rough'; expected symmetric, directional, stribeck"),
+        (["rough"], "--friction is 'rough'; expected auto, symmetric, directional, stribeck"),
         (["lift=rough"], "--friction is 'lift=rough'"),
         (["load", "lift=known"], "expected one choice for all joints, or one for each"),
         (["lift=known", "load"], "expected one choice for all joints, or one for each"),

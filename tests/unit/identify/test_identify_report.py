@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 
@@ -29,6 +30,31 @@ def test_the_summary_names_joints_parameters_errors_and_what_is_open(found):
     assert "low-pass at" in text and "95% interval" in text
 
 
+def test_the_verdict_warnings_and_choices_stand_in_the_summary(found):
+    text = found.summary()
+    assert "## Verdict\n\nBetter than the description: the sum of the errors" in text
+    assert found.warnings and all(x.text.split(" ", 1)[0] in text for x in found.warnings)
+    for choice in found.choices:
+        for name, error in choice.errors.items():
+            assert name in text and f"{error:.3g}" in text
+    assert f"Low-pass of rates and accelerations: {found.train.cutoff:.3g} Hz" in text
+
+
+def test_withheld_intervals_are_named_so(found):
+    some = replace(found, withheld=(2, 5))
+    assert len(re.findall(r"\| withheld *\| [-\d]", some.summary())) >= 2
+    assert "Intervals of 2 of 22 base parameters are withheld" in some.summary()
+    assert "withheld" not in found.summary()
+
+
+def test_measured_friction_lies_on_the_curve_found(found):
+    for k, x in enumerate(found.friction_curves()):
+        fitted = np.interp(x.speed, x.grid, x.found)
+        fast = np.abs(x.speed) > 0.2 * x.grid.max()  # the low-pass blurs changes of direction
+        assert np.abs(x.force - fitted)[fast].mean() < 3 * found.fit.sigma[k]
+        assert not x.described.any() and x.unit == "N m"
+
+
 def test_a_prompt_shows_one_line_and_plain_numbers(found):
     error = ", ".join(f"{x:.3g}" for x in found.error())
     assert repr(found) == (
@@ -44,7 +70,7 @@ def test_the_tables_are_tables_of_markdown(found):
     lines = [line for line in found.summary().splitlines() if line.startswith("|")]
     assert len(lines) > found.base.r + len(found.sought.names)
     starts = [k for k, line in enumerate(lines) if set(line) <= set("| -")]
-    assert len(starts) == 3
+    assert len(starts) == 4  # forces, choices, base parameters, unknowns
     for k in starts:
         assert lines[k].count("|") == lines[k - 1].count("|") == lines[k + 1].count("|")
 
@@ -53,7 +79,9 @@ def test_the_report_is_written_with_its_pictures(found, tmp_path):
     pytest.importorskip("matplotlib")
     path = found.save_report(tmp_path / "new" / "folder")
     text = path.read_text(encoding="utf-8")
-    for name in ("forces.png", "parameters.png"):
+    names = ("forces.png", "cutoff.png", "friction.png", "errors.png", "parameters.png")
+    assert re.findall(r"\((\w+\.png)\)", text) == list(names)
+    for name in names:
         assert f"({name})" in text
         picture = (path.parent / name).read_bytes()
         assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
@@ -65,7 +93,9 @@ def test_the_pictures_show_what_was_measured_and_predicted(found):
 
     figure = plot_forces(found)
     assert len(figure.axes) == 2 * found.robot.n
-    measured, predicted = figure.axes[0].get_lines()
+    measured, described, predicted = figure.axes[0].get_lines()
+    before = found.prior.inverse_dynamics(found.test.q, found.test.dq, found.test.ddq)
+    assert list(described.get_ydata()) == list(before[:, 0])
     assert list(measured.get_ydata()) == list(found.test.tau[:, 0])
     assert list(predicted.get_ydata()) == list(found.predict(found.test)[:, 0])
     labels = [x.get_text() for x in plot_parameters(found).axes[0].get_yticklabels()]
@@ -90,10 +120,8 @@ def test_names_cannot_mark_up_the_report(tmp_path):
     data = replace(simulated_recording(true, motion), model=robot.model)
     text = identify(robot, data).save_report(tmp_path).read_text(encoding="utf-8")
     shown = re.sub(r"\\.", "", text)  # what an escape leaves to be read as markup
-    assert "<" not in shown and "](" not in shown.replace("](forces.png)", "").replace(
-        "](parameters.png)", ""
-    )
+    assert "<" not in shown and "](" not in re.sub(r"\]\(\w+\.png\)", "", shown)
     assert text.count("\n## Base parameters\n") == 1 and "\n# Identification of arm" in f"\n{text}"
     rows = [line for line in shown.splitlines() if line.startswith("|")]
-    assert {row.count("|") for row in rows} <= {7, 8} and len(rows) > 20
+    assert {row.count("|") for row in rows} <= {7, 8, 9, 10} and len(rows) > 20
     assert not re.search(r"[`*$]", shown.replace("`learned`", ""))

@@ -1,6 +1,6 @@
 """identification_page: the result of an identification on one self-contained HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 import numpy as np
@@ -13,6 +13,9 @@ from kinetree.identify.identification import (
     BASE,
     ROBOT,
     base_rows,
+    choice_rows,
+    choices_made,
+    conclusion,
     described_base,
     force_rows,
     overview,
@@ -21,10 +24,17 @@ from kinetree.identify.identification import (
 )
 from kinetree.model.bounds import bounds_of
 from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import clip, line_plot, path, rect, svg, text
+from kinetree.views.page.svg import Axis, clip, curve_plot, line_plot, path, rect, svg, text
 
 MOST_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
+CHOSEN = "Errors of friction laws on rows that the fit has not seen, N m or N."
+FRICTION = (
+    "Points are measured forces less all predicted ones but friction. A curve that misses them in "
+    "a range of speeds is not the friction of the joint."
+)
+AS_FORCES = (0, 2, 3)  # colours of measured, described and found in plots of forces
+MOST_DOTS = 400  # of a scatter plot
 FORCES = "On held-out motion, root mean squares, N m or N."
 AT_ONCE = 20  # rows of one picture; printed pages break between pictures
 
@@ -41,40 +51,91 @@ def identification_page(found: Identification) -> str:
         raise InputError(
             f"found is a {type(found).__name__}; expected a result of kinetree.identify.identify."
         )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
-    opened = "".join(f"<li>{escape(line)}</li>" for line in unidentifiable(found))
+    tone = {"better": "good", "no better": ""}.get(found.verdict, "bad")
     base, unknown = base_rows(found), unknown_rows(found)
     combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
     sections = [
         f"<header><h1>Identification of {escape(found.robot.name)}</h1>"
         f'<p class="lead">{escape(overview(found))}</p></header>',
-        f'<section><h2>Notes</h2><ul class="findings">{notes}</ul></section>' * bool(notes),
+        f'<section><h2>Verdict</h2><p class="verdict {tone}">{escape(conclusion(found))}</p>'
+        f"{_listed(map(str, found.warnings))}</section>",
         "<section><h2>Joint forces</h2>"
         f"{scroll_table(*force_rows(found), caption=FORCES)}"
         f'<p class="soft">Joint by joint:</p><div class="plots">{_curves(found)}</div></section>',
+        f"<section><h2>Choices</h2>{_listed(choices_made(found))}{_choices(found)}"
+        f'<div class="plots">{_cutoff(found)}{_errors(found)}</div></section>',
+        f"<section><h2>Friction</h2><p>{escape(FRICTION)}</p>"
+        f'<div class="plots">{_friction(found)}</div></section>',
         f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
         f"{intervals(found)}{scroll_table(*combinations)}</section>",
         f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
         "<section><h2>Not identifiable</h2>"
-        + (f'<ul class="findings">{opened}</ul>' if opened else f"<p>{ALL}</p>")
-        + "</section>",
+        f"{_listed(unidentifiable(found)) or f'<p>{ALL}</p>'}</section>",
+        f"<section><h2>Notes</h2>{_listed(found.notes)}</section>" * bool(found.notes),
         "<footer>Written by kinetree. SI units.</footer>",
     ]
     title = f"Identification of {found.robot.name}"
     return document(title, f"<main>{''.join(sections)}</main>", {}, ())
 
 
+def _listed(texts: Iterable[str]) -> str:
+    """Sentences as a list; empty if there are none."""
+    items = "".join(f"<li>{escape(x)}</li>" for x in texts)
+    return f'<ul class="findings">{items}</ul>' if items else ""
+
+
+def _choices(found: Identification) -> str:
+    if not found.choices:
+        return ""
+    return scroll_table(*choice_rows(found), caption=CHOSEN, text=2)
+
+
+def _cutoff(found: Identification) -> str:
+    """Spectrum of the accelerations with the noise floor and the cutoff; empty if not filtered."""
+    own = found.train.spectrum
+    if own is None:
+        return ""
+    names = own.names or found.robot.model.dof_names
+    lines = [(name, own.frequency, np.sqrt(own.level[:, k])) for k, name in enumerate(names)]
+    axes = Axis("frequency, Hz", log=True), Axis("rad/s² or m/s² per √Hz", log=True)
+    mark = (f"cutoff {own.cutoff:.3g} Hz", own.cutoff)
+    return curve_plot("Accelerations", axes, lines, marks=[mark])
+
+
+def _errors(found: Identification) -> str:
+    """Spectrum of the errors of the fit."""
+    f, density = found.error_spectrum()
+    some = slice(1, None, max(1, len(f) // MOST_DOTS))
+    names = found.robot.model.dof_names
+    lines = [(x, f[some], np.sqrt(density[some, k])) for k, x in enumerate(names)]
+    axes = Axis("frequency, Hz"), Axis("N m or N per √Hz", log=True)
+    return curve_plot("Errors of the fit (white noise is flat)", axes, lines)
+
+
+def _friction(found: Identification) -> str:
+    """Measured friction of every joint over its speed, beside the curves."""
+    figures: list[str] = []
+    for x in found.friction_curves():
+        some = slice(None, None, max(1, len(x.speed) // MOST_DOTS))
+        axes = Axis("rad/s" if x.unit == "N m" else "m/s"), Axis(x.unit)
+        lines = [("described", x.grid, x.described), ("found", x.grid, x.found)]
+        dots = "measured", x.speed[some], x.force[some]
+        figures.append(curve_plot(f"{x.name}, friction", axes, lines, dots=dots, colours=AS_FORCES))
+    return "".join(figures)
+
+
 def _curves(found: Identification) -> str:
-    """Measured and predicted force of every joint, and their difference."""
+    """Force of every joint, measured, as described and as found, and the error that is left."""
     data = found.test
     some = slice(None, None, max(1, len(data) // MOST_SAMPLES))
     measured, predicted = data.tau[some], found.predict(data)[some]
+    described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)[some]
     sliding = bounds_of(found.robot.model).sliding
     figures = []
     for k, name in enumerate(found.robot.model.dof_names):
         rest = measured[:, k] - predicted[:, k]
-        columns = np.stack([measured[:, k], rest, predicted[:, k]], axis=1)
-        names = ("measured", "difference", "predicted")  # the last lies on top
+        columns = np.stack([measured[:, k], rest, described[:, k], predicted[:, k]], axis=1)
+        names = ("measured", "measured less found", "described", "found")  # the last lies on top
         unit = "N" if sliding[k] else "N m"
         figures.append(line_plot(name, unit, data.t[some], columns, names))
     return "".join(figures)
@@ -106,15 +167,17 @@ def _rows(rows: list[tuple[str, Array, float]]) -> Iterator[str]:
 
 
 def _interval(y: float, name: str, ends: Array, described: float) -> Iterator[str]:
-    low, high = map(float, ends)
+    withheld = bool(np.isnan(ends).any())
+    low, high = (0.0, 0.0) if withheld else map(float, ends)
     known = not np.isnan(described)
     largest = max(abs(low), abs(high), abs(float(described)) if known else 0.0, 1e-300)
     middle, scale = (LEFT + RIGHT) / 2, (RIGHT - LEFT) / 2 / (1.04 * largest)
     yield text(LEFT - 10, y + 14, clip(name, 26), "end", "name")
     yield path("axis", f"M{LEFT} {y + 10}H{RIGHT}")
     width = max(scale * (high - low), 3)
-    yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
+    if not withheld:
+        yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
     yield path("zero axis", f"M{middle} {y}V{y + 20}")
     if known:
         yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
-    yield text(RIGHT + 8, y + 14, f"±{largest:.3g}")
+    yield text(RIGHT + 8, y + 14, "withheld" if withheld else f"±{largest:.3g}")

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import xml.etree.ElementTree as ElementTree
+from html import escape
 
 import numpy as np
 import pytest
@@ -38,16 +39,15 @@ def test_the_page_names_every_joint_parameter_and_note(found):
 
 def test_the_curves_are_those_of_the_forces(found):
     page = identification_page(found)
-    plots = re.findall(r'<svg class="plot".*?</svg>', page, re.S)
-    assert len(plots) == found.robot.n
+    plots = re.findall(r'<svg class="plot".*?</svg>', page, re.S)[: found.robot.n]
     for plot in plots:
         tracks = [x for x in ElementTree.fromstring(plot).iter("path") if "track" in x.get("class")]
-        assert len(tracks) == 3  # measured, difference, predicted
+        assert len(tracks) == 4  # measured, measured less found, described, found
         points = [np.array(x.get("d")[1:].replace("L", " ").split(), float) for x in tracks]
         assert all(len(x) == len(points[0]) for x in points)
         heights = [x.reshape(-1, 2)[:, 1] for x in points]
         # pixels of the plot: measured less predicted is the difference, to a tenth of each
-        change = (heights[0] - heights[2]) - (heights[1] - heights[1].mean())
+        change = (heights[0] - heights[3]) - (heights[1] - heights[1].mean())
         assert np.ptp(change) < 0.4
 
 
@@ -60,6 +60,26 @@ def test_intervals_stand_where_the_numbers_say(found):
         middle = float(x) + float(width) / 2
         scale = 285 / 1.04 / max(abs(low), abs(high), abs(own))
         assert middle == pytest.approx(475 + scale * (low + high) / 2, abs=0.2)
+
+
+def test_the_page_has_the_verdict_the_choices_and_their_plots(found):
+    page = identification_page(found)
+    assert '<p class="verdict good">Better than the description' in page
+    for warning in found.warnings:
+        assert escape(warning.text) in page
+    assert all(x.joint in page for x in found.choices) and "friction laws on rows" in page
+    titles = re.findall(r'<svg class="plot".*?aria-label="([^"]*)"', page)
+    assert titles[found.robot.n :] == [
+        "Errors of the fit (white noise is flat)", "joint1, friction", "joint2, friction"
+    ]  # fmt: skip
+    worse = dataclasses.replace(found, verdict="worse")
+    assert '<p class="verdict bad">Worse than the description' in identification_page(worse)
+
+
+def test_withheld_intervals_have_no_bar(found):
+    page = identification_page(dataclasses.replace(found, withheld=(0, 1)))
+    assert page.count('<rect class="held"') == found.base.r - 2
+    assert page.count(">withheld</text>") == 2
 
 
 def test_the_page_loads_nothing_and_runs_no_script_of_others(found):

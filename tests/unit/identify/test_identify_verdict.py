@@ -1,0 +1,147 @@
+"""Verdicts: better or worse than the description, errors unlike noise, intervals withheld."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.identify import identify, make_recording
+from kinetree.identify.notes import check_readings
+from kinetree.identify.verdict import compared, influenced
+
+TRUE = with_drives(spatial_arm())
+DESCRIBED = misjudged(TRUE)
+MOTION = arm_motion(TRUE, 16.0)
+NOISE = 0.2
+
+
+def noise(seed=0, size=NOISE, shape=MOTION.q.shape):
+    return size * np.random.default_rng(seed).normal(size=shape)
+
+
+def recorded(tau, motion=MOTION):
+    return make_recording(DESCRIBED, motion.t, motion.q, tau, motion.dq, motion.ddq)
+
+
+def forces(robot=TRUE, motion=MOTION):
+    return robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+
+
+def found(tau, robot=DESCRIBED, **options):
+    return identify(robot, recorded(tau), folds=2, **options)
+
+
+def kinds(identification):
+    return {x.kind for x in identification.warnings}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return found(forces() + noise())
+
+
+def test_a_wrong_description_is_beaten_and_all_intervals_are_given(plain):
+    assert plain.verdict == "better" and not plain.withheld
+    assert kinds(plain) <= {"excitation"}
+    assert np.isfinite(plain.interval()).all() and np.isfinite(plain.margin()).all()
+    assert np.all(plain.error() < plain.described_error())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_white_noise_fails_no_test(seed):
+    assert kinds(found(forces() + noise(seed + 1), friction="symmetric")) <= {"excitation"}
+
+
+def test_an_exact_description_is_not_beaten():
+    own = identify(TRUE, recorded(forces() + noise(7)), folds=2, friction="symmetric")
+    assert own.verdict == "no better" and "worse" not in kinds(own)
+
+
+def test_errors_of_single_joints_decide(plain):
+    """A robot that is worse at one joint is worse, whatever the others are."""
+    heavy = misjudged(TRUE, seed=3).with_payload(3.0, (0.2, 0, 0))
+    verdict, warnings = compared(replace(plain, robot=heavy))
+    assert verdict == "worse" and warnings[0].kind == "worse" and "lift" in warnings[0].joints
+    joint = TRUE.with_friction({"bend": kt.Friction(9.0, 9.0)})
+    verdict, warnings = compared(replace(plain, robot=joint))
+    assert verdict == "worse" and warnings[0].joints == ("bend",)
+    assert "worse than the description at 'bend': errors of" in warnings[0].text
+
+
+def test_coloured_errors_are_named_with_their_frequency():
+    rng, u = np.random.default_rng(2), np.zeros(MOTION.q.shape)
+    e = rng.normal(size=u.shape)
+    for k in range(1, len(u)):
+        u[k] = 0.9 * u[k - 1] + e[k]
+    warnings = found(forces() + NOISE * u / u.std(axis=0), friction="symmetric").warnings
+    own = next(x for x in warnings if x.kind == "coloured")
+    assert set(own.joints) == {"turn", "lift", "bend"} and "Intervals take this into" in own.text
+    # half of the power of an autoregression of 0.9 is below 0.8 Hz at 50 Hz
+    assert 0.4 < float(own.text.split("below ")[1].split()[0]) < 1.6
+    tone = NOISE * np.sin(2 * np.pi * 6 * MOTION.t)[:, None] * [1, 0, 0]
+    warnings = found(forces() + tone + noise(3, 0.02), friction="symmetric").warnings
+    own = next(x for x in warnings if x.kind == "coloured")
+    assert own.joints == ("turn",) and "strongest at 6 Hz" in own.text
+
+
+def test_noise_that_grows_withholds_the_intervals_that_it_touches():
+    late = noise(4) * np.where(MOTION.t > 5, 5.0, 1.0)[:, None] ** [0, 0, 1]
+    own = found(forces() + late, friction="symmetric")
+    warning = next(x for x in own.warnings if x.kind == "unsteady")
+    assert warning.joints == ("bend",)
+    names = [own.sought.names[k] for k in own.base.kept]
+    interval = own.interval()
+    assert np.isnan(interval[names.index("coulomb[bend]")]).all()
+    assert np.isfinite(interval[names.index("coulomb[turn]")]).all()
+    assert np.isnan(own.margin()[own.sought.names.index("viscous[bend]")])
+    assert influenced(own, {"bend"}) == list(own.withheld) and not influenced(own, set())
+
+
+def test_friction_of_another_shape_is_a_pattern_of_speed():
+    sticky = TRUE.with_friction({"lift": kt.Friction(0.5, 1.0, stribeck=kt.Stribeck(4.0, 0.3))})
+    own = found(forces(sticky) + noise(5, 0.05), friction="symmetric")
+    pattern = next(x for x in own.warnings if x.kind == "pattern")
+    assert "lift" in pattern.joints and "depend on speed" in pattern.text
+    assert set(own.withheld) and own.verdict == "better"
+
+
+def test_another_machine_in_the_held_out_part_is_a_misfit():
+    other = TRUE.with_payload(0.8, (0.1, 0, 0))
+    tau = np.where(MOTION.t[:, None] < 11, forces(), forces(other)) + noise(6, 0.05)
+    own = found(tau, friction="symmetric")
+    warning = next(x for x in own.warnings if x.kind == "misfit")
+    assert "lift" in warning.joints and own.withheld
+
+
+def test_corrections_are_warnings_with_numbers():
+    shifted = forces() + noise(8, 0.05) + [0, 0, 1.5]
+    late = np.roll(shifted, 2, axis=0)
+    late[:2] = shifted[:1]
+    own = found(late)
+    texts = {x.kind: x.text for x in own.warnings}
+    assert "ms (+- " in texts["lag"] and "later than the motion" in texts["lag"]
+    assert abs(float(texts["lag"].split("are ")[1].split()[0]) - 40) < 2
+    assert "bend 1.5" in texts["offset"] or "bend 1.4" in texts["offset"]
+
+
+def test_without_held_out_motion_there_is_no_test():
+    assert "not tested" in kinds(found(forces() + noise(9), hold_out=0, friction="symmetric"))
+
+
+def test_friction_that_a_description_lacks_swaps_no_joints():
+    """Joints whose forces are friction alone look alike; that is not another order."""
+    rubbing = TRUE.with_friction({"turn": kt.Friction(2.0, 6.0), "bend": kt.Friction(2.0, 6.0)})
+    bare = spatial_arm()
+    data = recorded(forces(rubbing) + noise(10))
+    assert check_readings(bare, data) == []
+    order = [2, 1, 0]
+    swapped = recorded((forces(rubbing) + noise(10))[:, order])
+    assert [x.joints for x in check_readings(bare, swapped)] == [("turn", "bend")]
+
+
+def test_a_level_is_a_probability(plain):
+    for level in (0.0, 1.0):
+        with pytest.raises(kt.KinetreeError, match="expected a probability"):
+            plain.margin(level)
