@@ -6,6 +6,7 @@ from kinetree.identify.gains import Gains
 from kinetree.identify.identification import Identification, plot_forces, plot_parameters
 from kinetree.identify.identify import identify
 from kinetree.identify.loads import KnownLoad
+from kinetree.identify.notes import Finding
 from kinetree.identify.payload import Payload, identify_payload
 from kinetree.identify.recording import (
     Recording,
@@ -19,6 +20,7 @@ from kinetree.identify.unknowns import Unknowns, unknowns
 __all__ = [
     "Base",
     "Excitation",
+    "Finding",
     "Gains",
     "Identification",
     "KnownLoad",
