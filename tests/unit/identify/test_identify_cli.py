@@ -10,7 +10,7 @@ import pytest
 from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_drives
 
 import kinetree as kt
-from kinetree.cli.identify import friction_choices
+from kinetree.cli.identify import friction_choices, read_gains, read_loads
 from kinetree.errors import InputError
 from kinetree.motion import write_csv
 
@@ -98,6 +98,74 @@ def test_friction_is_chosen_for_all_joints_or_for_some():
         with pytest.raises(InputError) as problem:
             friction_choices(words)
         assert text in str(problem.value)
+
+
+def test_payloads_and_gains_are_read_from_words():
+    assert read_loads(None, ["a.csv"]) is None and read_gains(None) is False
+    first, second = read_loads(["b=c.csv=2.5,0,0,0.1"], ["a.csv", "b=c.csv"])
+    assert first is None and second.m == 2.5 and tuple(second.com) == (0, 0, 0.1)
+    assert read_loads(["a.csv=1"], ["a.csv"])[0].com == (0, 0, 0)
+    for words in (["a.csv"], ["a.csv=heavy"], ["a.csv=-1"], ["a.csv=1,2"], ["a.csv=1,0,0,nan"]):
+        with pytest.raises(InputError, match=r"expected FILE=MASS or FILE=MASS,X,Y,Z"):
+            read_loads(words, ["a.csv"])
+    for words in (["b.csv=1"], ["a.csv=1", "a.csv=2"]):
+        with pytest.raises(InputError, match=r"expected one of a\.csv, once"):
+            read_loads(words, ["a.csv"])
+    assert read_gains(["find"]) is True and read_gains(["description"]) == "description"
+    assert read_gains(["turn=0.1", "a=b=-2"]) == {"turn": 0.1, "a=b": -2.0}
+    for words in (["some"], ["find", "turn=1"], ["turn=0"], ["turn=1", "turn=2"], ["turn=x"]):
+        with pytest.raises(InputError, match="expected find, description, or the gain"):
+            read_gains(words)
+
+
+def test_currents_of_two_recordings_give_gains_and_a_verdict(folder):
+    rng, gain = np.random.default_rng(1), np.array([0.05, 0.04, 0.1])
+    loads = {"bare.csv": TRUE, "loaded.csv": TRUE.with_payload(2.0, (0, 0, 0.1))}
+    for k, (name, robot) in enumerate(loads.items()):
+        motion = arm_motion(TRUE, seed=k)
+        tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+        tau = tau + 0.05 * rng.normal(size=tau.shape)
+        write_csv(motion.replace(tau=gain * tau), folder / name)
+    found = program(
+        folder, "arm.urdf", "bare.csv", "loaded.csv", "-o", "out.xml", "--gains", "find",
+        "--payload", "loaded.csv=2,0,0,0.1", "--json",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    data = json.loads(found.stdout)
+    assert data["verdict"] == "better" and data["ok"] is True
+    assert data["gains"]["origin"] == "payload"
+    for row, expected in zip(data["gains"]["joints"], gain, strict=True):
+        assert abs(row["value"] - expected) < 0.03 * expected and row["margin"] > 0
+    assert [x["joint"] for x in data["choices"]] == data["joints"]
+    assert all(x["reason"].startswith(x["joint"]) for x in data["choices"])
+    assert data["held_out"] > 0 and data["method"] == "robust" and data["lag"]["removed"] is False
+    rows = zip(data["found"], data["described"], data["rms"], strict=True)
+    assert all(now < before for now, before, _ in rows)
+
+
+def test_a_doubtful_recording_is_exit_code_one_and_the_robot_is_written(folder):
+    lines = (folder / "data.csv").read_text(encoding="utf-8").splitlines()
+    head = lines[0].split(",")
+    turned = [head]
+    for line in lines[1:]:
+        cells = line.split(",")
+        turned.append([
+            repr(-float(x)) if name == "tau:lift" else x
+            for name, x in zip(head, cells, strict=True)
+        ])  # fmt: skip
+    text = "\n".join(",".join(cells) for cells in turned)
+    (folder / "turned.csv").write_text(text, encoding="utf-8")
+    found = program(folder, "arm.urdf", "turned.csv", "-o", "out.xml", "--friction", "symmetric")
+    assert found.returncode == 1 and (folder / "out.xml").is_file()
+    assert "Doubtful, see the warnings" in found.stdout
+    assert "warning: tau of 'lift' opposes the description's" in found.stdout
+    assert "+- ?" in found.stdout and "True" not in found.stdout
+    words = ("arm.urdf", "turned.csv", "-o", "out.xml", "--friction", "symmetric", "--json")
+    data = json.loads(program(folder, *words).stdout)
+    assert data["ok"] is False and data["verdict"] == "doubtful"
+    assert data["warnings"][0]["kind"] == "reading" and data["warnings"][0]["joints"] == ["lift"]
+    assert data["intervals_withheld"] == data["base_parameters"]
+    assert data["friction"][0]["margin"] is None
 
 
 def test_the_numbers_of_a_law_are_printed_with_margins_and_units(folder):
