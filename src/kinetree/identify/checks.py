@@ -4,6 +4,8 @@ Data that cannot be right (degrees for radians, milliseconds for seconds, rates 
 derivatives of the positions) raise an InputError. Data that are only odd give a note.
 """
 
+from itertools import combinations
+
 import numpy as np
 
 from kinetree.algorithms import difference
@@ -26,7 +28,7 @@ WILD = 8  # times the residual that nine samples in ten have: 13 standard deviat
 FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or lengths of the robot
 PAIRS = 200  # pairs of positions that are compared if there are quaternions
 MOST = 8  # names in a note
-COARSE = 1000  # steps of an encoder over a joint's motion: fewer are noted
+COARSE = 4096  # steps of an encoder over a joint's motion: fewer are noted
 SATURATED, FEWEST = 0.01, 5  # share and number of samples at the largest joint force
 HINTS = {
     DEGREE: "degrees are suspected",
@@ -110,6 +112,7 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
                 f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {doubt}"
             )
     found += _saturated(bounds, tau, dq)
+    found += _repeated(names, "q", positions(bounds, q)) + _repeated(names, "tau", tau)
     if np.any(flat := np.ptp(tau, axis=0) == 0):
         found.append(f"tau of {listing(names[flat], MOST)} never changes: was it measured?")
     held = (np.diff(tau, axis=0) == 0).mean(axis=0)
@@ -128,18 +131,31 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
     return found
 
 
+def _repeated(names: Array, what: str, x: Array) -> list[str]:
+    """A note on columns that change, and are equal in all samples."""
+    pairs = [
+        f"{names[a]!r} and {names[b]!r}"
+        for a, b in combinations(np.flatnonzero(np.ptp(x, axis=0)), 2)
+        if np.abs(x[:, a] - x[:, b]).max() <= 1e-9 * np.ptp(x[:, a])  # filters round
+    ]
+    if not pairs:
+        return []
+    return [f"{what} of {'; of '.join(pairs)} is the same in every sample: is one of them missing?"]
+
+
 def coarse(model: Model, q: Array) -> list[str]:
     """A note on measured positions with few different values: the steps of a coarse encoder."""
     bounds = bounds_of(model)
     x = positions(bounds, q)
     names, found = np.array(bounds.names, object), list[tuple[float, float, str]]()
     for k in np.flatnonzero(bounds.coords >= 0):
-        steps = np.abs(np.diff(x[:, k]))
-        span, moved = np.ptp(x[:, k]), steps > 0
-        if span < least_motion(natural_units(model))[k] or moved.mean() > 0.9:
+        span, values = np.ptp(x[:, k]), np.unique(x[:, k])
+        steps = np.diff(values)
+        steps = steps[steps > 1e-9 * span]  # rounding of one value
+        if span < least_motion(natural_units(model))[k] or not 0 < len(steps) < COARSE:
             continue
-        quantum = np.quantile(steps[moved], 0.05)
-        whole = np.abs(steps[moved] / quantum - np.rint(steps[moved] / quantum)) < 0.01
+        quantum = steps.min()
+        whole = np.abs(steps / quantum - np.rint(steps / quantum)) < 0.01
         if whole.mean() > 0.9 and span < COARSE * quantum:
             found.append((span / quantum, quantum, names[k]))
     if not found:

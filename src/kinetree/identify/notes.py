@@ -323,6 +323,12 @@ def _readings(model: Model, parts: Sequence[Recording]) -> Iterator[Reading]:
             yield Reading(
                 f"tau of {joint.name!r} as (force, moment)", parts, order, tuple(joint.dofs)
             )
+    for a in range(model.n) if plain else ():
+        sign = np.where(np.arange(model.n) == a, -1.0, 1.0)
+        turned = [replace(x, q=x.q * sign, dq=x.dq * sign, ddq=x.ddq * sign) for x in parts]
+        yield Reading(f"q of {names[a]!r} with the opposite sign", turned, None, (a,))
+        both = [replace(x, tau=x.tau * sign) for x in turned]
+        yield Reading(f"q and tau of {names[a]!r} with the opposite sign", both, None, (a,))
     for a, b in combinations(range(model.n), 2):
         order = np.arange(model.n)
         order[[a, b]] = b, a
