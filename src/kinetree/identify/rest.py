@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
 from kinetree.identify.checks import least_motion
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
@@ -18,6 +19,8 @@ from kinetree.model import Model
 FASTEST = 0.01  # share of a joint's largest way within the window, below which it stands still
 PERIODS = 0.5  # of the cutoff: least length of the window
 STEPS = 8  # of time: least length of the window
+OFTEN = 0.1  # share of the recording in which a joint rests while others move, worth a note
+MOST = 8  # names in a note
 LEAST = 0.2  # share of the recording that has to move: less is not a motion with rests
 
 
@@ -31,7 +34,17 @@ def without_rest(model: Model, data: Recording) -> Recording:
         model: the robot.
         data: the recording.
     """
-    rest = at_rest(model, data)
+    still = still_joints(model, data)
+    rest = still.all(axis=1)
+    alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
+    if np.any(often := alone > OFTEN):
+        names = listing(np.array(model.dof_names, object)[often].tolist(), MOST)
+        note = (
+            f"{names} {'stands' if often.sum() == 1 else 'stand'} still in up to "
+            f"{alone.max():.0%} of the recording while other joints move: friction at rest has no "
+            "known direction, and errors there are errors of the model"
+        )
+        data = replace(data, notes=(*data.notes, note))
     moving = np.flatnonzero(~rest)
     if not rest.any() or len(moving) < LEAST * len(data):
         return data
@@ -42,31 +55,34 @@ def without_rest(model: Model, data: Recording) -> Recording:
     return replace(data.part(moving), notes=(*data.notes, note))
 
 
-def at_rest(model: Model, data: Recording) -> Array:
-    """Which samples lie in a window of time without motion of any joint, (T,).
+def still_joints(model: Model, data: Recording) -> Array:
+    """Which samples of each degree of freedom lie in a window without its motion, (T, n).
+
+    Joints that never move count as still.
 
     Args:
         model: the robot.
         data: the recording.
     """
-    still = np.zeros(len(data), bool)
+    still = np.zeros(data.dq.shape, bool)
     units = natural_units(model)
     if model.n != model.nq or not data.dq.any():  # positions held still, one after the other
         return still
     longest = max(units.time, 0.0 if data.cutoff is None else PERIODS / data.cutoff)
     size = max(STEPS, round(longest / data.dt))
-    if len(data) <= 2 * size:
-        return still
-    ways = np.stack([_way(x, size) for x in data.q.T], axis=1)
     least = least_motion(units)
     moves = np.ptp(data.q, axis=0) > least
-    if not moves.any():
+    if len(data) <= 2 * size or not moves.any():
         return still
-    bound = np.minimum(least, FASTEST * ways.max(axis=0))
-    quiet = (ways[:, moves] < bound[moves]).all(axis=1)
     together = data.t[size - 1 :] - data.t[: len(data) - size + 1] < 1.5 * size * data.dt
-    for k in np.flatnonzero(quiet & together):
-        still[k : k + size] = True
+    for j in np.flatnonzero(moves):
+        way = _way(data.q[:, j], size)
+        quiet = (way < min(least[j], FASTEST * way.max())) & together
+        ends = np.zeros(len(data) + 1, int)  # +1 where windows begin, -1 after they end
+        np.add.at(ends, np.flatnonzero(quiet), 1)
+        np.add.at(ends, np.flatnonzero(quiet) + size, -1)
+        still[:, j] = np.cumsum(ends[:-1]) > 0
+    still[:, ~moves] = True
     return still
 
 

@@ -1,11 +1,13 @@
 """Rows at rest: left out of a fit, because friction at rest has no known direction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 
 from kinetree.identify import identify, make_recording
-from kinetree.identify.rest import at_rest, without_rest
+from kinetree.identify.rest import still_joints, without_rest
 
 TRUE = with_drives(spatial_arm())
 DESCRIBED = misjudged(TRUE)
@@ -33,7 +35,7 @@ def paused():
 
 
 def test_rest_before_and_after_a_motion_is_found_to_a_window(paused):
-    rest, t = at_rest(DESCRIBED.model, paused), paused.t
+    rest, t = still_joints(DESCRIBED.model, paused).all(axis=1), paused.t
     start, end = t[np.flatnonzero(~rest)[[0, -1]]]
     assert start == pytest.approx(3.0, abs=0.4) and end == pytest.approx(13.0, abs=0.4)
     assert not rest[(t > 3.4) & (t < 12.6)].any()
@@ -41,7 +43,7 @@ def test_rest_before_and_after_a_motion_is_found_to_a_window(paused):
 
 def test_a_motion_without_rest_stays_as_it_is():
     data = make_recording(DESCRIBED, MOTION.t, MOTION.q, FORCES, MOTION.dq, MOTION.ddq)
-    assert not at_rest(DESCRIBED.model, data.part(slice(20, -20))).any()
+    assert not still_joints(DESCRIBED.model, data.part(slice(20, -20))).any()
     held = make_recording(DESCRIBED, MOTION.t, MOTION.q, FORCES, 0 * MOTION.q, 0 * MOTION.q)
     assert without_rest(DESCRIBED.model, held) is held  # positions held still, one after another
 
@@ -56,6 +58,19 @@ def test_friction_left_over_at_rest_does_not_change_what_is_found(paused):
 
 def test_rows_at_rest_are_left_out_unless_nothing_else_is_left(paused):
     kept = without_rest(DESCRIBED.model, paused)
-    assert len(kept) == (~at_rest(DESCRIBED.model, paused)).sum() and "left out" in kept.notes[-1]
+    assert (
+        len(kept) == (~still_joints(DESCRIBED.model, paused).all(axis=1)).sum()
+        and "left out" in kept.notes[-1]
+    )
     most = paused.part(np.r_[np.arange(120), np.arange(200, 210)])
     assert without_rest(DESCRIBED.model, most) is most  # nothing but rest is left as it is
+
+
+def test_a_joint_that_rests_while_others_move_is_noted(paused):
+    q, dq, ddq = (x.copy() for x in (paused.q, paused.dq, paused.ddq))
+    half = len(q) // 2
+    q[half:, 1], dq[half:, 1], ddq[half:, 1] = q[half, 1], 0, 0
+    partly = replace(paused, q=q, dq=dq, ddq=ddq)
+    assert still_joints(DESCRIBED.model, partly)[half + 50 :, 1].all()
+    (note,) = [x for x in without_rest(DESCRIBED.model, partly).notes if "while other joints" in x]
+    assert note.startswith("'lift' stands still in up to")
