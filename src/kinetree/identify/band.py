@@ -152,14 +152,23 @@ def filtered(band: Band, a: int, b: int, samples: Array) -> Array:
     """Rows a to b - 1 of a stretch, (b - a, ...), from the samples of its `window`, (k, ...)."""
     if band.reach == 0:
         return samples
-    low, _ = band.window(a, b)
     flat = samples.reshape(len(samples), -1)
     found = np.empty((b - a, flat.shape[1]))
+    for rows, own, weights in _groups(band, a, b):
+        np.matmul(weights, flat[own], out=found[rows])
+    return found.reshape(b - a, *samples.shape[1:])
+
+
+@lru_cache(maxsize=256)
+def _groups(band: Band, a: int, b: int) -> list[tuple[slice, slice, Array]]:
+    """Groups of rows a to b - 1: their places, those of their samples in `window`, and weights."""
+    low, _ = band.window(a, b)
+    found: list[tuple[slice, slice, Array]] = []
     for c in range(a, b, GROUP):
         d = min(c + GROUP, b)
-        own = slice(*(x - low for x in band.window(c, d)))
-        found[c - a : d - a] = band.weights(c, d) @ flat[own]
-    return found.reshape(b - a, *samples.shape[1:])
+        first, last = band.window(c, d)
+        found.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
+    return found
 
 
 def rows_of(bands: tuple[Band, ...], x: Array) -> Array:

@@ -61,7 +61,7 @@ from kinetree.identify.verdict import judge
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
-CHECKED = 50  # samples at which a result is computed again
+CHECKED, ROWS = 50, 12  # samples and rows at which a result is computed again
 TURNS = 20  # fits with other directions of loads
 AGREE = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
@@ -131,8 +131,10 @@ def identify(
         test = test if test is None or drive is None else drive.forces(test)
     train, test = _split(records, test, hold_out)
     check_motion(robot.model, train)
+    tested = test is not train
     train, outliers = without_spikes(train, torque_cutoff)
-    notes = list(outliers)
+    test, more_outliers = without_spikes(test, torque_cutoff)
+    notes = [*outliers, *(f"held-out motion: {x}" for x in more_outliers if tested)]
     want = Wanted(friction, armature, springs, offsets, method, torque_cutoff)
     delay = Lag(lag, 0.0) if lag is not None else None
     if delay is None:
@@ -150,7 +152,7 @@ def identify(
             late = delay.value
             moved = without_lag(train, late)
             solved, dropped = _determined(robot, moved, chosen, want, report)
-    train, test = moved, without_lag(test, late)
+    train, test = moved, without_lag(test, late) if tested else moved
     notes += [text for _, text in dropped]
     if drive is not None:  # errors of gains are errors of the parameters
         found = solved.fit
@@ -419,7 +421,7 @@ def _recomputed(found: Identification) -> Array:
     train = found.train
     bands = bands_of(train, found.cutoff)
     starts = np.cumsum([0, *(band.rows for band in bands)])
-    rows = np.unique(np.linspace(0, starts[-1] - 1, CHECKED).round().astype(int))
+    rows = np.unique(np.linspace(0, starts[-1] - 1, ROWS).round().astype(int))
     off: list[Array] = []
     for row in rows:
         which = int(np.searchsorted(starts, row, side="right")) - 1

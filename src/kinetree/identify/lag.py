@@ -25,7 +25,7 @@ GRID = 41  # lags that are tried first
 STEPS = 8
 LEAST = 0.05  # of a sample: interpolation would do more harm
 SURE = 4.0  # standard errors by which a lag differs from none
-SAMPLES = 60_000  # that are used
+SAMPLES, ROWS = 60_000, 10_000  # that are used
 UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
 
@@ -58,9 +58,10 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
         cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
     """
     bands = bands_of(data, cutoff)
-    if sum(band.count for band in bands) > SAMPLES:  # as many as are needed
+    most = min(SAMPLES, ROWS * max(band.step for band in bands))
+    if sum(band.count for band in bands) > most:  # as many as are needed
         longest = max(bands, key=lambda band: band.count)
-        data = data.part(slice(longest.first, longest.first + min(longest.count, SAMPLES)))
+        data = data.part(slice(longest.first, longest.first + min(longest.count, most)))
         bands = bands_of(data, cutoff)
     steps = np.diff(data.t)
     steps = steps[steps < APART * data.dt]

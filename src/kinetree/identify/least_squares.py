@@ -192,29 +192,32 @@ def residuals(blocks: Blocks, beta: Array) -> tuple[Array, tuple[int, ...]]:
 def _robust(
     blocks: Blocks, beta: Array, residual: Array, largest: float
 ) -> tuple[Array, Array, Array]:
-    """beta, residual and noise with Huber's weights, one pass over the rows for each round."""
+    """beta, residual and noise with Huber's weights, one pass over the rows for each round.
+
+    The noise is that of the round before.
+    """
     r = len(beta)
     sigma = np.ones(residual.shape[1])
     settled = SETTLED[len(residual) > MANY]
     for k in range(ROUNDS):
         sigma = _noise(residual, largest, r, "robust") if k < FREE else sigma
-        w = row_weights(residual / sigma, "robust") / sigma**2
         G: Array | float = 0.0
         g: Array | float = 0.0
-        at = 0
-        for W, _ in blocks:
-            own = w[at : at + len(W)]
-            rows = (W * own[..., None]).reshape(-1, r)
+        parts: list[Array] = []
+        for W, y in blocks:
+            rest = y - W @ beta
+            w = row_weights(rest / sigma, "robust") / sigma**2
+            rows = (W * w[..., None]).reshape(-1, r)
             G = G + rows.T @ W.reshape(-1, r)
-            g = g + rows.T @ residual[at : at + len(W)].ravel()
-            at += len(W)
+            g = g + rows.T @ rest.ravel()
+            parts.append(rest)
+        residual = np.concatenate(parts)
         step = np.linalg.solve(np.asarray(G), np.asarray(g))
         beta = beta + step
-        residual, _ = residuals(blocks, beta)
         errors = np.sqrt(np.maximum(np.diag(np.linalg.inv(np.asarray(G))), 0))
         if np.all(np.abs(step) <= np.maximum(settled * errors, 1e-14 * np.abs(beta))):
             break
-    return beta, residual, sigma
+    return beta, residuals(blocks, beta)[0], sigma
 
 
 def row_weights(u: Array, method: Method) -> Array:

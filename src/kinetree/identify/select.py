@@ -45,7 +45,7 @@ from kinetree.robot import Robot
 
 SURE = 1.64  # standard errors
 PASSES = 2
-MOST = 60_000  # samples of a recording that are used, in stretches over all of it
+MOST, ROWS = 60_000, 12_000  # samples and rows that are used, in stretches over the recording
 STRETCHES = 8  # of a longer recording
 
 
@@ -96,7 +96,7 @@ def make_stretches(
     still = _still(robot, data)
     found: list[Stretch] = []
     for k, whole in enumerate(data):
-        for part in some_parts(whole):
+        for part in some_parts(whole, soft_of):
             # measured rates of a joint at rest are noise, to which its friction does not belong
             rates = [x.copy() for x in (part.dq, part.ddq)]
             for x in rates:
@@ -121,15 +121,22 @@ def _still(robot: Robot, data: Sequence[Recording]) -> list[int]:
     return sorted({x.dofs[0] for x in joints})
 
 
-def some_parts(data: Recording) -> list[Recording]:
-    """The recording, or stretches of a long one with `MOST` samples together.
+def some_parts(
+    data: Recording, soft_of: Callable[[Recording], Callable[[Array], Array]] | None = None
+) -> list[Recording]:
+    """The recording, or stretches of a long one with `MOST` samples or `ROWS` rows together.
 
     Args:
         data: the recording.
+        soft_of: as in `make_stretches`; None: the number of rows does not matter.
     """
-    if len(data) <= MOST:
+    most = MOST
+    if soft_of is not None and len(data) > min(MOST, ROWS):
+        first = data.part(slice(0, MOST))
+        most = min(MOST, ROWS * len(first) // len(soft_of(first)(first.t[:, None])))
+    if len(data) <= most:
         return [data]
-    length = MOST // STRETCHES
+    length = most // STRETCHES
     starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
     return [data.part(slice(a, a + length)) for a in starts.tolist()]
 

@@ -7,7 +7,8 @@ that is left is a function of the shapes alone. It can have several minima:
    squares decrease by (f . r)^2 / (f . f - |Q^T f|^2), r the residual without f. That is a sum over
    the samples of one joint for each point of the grid, so thousands of points cost little.
 2. Steps of Gauss and Newton for all shapes together: least squares on the linear columns and the
-   derivatives by the shapes. A step that does not decrease the squares is halved.
+   derivatives by the shapes. If a step does not decrease the squares, it is damped (Levenberg and
+   Marquardt): shapes that the recording hardly determines move less, the others as before.
 3. The grid again, from the shapes found. A better point is the start of another search.
 4. Steps on all samples; those before are on some of them.
 
@@ -29,9 +30,11 @@ from kinetree.identify.least_squares import Blocks, Fit, Method, weights_of
 
 THIN = 800  # samples of the grid and of the first steps
 SWEEPS, SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
-STEPS, HALVINGS = 40, 12
+STEPS, TRIES = 40, 12
+DAMPED, FACTOR = 1e-8, 10.0  # first damping, in terms of squares of the derivatives; its changes
 REWEIGHTED = 10  # rounds of weights before the first grid
 CLOSE = 1e-9  # relative change of the shapes that ends the steps
+SMALL = 1e-3  # the same in standard errors of the shapes
 RIDGE = 1e-14  # of columns of length 1: shapes without effect do not move
 SEEN = 1e-6  # share of a curve that other columns do not have, squared; less is rounding
 BETTER = 1e-9  # relative decrease of the squares that counts
@@ -77,6 +80,8 @@ def find_shapes(
             break
         report("friction laws: steps from the best shapes")
         point = _descended(point, kept, method)
+    if point.equations.y is equations.y:  # all samples already
+        return point.equations
     report(f"friction laws: shapes on {len(equations.y)} samples")
     whole_point = _first(equations.at(point.equations.sought.shapes), kept, method)
     return _descended(whole_point, kept, method).equations
@@ -128,13 +133,19 @@ def _least(W: Array, y: Array, w: Array) -> Array:
     """Weighted least squares; columns of zeros get 0, and dependent ones the smallest values."""
     root = np.sqrt(w)
     X, z = (W * root[..., None]).reshape(-1, W.shape[-1]), (y * root).ravel()
-    length = np.linalg.norm(X, axis=0)
-    X = X / np.where(length > 0, length, 1)
-    G = X.T @ X + RIDGE * np.eye(X.shape[1])
-    G[length == 0, length == 0] = 1
-    beta = np.linalg.solve(G, X.T @ z)
-    beta = beta + np.linalg.solve(G, X.T @ (z - X @ beta))
-    return beta / np.where(length > 0, length, 1)
+    beta = _normal(X, z)
+    return beta + _normal(X, z - X @ beta)
+
+
+def _normal(X: Array, z: Array) -> Array:
+    """Least squares of z, (k, ...), on X, (k, r), by normal equations."""
+    G = X.T @ X
+    length = np.sqrt(np.diag(G))
+    length = np.where(length > 0, length, 1)
+    G /= np.outer(length, length)
+    G += np.diag(np.where(np.diag(G) > 0, RIDGE, 1))
+    scale = length.reshape(-1, *[1] * (z.ndim - 1))
+    return np.linalg.solve(G, X.T @ z / scale) / scale
 
 
 def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
@@ -203,35 +214,55 @@ def _with(equations: Equations, k: int, shapes: Array) -> Equations:
 
 def _descended(point: Point, kept: list[int], method: Method) -> Point:
     """The point after steps of Gauss and Newton for all shapes together."""
-    count = len(kept)
+    count, damping = len(kept), 0.0
     for _ in range(STEPS):
         point = _reweighted(point, kept, method)
         equations, sought = point.equations, point.equations.sought
+        if not len(sought.shapes):  # described load friction alone
+            break
         sizes = iter(point.beta[count:].tolist())
         factors = [0.0 if law.size is None else next(sizes) for law in sought.laws]
         D = equations.tangent(factors, equations.load(kept, point.beta[:count]))
-        step = _least(np.concatenate([point.W, D], axis=-1), point.y, point.w)
-        step = step[point.W.shape[-1] :]
-        point, size = _shortened(point, kept, step)
-        if size < CLOSE:
+        old = sought.shapes
+        point, damping, close = _stepped(point, kept, D, damping)
+        change = np.abs(point.equations.sought.shapes - old)
+        if close or np.all(change <= CLOSE * _unit(sought.laws, old)):
             break
     return _reweighted(point, kept, method)
 
 
-def _shortened(point: Point, kept: list[int], step: Array) -> tuple[Point, float]:
-    """The point after a step, halved until the squares decrease, and its relative size."""
+def _stepped(point: Point, kept: list[int], D: Array, damping: float) -> tuple[Point, float, bool]:
+    """The point after a step, the damping of the next one, and whether the step was negligible.
+
+    D, (rows, n, s), has the derivatives by the shapes. It is the step without damping that is
+    compared with the standard errors of the shapes.
+    """
     sought = point.equations.sought
-    for _ in range(HALVINGS):
+    root = np.sqrt(point.w)
+    X = (point.W * root[..., None]).reshape(-1, point.W.shape[-1])
+    E = (D * root[..., None]).reshape(-1, D.shape[-1])
+    z = ((point.y - point.W @ point.beta) * root).ravel()
+    length = np.linalg.norm(E, axis=0)
+    length = np.where(length > 0, length, 1)
+    E = E / length
+    for _ in range(2):  # a second time for the digits that normal equations lose
+        E = E - X @ _normal(X, E)
+    S, g = E.T @ E, E.T @ z
+    S[np.diag_indices(len(S))] += RIDGE
+    errors = np.sqrt(np.diag(np.linalg.inv(S)) * point.cost / max(z.size - len(X.T), 1))
+    close = bool(np.all(np.abs(np.linalg.solve(S, g)) <= SMALL * errors))
+    for _ in range(TRIES):
+        step = np.linalg.solve(S + damping * np.eye(len(S)), g) / length
         new = sought.shapes.copy()
         for law, at in zip(sought.laws, sought.places, strict=True):
             own = at - sought.p
             new[own] = moved(law, sought.shapes[own], step[own])
-        size = float(np.abs((new - sought.shapes) / _unit(sought.laws, new)).max(initial=0))
         found = _solved(point.equations.at(new), kept, point.w)
         if found.cost <= point.cost:
-            return found, size
-        step = step / 2
-    return point, 0.0
+            less = damping / FACTOR if damping > DAMPED else 0.0
+            return found, less, close
+        damping = max(FACTOR * damping, DAMPED)
+    return point, damping, close
 
 
 def _unit(laws: tuple[Law, ...], shapes: Array) -> Array:

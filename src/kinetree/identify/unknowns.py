@@ -6,7 +6,7 @@ torque sensors are no part of pi either: the last linear unknowns, each with a c
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -47,6 +47,7 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 NO_LOAD = ("viscous", "coulomb", "static", "size", OFFSET)  # linear unknowns that load no gear
+BLOCK = 8192  # samples whose columns are computed together
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
@@ -161,7 +162,15 @@ class Unknowns:
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        Y = self.robot.regressor(q, dq, ddq) @ self.S
+        given = self.robot.regressor(q, dq, ddq)
+        first = self.S.argmax(axis=0)
+        Y = np.take(given.reshape(-1, given.shape[-1]), first, axis=1)  # Y S, where S has ones
+        Y = Y.reshape(*given.shape[:-1], len(first))
+        Y[..., ~self.S.any(axis=0)] = 0
+        more = self.S.copy()
+        more[first, np.arange(len(first))] = 0
+        for row, column in np.argwhere(more):
+            Y[..., column] += given[..., row]
         Y[..., list(self.offset), self.offset_places] = 1
         return Y
 
@@ -220,13 +229,17 @@ class Unknowns:
             columns: the unknowns that have these values, if not all; the others are zero.
         """
         chosen = list(range(len(self.names)) if columns is None else columns)
-        Y = self.regressor(q, dq, ddq)[..., chosen]
-        if not self.load.any():
-            return Y @ x + self.known(q, dq, ddq)
-        own = self.loading[chosen]
-        load = Y[..., own] @ x[own] + self.known_load(q, dq, ddq)
-        factor = load_factor(self.load, np.sign(load * dq))
-        return factor * load + Y[..., ~own] @ x[~own] + self.known_friction(q, dq, ddq)
+
+        def some(q: Array, dq: Array, ddq: Array) -> Array:
+            Y = self.regressor(q, dq, ddq)[..., chosen]
+            if not self.load.any():
+                return Y @ x + self.known(q, dq, ddq)
+            own = self.loading[chosen]
+            load = Y[..., own] @ x[own] + self.known_load(q, dq, ddq)
+            factor = load_factor(self.load, np.sign(load * dq))
+            return factor * load + Y[..., ~own] @ x[~own] + self.known_friction(q, dq, ddq)
+
+        return in_blocks(some, q, dq, ddq)
 
     def at_rest(self, q: Array) -> Array:
         """Indices of the friction and armature of joints that stand still in q, (T, nq).
@@ -256,7 +269,7 @@ class Unknowns:
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        return self.robot.regressor(q, dq, ddq) @ self.fixed + self._beyond(dq)
+        return self._given(q, dq, ddq, self.fixed) + self._beyond(dq)
 
     def known_load(self, q: Array, dq: Array, ddq: Array) -> Array:
         """The part of `known` that is not friction, (T, n).
@@ -266,7 +279,7 @@ class Unknowns:
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        return self.robot.regressor(q, dq, ddq) @ np.where(self._rubs, 0, self.fixed)
+        return self._given(q, dq, ddq, np.where(self._rubs, 0, self.fixed))
 
     def known_friction(self, q: Array, dq: Array, ddq: Array) -> Array:
         """The part of `known` that is friction, (T, n).
@@ -277,7 +290,13 @@ class Unknowns:
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
         own = np.where(self._rubs, self.fixed, 0)
-        return self.robot.regressor(q, dq, ddq) @ own + self._beyond(dq)
+        return self._given(q, dq, ddq, own) + self._beyond(dq)
+
+    def _given(self, q: Array, dq: Array, ddq: Array, pi: Array) -> Array:
+        """Joint forces of parameters pi, (P,), without laws that are not linear, (T, n)."""
+        if not pi.any():
+            return np.zeros(np.shape(dq))
+        return in_blocks(lambda *x: self.robot.regressor(*x) @ pi, q, dq, ddq)
 
     @property
     def _rubs(self) -> Array:
@@ -361,6 +380,21 @@ class Unknowns:
                 drive = dataclasses.replace(drive, efficiency=1)
             joints[law.index] = dataclasses.replace(joints[law.index], friction=own, drive=drive)
         return found.replace(joints=tuple(joints))
+
+
+def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, ddq: Array) -> Array:
+    """A quantity of every sample, (T, n), block by block: columns of all would take much memory.
+
+    Args:
+        of: function of q, dq and ddq.
+        q: joint positions, shape (T, nq), rad or m.
+        dq: joint rates, shape (T, n), rad/s or m/s.
+        ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+    """
+    if q.ndim != 2 or len(q) <= BLOCK:
+        return of(q, dq, ddq)
+    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
+    return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 
 def load_factor(load: Array, signs: Array) -> Array:

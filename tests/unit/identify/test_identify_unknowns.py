@@ -1,5 +1,7 @@
 """Offsets of torque sensors among the unknowns: columns, names, base parameters, estimates."""
 
+import sys
+
 import numpy as np
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
@@ -96,3 +98,24 @@ def test_offsets_have_the_units_of_the_robot():
 def test_a_wrong_joint_is_named():
     with pytest.raises(NameLookupError, match=r"offsets names the joint 'elbow'.*turn, lift, bend"):
         unknowns(ARM, offsets={"elbow": True})
+
+
+def test_forces_of_long_recordings_are_computed_block_by_block(monkeypatch):
+    """Columns of all samples are never in memory together; the forces are the same."""
+    robot = spatial_arm()
+    rng = np.random.default_rng(0)
+    state = rng.normal(size=(3, 50, 3))
+    sought = unknowns(robot, "symmetric", armature=False)
+    x = rng.normal(size=len(sought.names))
+    whole = sought.forces(*state, x)
+    sizes = []
+    made = type(robot).regressor
+
+    def counted(self, q, dq, ddq):
+        sizes.append(len(q))
+        return made(self, q, dq, ddq)
+
+    monkeypatch.setattr(type(robot), "regressor", counted)
+    monkeypatch.setattr(sys.modules[type(sought).__module__], "BLOCK", 16)
+    assert np.allclose(sought.forces(*state, x), whole, rtol=1e-13, atol=1e-13)
+    assert max(sizes) == 16 and sum(sizes) >= 50
