@@ -36,7 +36,7 @@ UNLIKE = 0.5  # share that is unexplained if the description is not that of the 
 ALIKE, OFF = 0.7, 10.0  # correlation of two signals of the same shape; ratio that is an error
 POOR = 1000  # condition of the regressor
 WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
-FEW = 0.05  # more than this share of samples are not outliers, but another law
+FEW = 0.15  # more than this share of rows are not outliers, but another law
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
 Kind = Literal[
@@ -128,8 +128,15 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
     ]
 
 
-def odd_errors(model: Model, found: Fit, method: str) -> list[Finding]:
-    """Warnings of outliers and offsets among the errors of the fit."""
+def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) -> list[Finding]:
+    """Warnings of outliers and offsets among the errors of the fit.
+
+    Args:
+        model: the robot.
+        found: the fit.
+        method: kind of least squares.
+        t: times of the rows, shape (rows,), s; None: not known.
+    """
     names, listed = model.dof_names, list[Finding]()
     forces = natural_units(model).forces
     rest = found.residual / forces
@@ -142,6 +149,9 @@ def odd_errors(model: Model, found: Fit, method: str) -> list[Finding]:
         if method == "robust":
             way_out = "robust least squares gives them little weight"
         measured = counted(count, "measured force")
+        if t is not None:
+            size = np.where(wild, np.abs(rest) / np.maximum(typical, 1e-300), 0).max(axis=1)
+            way_out = f"the farthest at t = {t[int(size.argmax())]:.4g} s; {way_out}"
         listed.append(Finding(
             "outliers", joints,
             f"{measured} of {listing(joints, MOST)} {'is' if count == 1 else 'are'} far off all "
@@ -169,12 +179,14 @@ class Compared:
     """Rows of joint forces, each (rows, n), without what friction of each joint can explain.
 
     measured, expected: without viscous and Coulomb friction. rest: their difference, also without
-    its mean, which an offset explains.
+    its mean, which an offset explains. bare: measured and expected without what the inertia of an
+    armature explains as well, which may be most of a wrist's force and which files seldom have.
     """
 
     measured: Array
     expected: Array
     rest: Array
+    bare: tuple[Array, Array]
 
     @property
     def unexplained(self) -> Array:
@@ -198,15 +210,16 @@ def compare(robot: Robot, reading: "Reading", soft: Soft = lambda data, x: x) ->
     for data in reading.parts:
         tau = data.tau if reading.order is None else data.tau[:, reading.order]
         expected = robot.inverse_dynamics(data.q, data.dq, data.ddq)
-        columns = tau, expected, data.dq, np.sign(data.dq)
+        columns = tau, expected, data.dq, np.sign(data.dq), data.ddq
         filtered = soft(data, np.stack(columns, axis=-1))
         rows.append((filtered[..., 0], filtered[..., 1], filtered[..., 2:]))
-    measured, expected, rubs = (np.concatenate(x) for x in zip(*rows, strict=True))
-    offset = np.ones((*measured.shape, 1))
+    measured, expected, drives = (np.concatenate(x) for x in zip(*rows, strict=True))
+    rubs, offset = drives[..., :2], np.ones((*measured.shape, 1))
     both = np.concatenate([rubs, offset], axis=-1)
     return Compared(
-        _without(measured, rubs), _without(expected, rubs), _without(measured - expected, both)
-    )
+        _without(measured, rubs), _without(expected, rubs), _without(measured - expected, both),
+        (_without(measured, drives), _without(expected, drives)),
+    )  # fmt: skip
 
 
 def _without(x: Array, columns: Array) -> Array:
@@ -232,7 +245,7 @@ def check_readings(robot: Robot, data: Recording, cutoff: float | None = None) -
     """
     parts = _stretches(data)
     plain = compare(robot, Reading("", parts), partial(in_band, cutoff=cutoff))
-    signs = list(_signs(robot.model, plain.measured, plain.expected))
+    signs = list(_signs(robot.model, plain))
     if signs or plain.unexplained.max(initial=0) < UNLIKE:
         return signs
     return _better(robot, parts, partial(in_band, cutoff=cutoff), plain.unexplained)
@@ -247,16 +260,25 @@ def _stretches(data: Recording) -> list[Recording]:
     return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
-def _signs(model: Model, measured: Array, expected: Array) -> Iterator[Finding]:
-    """Warnings of joints whose force has the description's shape, but another sign or size."""
+def _alike(measured: Array, expected: Array) -> tuple[Array, Array]:
+    """Correlation of measured and expected forces, (rows, n), and ratio of their sizes, (n,)."""
     size = np.sqrt((measured**2).sum(axis=0) * (expected**2).sum(axis=0))
     alike = (measured * expected).sum(axis=0) / np.where(size > 0, size, 1)
-    ratio = size / np.maximum((expected**2).sum(axis=0), 1e-300)
+    return alike, size / np.maximum((expected**2).sum(axis=0), 1e-300)
+
+
+def _signs(model: Model, plain: Compared) -> Iterator[Finding]:
+    """Warnings of joints whose force has the description's shape, but another sign or size."""
+    alike, ratio = _alike(plain.measured, plain.expected)
+    without_armature = _alike(*plain.bare)
+    off = np.ones(model.n, bool)
+    for shape, times in ((alike, ratio), without_armature):
+        off &= (shape > ALIKE) & ((times > OFF) | (times < 1 / OFF))
     if np.any(turned := alike < -ALIKE):
         joints = _some(model.dof_names, turned)
         text = f"tau of {listing(joints, MOST)} opposes the description's: is its sign reversed?"
         yield Finding("reading", joints, text)
-    if np.any(off := (alike > ALIKE) & ((ratio > OFF) | (ratio < 1 / OFF))):
+    if off.any():
         span = " to ".join(dict.fromkeys(f"{f(ratio[off]):.3g}" for f in (np.min, np.max)))
         joints = _some(model.dof_names, off)
         text = (

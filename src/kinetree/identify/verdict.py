@@ -12,7 +12,8 @@ but the same throughout, and that does not depend on the motion. Each assumption
                 fewer than ten times the duration of the correlation
 
 The interval of a base parameter is withheld if a tenth or more of its variance comes from joints
-that fail a test: a number with a margin that is too small is worse than one without.
+that fail a test, or that are worse than described: a number with a margin that is too small is
+worse than one without.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,13 +37,14 @@ NEGLIGIBLE = 1e-3  # of a joint's force: smaller errors are not looked at
 FACTOR = 2.0  # by which errors may exceed those expected, or differ from half to half
 CHANCE = 3.0  # standard errors that a difference exceeds beyond that
 WILD = 5.0  # typical errors at which larger ones are clipped: outliers have a warning of their own
+LARGE = 2.5  # the same where errors are compared with functions of the motion
 COLOURED = 4.0  # largest over mean power density of coloured errors
 LONG = 10.0  # least duration of a recording, in times of correlation
-PATTERN = 0.25  # share of the power of errors that a function of the motion explains
-SURE = 12.0  # mean square of the pattern's coefficients, in units of chance
+PATTERN = 0.25  # least share of the power of errors that a function of the motion explains
 SHARE = 0.1  # of the variance of a parameter that comes from joints that fail a test
 SAMPLES, SOME = 20_000, 400  # of which patterns are sought; at which variances are shared out
 OF = {
+    "force": ("their own force", "a wrong gain of the measured force"),
     "speed": ("speed", "friction of another shape"),
     "load": ("joint force and direction", "friction that grows with the load, or an elastic drive"),
     "position": ("position", "an uneven gear, a spring or a cable"),
@@ -64,10 +66,12 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     if not readings:
         errors = [*_misfit(found), *_unsteady(found), *_patterns(found)]
         coloured = list(_coloured(found))
-        doubted = {name for x in errors for name in x.joints}
+        doubted = {name for x in (*errors, *listed) for name in x.joints}
         doubted |= {name for x in coloured if x.lasting for name in x.finding.joints}
         listed += [*errors, *(x.finding for x in coloured)]
-        listed += odd_errors(model, found.fit, found.method)
+        rows = in_band(found.train, found.train.t, found.cutoff)
+        times = rows if len(rows) == len(found.fit.residual) else None
+        listed += odd_errors(model, found.fit, found.method, times)
     listed += [*_corrections(found), *poorly_excited(whole, found.base, found.fit)]
     withheld = list(range(found.base.r)) if readings else influenced(found, doubted)
     if readings and verdict != "worse":
@@ -242,33 +246,31 @@ def correlation_times(found: Identification) -> Array:
 
 
 def _patterns(found: Identification) -> Iterator[Finding]:
-    """Warnings of joints whose errors follow a function of the motion."""
-    data = found.train.part(slice(0, SAMPLES))
-    rest = data.tau - found.predict(data, physical=False)
-    least = NEGLIGIBLE * found.rms(data, data.tau)
-    noise, forces = found.fit.noise, found.sought.natural.forces
-    for kind, columns in _functions(found, data):
-        soft = in_band(data, np.concatenate([rest[..., None], columns], axis=-1), found.cutoff)
-        size = _size(soft[..., 0])
-        u = soft[..., 0] / np.maximum(size, 1e-300)
-        u = np.clip(u, -WILD, WILD)
-        X = soft[..., 1:] - soft[..., 1:].mean(axis=0)
-        e, Z = noise.whitened(u), noise.whitened(X)
-        follows = np.zeros(len(forces), bool)
-        for j in range(len(forces)):
-            if not size[j] > least[j]:
+    """Warnings of joints whose errors follow a function of the motion, the best one of each.
+
+    Coefficients are fitted to errors of the fit and tried on those of held-out motion. Slow noise
+    looks like a function of the motion on one of them, and not on both.
+    """
+    train, test = found.train.part(slice(0, SAMPLES)), found.test.part(slice(0, SAMPLES))
+    if found.test is found.train:
+        half = len(train) // 2
+        train, test = train.part(slice(0, half)), train.part(slice(half, None))
+    least = NEGLIGIBLE * found.rms(train, train.tau)
+    best = [(PATTERN, "")] * found.robot.n
+    first, second = _functions(found, train, train), _functions(found, test, train)
+    for (kind, u, X), (_, v, Z) in zip(first, second, strict=True):
+        for j in np.flatnonzero(_size(u) > least).tolist():
+            if len(u) < 10 * X.shape[-1]:
                 continue
-            use = np.linalg.norm(Z[:, j], axis=0) > 0
-            if not use.any() or len(e) < 10 * X.shape[-1]:
-                continue
-            Q = np.linalg.qr(Z[:, j][:, use])[0]
-            explained = float(((Q.T @ e[:, j]) ** 2).sum()) / use.sum()
-            left = float(((e[:, j] - Q @ (Q.T @ e[:, j])) ** 2).mean())
-            V = np.linalg.qr(X[:, j][:, use])[0]
-            share = float(((V.T @ u[:, j]) ** 2).sum() / (u[:, j] ** 2).sum())
-            follows[j] = explained > SURE * left and share > PATTERN
-        if follows.any():
-            joints, (what, cause) = _names(found, follows), OF[kind]
+            centre = X[:, j].mean(axis=0)
+            columns, other = (np.column_stack([x[:, j] - centre, np.ones(len(x))]) for x in (X, Z))
+            length = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+            own = np.linalg.lstsq(columns / length, u[:, j], rcond=1e-6)[0] / length
+            share = min(_share(u[:, j], columns @ own), _share(v[:, j], other @ own))
+            best[j] = max(best[j], (share, kind))
+    for kind, (what, cause) in OF.items():
+        joints = _names(found, np.array([own == kind for _, own in best]))
+        if joints:
             yield Finding(
                 "pattern", joints,
                 f"errors of {listing(joints, MOST)} depend on {what}, in a way that the model does "
@@ -276,20 +278,40 @@ def _patterns(found: Identification) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _functions(found: Identification, data: Recording) -> Iterator[tuple[str, Array]]:
-    """Functions of the motion that errors may follow, each (T, n, k), by what they depend on."""
-    most = np.maximum(np.abs(data.dq).max(axis=0), 1e-300)
-    v = data.dq / most
+def _share(x: Array, predicted: Array) -> float:
+    """Share of the squares of x about its mean that a prediction about its mean explains."""
+    x, predicted = x - x.mean(), predicted - predicted.mean()
+    return 1 - float(((x - predicted) ** 2).sum()) / max(float((x**2).sum()), 1e-300)
+
+
+def _functions(
+    found: Identification, data: Recording, scale: Recording
+) -> Iterator[tuple[str, Array, Array]]:
+    """What errors may depend on, errors, (rows, n), and functions, (rows, n, k), in the band.
+
+    Large errors are clipped: outliers have a warning of their own. `scale` has the speeds and
+    positions by which functions are scaled.
+    """
+    predicted = found.predict(data, physical=False)
+    rest = in_band(data, data.tau - predicted, found.cutoff)
+    size = LARGE * 1.4826 * np.median(np.abs(rest - np.median(rest, axis=0)), axis=0)
+    rest = np.clip(rest, -size, size)
+    force = predicted / found.sought.natural.forces
+    load = np.abs(data.tau) / found.sought.natural.forces
+    v = data.dq / np.maximum(np.abs(scale.dq).max(axis=0), 1e-300)
     bends = [np.sign(v) * np.exp(-((v / width) ** 2)) for width in (0.05, 0.2)]
-    yield "speed", np.stack([*bends, v * np.abs(v), np.abs(v)], axis=-1)
-    force = data.tau / found.sought.natural.forces
-    yield "load", np.stack([np.abs(force) * np.sign(v), np.abs(force) * v], axis=-1)
+    listed = {
+        "force": [force],
+        "speed": [*bends, v * np.abs(v), np.abs(v)],
+        "load": [load * np.sign(v), load * v],
+    }
     if data.q.shape == data.dq.shape:  # no quaternions
         sliding = bounds_of(found.robot.model).sliding
-        span = np.maximum(np.ptp(data.q, axis=0), 1e-300)
-        angle = np.where(sliding, np.pi * (data.q - data.q.mean(axis=0)) / span, data.q)
-        waves = [f(k * angle) for k in (1, 2) for f in (np.sin, np.cos)]
-        yield "position", np.stack(waves, axis=-1)
+        span = np.maximum(np.ptp(scale.q, axis=0), 1e-300)
+        angle = np.where(sliding, np.pi * (data.q - scale.q.mean(axis=0)) / span, data.q)
+        listed["position"] = [f(k * angle) for k in (1, 2, 3) for f in (np.sin, np.cos)]
+    for kind, columns in listed.items():
+        yield kind, rest, in_band(data, np.stack(columns, axis=-1), found.cutoff)
 
 
 def _corrections(found: Identification) -> Iterator[Finding]:
