@@ -35,7 +35,7 @@ def without_rest(model: Model, data: Recording) -> Recording:
         data: the recording.
     """
     still = still_joints(model, data)
-    rest = still.all(axis=1)
+    rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
     if np.any(often := alone > OFTEN):
         names = listing(np.array(model.dof_names, object)[often].tolist(), MOST)
