@@ -157,12 +157,10 @@ def identify(
     gains, cutoff, sources (of the accelerations), method, base_parameters, intervals_withheld,
     unknowns, condition, samples, held_out, notes.
 
-    For example, from a recorded motion that excites the arm, and from currents of two motions:
+    For example, from a recorded motion that excites the arm:
 
     ```
     kinetree identify arm.urdf data.csv -o found.urdf --report findings.html
-    kinetree identify arm.urdf bare.csv loaded.csv -o found.urdf --payload loaded.csv=2.5,0,0,0.1 \
-        --gains find
     ```
     """
     from kinetree import identify as library

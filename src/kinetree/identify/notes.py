@@ -37,6 +37,8 @@ ALIKE, OFF = 0.7, 10.0  # correlation of two signals of the same shape; ratio th
 POOR = 1000  # condition of the regressor
 WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
 FEW = 0.15  # more than this share of rows are not outliers, but another law
+ROUGH = 1e-6  # of the robot's own unit of force: smaller errors are not looked at
+SLIGHT = 1e-3  # of that unit: a joint with less force as described may carry much more
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
 Kind = Literal[
@@ -141,7 +143,7 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
     forces = natural_units(model).forces
     rest = found.residual / forces
     typical = 1.4826 * np.median(np.abs(rest), axis=0)
-    wild = np.abs(rest) > np.maximum(WILD * typical, 1e-9 * np.abs(rest).max(initial=0))
+    wild = np.abs(rest) > np.maximum(WILD * typical, ROUGH)
     wild &= wild.mean(axis=0) < FEW
     if count := int(wild.sum()):
         joints = _some(names, wild.any(axis=0))
@@ -158,7 +160,7 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
             f"others: {way_out}",
         ))  # fmt: skip
     mean, spread = rest.mean(axis=0), rest.std(axis=0)
-    if np.any(shifted := np.abs(mean) > SHIFTED * np.maximum(spread, 1e-300)):
+    if np.any(shifted := np.abs(mean) > np.maximum(SHIFTED * spread, ROUGH)):
         values = ", ".join(f"{x:.3g}" for x in (mean * forces)[shifted][:8])
         joints = _some(names, shifted)
         listed.append(Finding(
@@ -271,10 +273,11 @@ def _signs(model: Model, plain: Compared) -> Iterator[Finding]:
     """Warnings of joints whose force has the description's shape, but another sign or size."""
     alike, ratio = _alike(plain.measured, plain.expected)
     without_armature = _alike(*plain.bare)
-    off = np.ones(model.n, bool)
+    loaded = np.sqrt((plain.expected**2).mean(axis=0)) > SLIGHT * natural_units(model).forces
+    off = loaded.copy()
     for shape, times in ((alike, ratio), without_armature):
         off &= (shape > ALIKE) & ((times > OFF) | (times < 1 / OFF))
-    if np.any(turned := alike < -ALIKE):
+    if np.any(turned := loaded & (alike < -ALIKE)):
         joints = _some(model.dof_names, turned)
         text = f"tau of {listing(joints, MOST)} opposes the description's: is its sign reversed?"
         yield Finding("reading", joints, text)
