@@ -1,6 +1,8 @@
 """Sphinx configuration of the documentation; `make docs` builds it."""
 
 import re
+import runpy
+from pathlib import Path
 
 import latex2mathml.converter
 from docutils import nodes
@@ -90,7 +92,14 @@ def block_math(translator, node) -> None:
     raise nodes.SkipNode
 
 
+def draw_pictures(app) -> None:
+    """Draw the pictures that are made from a recording, unless they are there."""
+    path = Path(__file__).parents[1] / "tools" / "draw_identification.py"
+    runpy.run_path(str(path))["draw"]()
+
+
 def setup(app) -> None:
     """Register the renderer of formulas, and the filter of docstrings before napoleon runs."""
+    app.connect("builder-inited", draw_pictures)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)
