@@ -75,7 +75,7 @@ def identify(
         words_argument(
             f"Friction to find: {CHOICES} (that of the file), for all joints, or for some as "
             "JOINT=CHOICE. auto chooses for each joint by the error on rows that the fit has not "
-            "seen; it is the default, also of joints left out.",
+            "seen, and is the default. Joints left out are symmetric.",
             "CHOICE...",
         ),
     ] = None,
@@ -107,10 +107,10 @@ def identify(
     gains: Annotated[
         list[str] | None,
         words_argument(
-            "tau has signals of drives, such as currents: find their gains, which needs a "
+            "tau has signals of drives, such as currents: find finds their gains, which needs a "
             "recording with a known payload and one without it; description takes those that fit "
             "the masses of the file; or known ones as JOINT=NUMBER, signal per N m or N.",
-            "find|description|JOINT=NUMBER...",
+            "CHOICE...",
         ),
     ] = None,
     lag: Annotated[
