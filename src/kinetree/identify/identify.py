@@ -9,6 +9,7 @@ from warnings import warn
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.blas import one_blas_thread
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.band import bands_of, in_band, rows_of
@@ -66,6 +67,7 @@ TURNS = 20  # fits with other directions of loads
 AGREE = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
 
+@one_blas_thread()
 def identify(
     robot: Robot,
     data: Recording | Sequence[Recording],

@@ -1,0 +1,31 @@
+"""The number of threads of OpenBLAS is one within the block, and as before afterwards."""
+
+import pytest
+
+from kinetree.base.blas import _functions, one_blas_thread
+
+
+def test_one_thread_within_and_as_before_afterwards():
+    found = _functions()
+    if found is None:
+        with one_blas_thread():
+            pass
+        pytest.skip("NumPy has no OpenBLAS here")
+    get, put = found
+    start = get()
+    put(2)
+    try:
+        with one_blas_thread():
+            assert get() == 1
+        assert get() == 2
+        with pytest.raises(ValueError, match="inside"), one_blas_thread():
+            raise ValueError("inside")
+        assert get() == 2
+    finally:
+        put(start)
+
+
+def test_another_library_is_left_alone(monkeypatch):
+    monkeypatch.setattr("kinetree.base.blas._functions", lambda: None)
+    with one_blas_thread():
+        pass
