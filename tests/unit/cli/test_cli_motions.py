@@ -204,7 +204,7 @@ def test_identify_prints_friction_and_payload(program):
     tau = loaded.inverse_dynamics(q, dq, ddq) + 0.01 * rng.normal(size=q.shape)
     motion = kt.motion.Trajectory(t=t, q=q, dq=dq, ddq=ddq, tau=tau, model=robot.model)
     write_csv(motion, program.folder / "loaded.csv")
-    found = program.json("identify ur5e loaded.csv -o loaded.xml")
+    found = program.json("identify ur5e loaded.csv -o loaded.xml --friction symmetric")
     for x in found["friction"]:
         expected = {"viscous": 2.0, "coulomb": 0.5, "armature": 0.0}[x["kind"]]
         assert x["value"] == pytest.approx(expected, abs=max(2 * x["margin"], 0.02))
@@ -214,7 +214,7 @@ def test_identify_prints_friction_and_payload(program):
     load = found["payload"]
     assert load["mass"] == pytest.approx(1.25, abs=0.02) and 0 < load["margin"] < 0.02
     assert load["com"] == pytest.approx([0, 0.02, 0.1], abs=0.01)
-    shown = program("identify ur5e loaded.csv -o loaded.xml").stdout
+    shown = program("identify ur5e loaded.csv -o loaded.xml --friction symmetric").stdout
     text = " ".join(shown.split())
     assert "viscous" in text and "N m s/rad" in text and "Coulomb" in text
     assert "carries 1.25 kg +- " in text and "as well as the robot found" in text
