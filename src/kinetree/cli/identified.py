@@ -288,8 +288,10 @@ def load_line(load: Load | None, now: Array) -> str:
         seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
         return f"payload: the data show none on the tool{seen}."
     centre = ", ".join(number(x, 3) for x in load.com.tolist())
-    worse = float((load.error / np.maximum(now, np.finfo(float).tiny)).max())
-    fit = "as well as" if worse < CLOSE else f"up to {number(worse, 2)} times worse than"
+    tiny = np.finfo(float).tiny
+    ratios = np.maximum(load.error, tiny) / np.maximum(now, tiny)
+    worse = float(np.exp(np.log(ratios).mean()))  # no joint outweighs the others by its unit
+    fit = "as well as" if worse < CLOSE else f"{number(worse, 2)} times worse than"
     return (
         f"payload: if the links are as described, {load.frame!r} carries {number(load.mass, 3)} kg "
         f"+- {number(load.margin, 2)} with its centre at ({centre}) m; that predicts the joint "
