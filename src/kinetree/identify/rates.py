@@ -71,8 +71,12 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     for k in (1, 2):
         error[k][empty[k - 1]] = np.inf
     best = np.array([x.min(axis=1) for x in error])  # of q, dq, ddq
+    still = np.zeros(model.n, bool)
+    if model.n == model.nq:  # noise of joints at rest has no part in the choice of the cutoff
+        still = np.ptp(q, axis=0) < least_motion(natural_units(model))
+        still &= not still.all()
     rate = np.where(best[1] <= AS_GOOD * best[0], 1, 0)
-    rough = common_cutoff(_chosen(error, rate), tried)
+    rough = common_cutoff(_chosen(error, rate, still), tried)
     lag = np.zeros(model.n)
     if dq is not None and model.n == model.nq:
         late, scale = _lags(model, dt, (q, dq), rough)
@@ -83,7 +87,7 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     clean = _clean(found[1]) and _clean(found[2]) and not lag.any() and bool((rate == 1).all())
     if clean and dq is not None and ddq is not None:
         return Rates(("dq",) * model.n, ("ddq",) * model.n, lag, None)
-    chosen = common_cutoff(_chosen(error, acceleration), tried)
+    chosen = common_cutoff(_chosen(error, acceleration, still), tried)
     own = [column(_given(found, k), i) for i, k in enumerate(acceleration)]
     names = ("q", "dq", "ddq")
     lost = np.array([bool(x.noise.any()) and not x.motion.any() for x in own])
@@ -157,9 +161,10 @@ def _given(found: list[Bands | None], k: int) -> Bands:
     return own
 
 
-def _chosen(error: list[Array], source: Array) -> Array:
-    """Errors of the chosen column of each degree of freedom, (n, cutoffs)."""
-    return np.array([error[k][i] for i, k in enumerate(source)])
+def _chosen(error: list[Array], source: Array, still: Array) -> Array:
+    """Errors of the chosen column of each degree of freedom, (n, cutoffs); 0 if it is `still`."""
+    found = np.array([error[k][i] for i, k in enumerate(source)])
+    return np.where(still[:, None], 0.0, found)
 
 
 def _clean(found: Bands | None) -> bool:

@@ -93,3 +93,11 @@ def test_zeros_in_place_of_rates_are_not_rates():
         assert np.allclose(data.ddq, plain.ddq, atol=0.01 * np.abs(plain.ddq).max())
     rest = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, zero, zero)
     assert not rest.dq.any() and any("positions held still" in x for x in rest.notes)
+
+
+def test_noise_of_joints_at_rest_does_not_choose_the_cutoff():
+    own = np.array([0, 1, 0])
+    q = MOTION.q * own + 2e-5 * NOISE
+    alone = make_recording(ROBOT, MOTION.t, q, ROBOT.inverse_dynamics(q, MOTION.dq * own, 0 * q))
+    all_move = made(2e-5, 10.0)
+    assert 0.5 < alone.cutoff / all_move.cutoff < 2
