@@ -344,6 +344,9 @@ def _fitted(parts: Parts, whole: Base, method: Method) -> tuple[Array, Base, lis
     R, _ = triangles(Columns(parts, range(sought.p)))
     rows = R[..., list(whole.kept)].transpose(1, 0, 2)
     base = separated_with_shapes(whole, rows, sought)
+    K = base.K.copy()
+    K[:, [k for k in parts.silent if k not in base.kept]] = 0  # unknowns of joints at rest
+    base = replace(base, K=K)
     kept = list(base.kept[: base.r - len(sought.shapes)])
     return R, base, kept, fit_blocks(Columns(parts, kept), method, sought.natural.forces)
 
