@@ -244,7 +244,7 @@ def test_what_is_odd_is_named_with_the_worst_of_it():
         robot.joint(f"j{name}", "revolute", before, name, at=(0.2, 0, 0), limits=limits)
     model = robot.build_model()
     t = np.concatenate([np.arange(50), np.arange(60, 110), np.arange(140, 150)]) * 0.01
-    q = np.sin(t)[:, None] * [1, 1, 1]
+    q = np.sin(t)[:, None] * [1, 0.9, 0.8]
     tau = np.cos(7 * t)[:, None] * [160, 2.5, 20]
     notes = remarks(model, t, (q, np.cos(t)[:, None] * [1, 1, 1]), tau)
     assert notes[0] == "no samples for 0.31 s after t = 1.09 s, and 1 shorter gaps"
@@ -340,7 +340,7 @@ def test_samples_that_are_far_apart_are_said_or_refused():
 
 def test_what_was_done_to_a_recording_is_noted():
     robot, t = spatial_arm(), np.linspace(0, 4, 401)
-    q = np.repeat(np.sin(3 * t)[:, None], 3, 1)
+    q = np.sin(3 * t)[:, None] * [1, 0.9, 0.8]
     data = make_recording(robot, t, q, q, cutoff=5.0)
     assert data.notes == (
         "rates and accelerations by a zero-phase low-pass at 5 Hz; 0.15 s at each end are left out",
