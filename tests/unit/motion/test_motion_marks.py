@@ -36,15 +36,20 @@ def test_only_what_has_a_limit_is_marked():
 
 
 def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():
-    builder = kt.Builder("pair").link("base").link("a", m=1.0, I_com=np.eye(3))
-    builder.link("b", m=1.0, I_com=np.eye(3))
-    wide = kt.Limits(lower=-2, upper=2, velocity=3.0, effort=4.0)
-    narrow = kt.Limits(lower=-0.1, upper=0.1, velocity=0.2, effort=0.3)
-    builder.joint("leader", "revolute", "base", "a", axis=(0, 0, 1), limits=wide)
-    builder.joint(
-        "follower", "revolute", "a", "b", axis=(0, 0, 1), limits=narrow, mimic=kt.Mimic("leader")
+    body = (
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     )
-    bounds = bounds_of(builder.build().model)
+    file = (
+        f'<robot name="pair"><link name="base"/><link name="a">{body}</link>'
+        f'<link name="b">{body}</link>'
+        '<joint name="leader" type="revolute"><parent link="base"/><child link="a"/>'
+        '<axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="3" effort="4"/></joint>'
+        '<joint name="follower" type="revolute"><parent link="a"/><child link="b"/>'
+        '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" velocity="0.2" effort="0.3"/>'
+        '<mimic joint="leader"/></joint></robot>'
+    )
+    bounds = bounds_of(kt.load_string(file).model)
     found = [bounds.lower, bounds.upper, bounds.velocity, bounds.effort]
     assert [x.tolist() for x in found] == [[-2.0], [2.0], [3.0], [4.0]]
 
