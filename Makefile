@@ -51,11 +51,11 @@ $(VENV)/.view: $(BIN)/python pyproject.toml
 view: $(VENV)/.view
 	@$(BIN)/kinetree view
 
-# as many tests at once as there are cores: linear algebra within one of them has a core to itself;
+# one test more at once than there are cores, because some wait for a browser or another process;
 # tests of one file stay together (worksteal), so that what they share is made once
 test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal
 
 # few cases of the quick tests, while pyright works on the other core
 QUICK := $(addprefix tests/unit/,base spatial description model algorithms compiler kernels controllers \
