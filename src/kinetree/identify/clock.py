@@ -17,7 +17,7 @@ from kinetree.base.tables import counted
 from kinetree.identify.filtering import smooth
 from kinetree.identify.spectrum import choose_cutoff
 
-Columns = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
+Samples = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
 JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
 QUANTA = 3  # a jump after held rows is larger than this many steps of the encoder
 CATCH_UP = 0.3  # least speed of that jump, in terms of the speed before and after it
@@ -36,9 +36,9 @@ LATE = 2.0  # periods by which most times of a file may be late
 FEWEST = 64  # rows that show whether steps are whole
 
 
-def take(columns: Columns, rows: slice | Array) -> Columns:
-    """The columns at some rows."""
-    t, q, dq, ddq, tau = columns
+def take(samples: Samples, rows: slice | Array) -> Samples:
+    """The samples of some rows."""
+    t, q, dq, ddq, tau = samples
     return (
         t[rows], q[rows], None if dq is None else dq[rows], None if ddq is None else ddq[rows],
         tau[rows],
@@ -190,17 +190,17 @@ def _fit(x: Array, y: Array) -> tuple[float, float]:
     return float(mean[1] - slope * mean[0]), slope
 
 
-def evenly(columns: Columns) -> tuple[Columns, list[str]]:
-    """The columns of one stretch at even times, and notes on it.
+def evenly(samples: Samples) -> tuple[Samples, list[str]]:
+    """The samples of one stretch at even times, and notes on it.
 
     Rows that are there stay as they are where their times are even: only missing rows are
     interpolated. Each column is interpolated by straight lines or by cubics, whichever predicts
     its samples better from their neighbours: noise makes cubics overshoot.
     """
-    t = columns[0]
+    t = samples[0]
     steps = np.diff(t)
     if np.ptp(steps) <= JITTER * steps.mean():
-        return columns, []
+        return samples, []
     regular = _even_steps(t)
     if regular is None:
         period = float(np.median(steps))
@@ -211,7 +211,7 @@ def evenly(columns: Columns) -> tuple[Columns, list[str]]:
         grid = t[0] + period * np.arange(int(whole[-1]) + 1)
         at = t[0] + period * whole
         note = f"{counted(len(grid) - len(t), 'missing sample')} between others interpolated"
-    found = [x if x is None else _interpolated(at, x, grid) for x in columns[1:]]
+    found = [x if x is None else _interpolated(at, x, grid) for x in samples[1:]]
     q, dq, ddq, tau = found
     assert q is not None and tau is not None
     return (grid, q, dq, ddq, tau), [note]

@@ -313,7 +313,7 @@ def joined(parts: Sequence[Equations]) -> Equations:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Sides:
     """Both sides of equations for some columns, stretch by stretch, for least squares.
 
     Args:

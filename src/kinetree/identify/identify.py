@@ -15,9 +15,9 @@ from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.band import bands_of, in_band, rows_of
 from kinetree.identify.base import Base, find_base, separable
 from kinetree.identify.equations import (
-    Columns,
     Equations,
     Parts,
+    Sides,
     has_load,
     parts_of,
     separated_with_shapes,
@@ -278,7 +278,7 @@ class Solved:
     whole: Base
     base: Base
     R: Array
-    blocks: Columns
+    blocks: Sides
     fit: Fit
     doubts: list[tuple[Law, str]]
     choices: Mapping[str, FrictionChoice] = field(default_factory=dict[str, FrictionChoice])
@@ -320,13 +320,13 @@ def solve(
         R, base, kept, found = _fitted(parts, whole, method)
     if has_load(sought):
         parts = replace(parts, kept=[x.turned(kept, found.beta) for x in parts])
-        rest, _ = residuals(Columns(parts, kept), found.beta)
+        rest, _ = residuals(Sides(parts, kept), found.beta)
         found = replace(found, residual=rest)
     if not sought.laws:
-        return Solved(sought, whole, base, R, Columns(parts, kept), found, [])
+        return Solved(sought, whole, base, R, Sides(parts, kept), found, [])
     some = parts.some()
     sizes = [x for x, _ in some.sizes(kept, found.beta)]
-    blocks = Columns(parts, kept, sizes, found.beta)
+    blocks = Sides(parts, kept, sizes, found.beta)
     doubts = _doubts(some, kept, found.beta, plain_errors(blocks, found), data)
     if doubts:
         return Solved(sought, whole, base, R, blocks, found, doubts)
@@ -341,14 +341,14 @@ def solve(
 def _fitted(parts: Parts, whole: Base, method: Method) -> tuple[Array, Base, list[int], Fit]:
     """Triangles of all linear unknowns, base with shapes, its linear part, and the fit of that."""
     sought = parts.sought
-    R, _ = triangles(Columns(parts, range(sought.p)))
+    R, _ = triangles(Sides(parts, range(sought.p)))
     rows = R[..., list(whole.kept)].transpose(1, 0, 2)
     base = separated_with_shapes(whole, rows, sought)
     K = base.K.copy()
     K[:, [k for k in parts.silent if k not in base.kept]] = 0  # unknowns of joints at rest
     base = replace(base, K=K)
     kept = list(base.kept[: base.r - len(sought.shapes)])
-    return R, base, kept, fit_blocks(Columns(parts, kept), method, sought.natural.forces)
+    return R, base, kept, fit_blocks(Sides(parts, kept), method, sought.natural.forces)
 
 
 def _doubts(
@@ -494,7 +494,7 @@ def _cross_validate(solved: Solved, folds: int) -> Array:
     return np.array(errors)
 
 
-def _folded(blocks: Columns, edges: Array) -> list[Array]:
+def _folded(blocks: Sides, edges: Array) -> list[Array]:
     """Triangles of the rows between edges, each (n, r + 1, r + 1)."""
     found: list[list[tuple[Array, Array]]] = [[] for _ in edges[1:]]
     done: list[Array] = []

@@ -15,7 +15,7 @@ from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.identify.checks import MOST, least_motion
-from kinetree.identify.clock import Columns
+from kinetree.identify.clock import Samples
 from kinetree.identify.filtering import check_cutoff, low_pass, margin, smooth
 from kinetree.identify.spectrum import (
     Bands,
@@ -55,9 +55,9 @@ class Rates:
     notes: tuple[str, ...] = ()
 
 
-def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
+def choose_rates(model: Model, samples: Samples, cutoff: float | None) -> Rates:
     """Choose the columns and the cutoff from samples at even times."""
-    t, q, dq, ddq, _ = columns
+    t, q, dq, ddq, _ = samples
     dt = float((t[-1] - t[0]) / (len(t) - 1))
     given = [q if model.n == model.nq else None, dq, ddq]
     found = [None if x is None else bands(x, dt, k) for k, x in enumerate(given)]
@@ -67,7 +67,7 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     error = [
         np.full((model.n, len(tried)), np.inf) if x is None else errors(x, tried) for x in found
     ]
-    empty, notes = _empty(model, columns)
+    empty, notes = _empty(model, samples)
     for k in (1, 2):
         error[k][empty[k - 1]] = np.inf
     best = np.array([x.min(axis=1) for x in error])  # of q, dq, ddq
@@ -103,12 +103,12 @@ def choose_rates(model: Model, columns: Columns, cutoff: float | None) -> Rates:
     )
 
 
-def _empty(model: Model, columns: Columns) -> tuple[Array, list[str]]:
+def _empty(model: Model, samples: Samples) -> tuple[Array, list[str]]:
     """Whether dq and ddq are all zero, (2, n), although positions change; and notes on that.
 
     Drivers that do not measure rates write zeros.
     """
-    _, q, dq, ddq, _ = columns
+    _, q, dq, ddq, _ = samples
     if model.n != model.nq:
         return np.zeros((2, model.n), bool), []
     moves = np.ptp(q, axis=0) > least_motion(natural_units(model))
@@ -120,11 +120,11 @@ def _empty(model: Model, columns: Columns) -> tuple[Array, list[str]]:
     return empty, notes
 
 
-def apply_rates(model: Model, columns: Columns, rates: Rates) -> Columns:
+def apply_rates(model: Model, samples: Samples, rates: Rates) -> Samples:
     """q, dq and ddq, low-passed, with tau as it is."""
-    t, q, dq, ddq, tau = columns
+    t, q, dq, ddq, tau = samples
     if rates.spectrum is None:
-        return columns
+        return samples
     cutoff = rates.spectrum.cutoff
     dt = float((t[-1] - t[0]) / (len(t) - 1))
     speed, bend = np.zeros((2, len(t), model.n))

@@ -25,7 +25,7 @@ from kinetree.identify.checks import (
 )
 from kinetree.identify.clock import (
     JITTER,
-    Columns,
+    Samples,
     evenly,
     gaps,
     held_rows,
@@ -278,11 +278,11 @@ def simulated_recording(
     return make_recording(robot, motion.t, q, tau, cutoff=cutoff)
 
 
-def _conditioned(model: Model, columns: Columns, cutoff: float | None) -> Recording:
-    """The recording of checked columns: times, stretches, rates and accelerations."""
-    _, _, dq, ddq, _ = columns
-    for own in _stretches(columns[0], None)[:1]:
-        t, q, rate, bend, _ = take(columns, own)
+def _conditioned(model: Model, samples: Samples, cutoff: float | None) -> Recording:
+    """The recording of checked samples: times, stretches, rates and accelerations."""
+    _, _, dq, ddq, _ = samples
+    for own in _stretches(samples[0], None)[:1]:
+        t, q, rate, bend, _ = take(samples, own)
         if rate is not None:
             check_given_rates(model, t, q, rate, bend)
     if dq is None and model.n != model.nq:
@@ -292,28 +292,28 @@ def _conditioned(model: Model, columns: Columns, cutoff: float | None) -> Record
         )
     if dq is not None and ddq is not None and not dq.any() and not ddq.any():
         note = "all rates and accelerations are zero: rows are taken for positions held still"
-        return Recording(*_all(columns), notes=(note,))
+        return Recording(*_all(samples), notes=(note,))
     notes: list[str] = []
     if model.n == model.nq:
-        columns, notes = _measured(columns)
+        samples, notes = _measured(samples)
     recorded = dq is not None and ddq is not None
     if not recorded:
-        check_times(model, columns[0])
-    stretches = _stretches(columns[0], cutoff)
-    longest = take(columns, stretches[0])
+        check_times(model, samples[0])
+    stretches = _stretches(samples[0], cutoff)
+    longest = take(samples, stretches[0])
     if recorded and not _can_be_even(model, longest[0]):
-        return Recording(*_all(columns), notes=tuple(notes))
+        return Recording(*_all(samples), notes=tuple(notes))
     rates = choose_rates(model, _even(model, longest)[0], cutoff)
     if rates.spectrum is None:
-        return Recording(*_all(columns), notes=(*notes, *rates.notes))
-    return _joined(model, columns, rates, notes)
+        return Recording(*_all(samples), notes=(*notes, *rates.notes))
+    return _joined(model, samples, rates, notes)
 
 
-def _measured(columns: Columns) -> tuple[Columns, list[str]]:
-    """The columns without held samples, at the times of their measurement, and notes."""
+def _measured(samples: Samples) -> tuple[Samples, list[str]]:
+    """The samples without held ones, at the times of their measurement, and notes."""
     notes: list[str] = []
-    count = len(columns[0])
-    kept = take(columns, ~held_rows(columns[0], columns[1]))
+    count = len(samples[0])
+    kept = take(samples, ~held_rows(samples[0], samples[1]))
     times, found = kept[0].copy(), False
     for own in _stretches(kept[0], None):
         better = measured_times(kept[0][own], kept[1][own])
@@ -336,8 +336,8 @@ def _measured(columns: Columns) -> tuple[Columns, list[str]]:
     return kept, notes
 
 
-def _all(columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
-    t, q, dq, ddq, tau = columns
+def _all(samples: Samples) -> tuple[Array, Array, Array, Array, Array]:
+    t, q, dq, ddq, tau = samples
     assert dq is not None and ddq is not None
     return t, q, dq, ddq, tau
 
@@ -360,24 +360,24 @@ def _can_be_even(model: Model, t: Array) -> bool:
     return model.n == model.nq or bool(np.ptp(steps) <= JITTER * steps.mean())
 
 
-def _even(model: Model, columns: Columns) -> tuple[Columns, list[str]]:
+def _even(model: Model, samples: Samples) -> tuple[Samples, list[str]]:
     """One stretch at even times, and notes."""
-    if not _can_be_even(model, columns[0]):
+    if not _can_be_even(model, samples[0]):
         raise InputError(
             f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
             "not resampled; expected even steps, or ddq with the recording."
         )
-    return evenly(columns)
+    return evenly(samples)
 
 
-def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> Recording:
+def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> Recording:
     """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
 
     Stretches too short for the filter are left out.
     """
     assert rates.spectrum is not None
     cutoff = rates.spectrum.cutoff
-    stretches = _stretches(columns[0], cutoff)
+    stretches = _stretches(samples[0], cutoff)
     found: list[tuple[Array, ...]] = []
     lost, filled, uneven = 0, 0, False
     for own in stretches:
@@ -385,7 +385,7 @@ def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> R
         if count < LEAST:
             lost += count
             continue
-        part, remark = _even(model, take(columns, own))
+        part, remark = _even(model, take(samples, own))
         t = part[0]
         dt = float((t[-1] - t[0]) / (len(t) - 1))
         cut = margin(dt, cutoff)
@@ -409,8 +409,8 @@ def _joined(model: Model, columns: Columns, rates: Rates, notes: list[str]) -> R
         notes.append("steps of time are uneven; resampled")
     if filled:
         notes.append(f"{counted(filled, 'missing sample')} between others interpolated")
-    if more := len(stretches) - 1 - len(gaps(columns[0])):
-        limit = longest_step(columns[0], cutoff)
+    if more := len(stretches) - 1 - len(gaps(samples[0])):
+        limit = longest_step(samples[0], cutoff)
         notes.append(
             f"{counted(more, 'gap')} of more than {limit:.2g} s, too long to be interpolated in "
             "this motion: the parts between them are filtered separately"

@@ -31,7 +31,7 @@ from kinetree.identify.recording import Recording
 from kinetree.identify.trials import (
     CANDIDATES,
     Candidate,
-    Columns,
+    FrictionColumns,
     Stretch,
     Trial,
     make_columns,
@@ -206,7 +206,7 @@ def _is_allowed(candidate: Candidate, offset: bool | None) -> bool:
     return offset is None or candidate.friction == "directional" or candidate.offset is offset
 
 
-def _columns_of(robot: Robot, stretches: Sequence[Stretch], joint: Joint) -> Columns:
+def _columns_of(robot: Robot, stretches: Sequence[Stretch], joint: Joint) -> FrictionColumns:
     kinds: list[FrictionChoice] = [x.friction for x in CANDIDATES if x.is_curve]
     laws = {kind: laws_of(robot.model, {joint.name: kind})[0] for kind in kinds}
     described = {kind: described_shapes(law, joint.friction) for kind, law in laws.items()}

@@ -93,7 +93,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FrictionColumns:
     """Rows of the columns of one degree of freedom.
 
     linear: of `LINEAR`, (N, 5). starts, curves: grid of shapes of each law, (k, s), and its
@@ -121,11 +121,11 @@ def make_columns(
     dof: int,
     laws: Mapping[str, Law],
     described: Mapping[str, Array | None],
-) -> Columns:
+) -> FrictionColumns:
     """The columns of a degree of freedom; laws and their `described` shapes by kind."""
     rates = np.concatenate([x.dq[:, dof] for x in stretches])
     starts = {kind: grid(law, rates, described[kind], 2) for kind, law in laws.items()}
-    found = Columns(stretches, dof, laws, np.zeros(0), starts, {})
+    found = FrictionColumns(stretches, dof, laws, np.zeros(0), starts, {})
     size = max(1, CHUNK // max(len(x.dq) for x in stretches))
     curves: dict[str, Array] = {}
     for kind, law in laws.items():
@@ -137,7 +137,7 @@ def make_columns(
             ],
             axis=1,
         )
-    return Columns(stretches, dof, laws, found.rows(linear_columns), starts, curves)
+    return FrictionColumns(stretches, dof, laws, found.rows(linear_columns), starts, curves)
 
 
 def linear_columns(rate: Array) -> Array:
@@ -283,7 +283,7 @@ class Trial:
 
 def tried(
     problem: Problem,
-    columns: Columns,
+    columns: FrictionColumns,
     candidates: Sequence[Candidate],
     before: Mapping[Candidate, Trial],
 ) -> dict[Candidate, Trial]:
@@ -332,7 +332,7 @@ def _inverse(A: Array) -> Array:
 
 
 def _best_columns(
-    candidate: Candidate, columns: Columns, root: Array, rows: Rows, start: Array | None
+    candidate: Candidate, columns: FrictionColumns, root: Array, rows: Rows, start: Array | None
 ) -> tuple[Array, Array]:
     """Linear columns, then the curve at its best shapes with its derivatives; and the shapes."""
     linear = columns.linear[:, [LINEAR.index(x) for x in candidate.columns]]
@@ -368,7 +368,9 @@ def _best_columns(
     return F, shapes
 
 
-def _best_start(columns: Columns, kind: str, linear: Array, root: Array, rows: Rows) -> Array:
+def _best_start(
+    columns: FrictionColumns, kind: str, linear: Array, root: Array, rows: Rows
+) -> Array:
     """The shapes of the grid whose curve, beside linear columns, decreases the squares most."""
     F, count = np.concatenate([linear, columns.curves[kind]], axis=1) * root, linear.shape[1]
     _, S, t = rows.reduced(F)
