@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.rules import COMMUTATIVE, candidates, fold
+from kinetree.compiler.graph import Graph, Port, node_of
+from kinetree.compiler.rules import COMMUTATIVE, fold, simplifiers
 from kinetree.errors import GraphError
 
 
@@ -28,6 +28,9 @@ class Builder:
 
     def constant(self, value: float) -> int:
         """Return the node of a number; a negative one is the negation of a positive one."""
+        node = self._leaves.get(value)
+        if node is not None:
+            return node
         value = float(value)
         if not math.isfinite(value):
             raise GraphError(
@@ -36,11 +39,9 @@ class Builder:
             )
         if value < 0:
             return self.apply("neg", (self.constant(-value),))
-        node = self._leaves.get(value)
-        if node is None:
-            value += 0.0  # no negative zero
-            kind = {0.0: "0", 1.0: "1"}.get(value, "const")
-            node = self._leaves[value] = self._append("const", (), value, value, kind)
+        value += 0.0  # no negative zero
+        kind = {0.0: "0", 1.0: "1"}.get(value, "const")
+        node = self._leaves[value] = self._append("const", (), value, value, kind)
         return node
 
     def input(self, port: int, element: int) -> int:
@@ -63,20 +64,21 @@ class Builder:
         self, inputs: Sequence[Port], outputs: Sequence[Port], results: Sequence[Sequence[int]]
     ) -> Graph:
         """Return everything built so far as a graph with these results."""
-        nodes = map(Node, self.ops, self.args, self.values)
+        nodes = map(node_of, zip(self.ops, self.args, self.values, strict=True))
         return Graph(tuple(nodes), tuple(inputs), tuple(outputs), tuple(map(tuple, results)))
 
     def _simplify(self, op: str, args: tuple[int, ...]) -> int:
-        numbers = [self.numbers[arg] for arg in args]
-        number = fold(op, numbers)
-        if number is not None:
-            return self.constant(number)
+        known, kinds = self.numbers, self.kinds
+        numbers = [known[arg] for arg in args]
+        if None not in numbers or op == "div":  # a division by a known zero is an error
+            number = fold(op, numbers)
+            if number is not None:
+                return self.constant(number)
         if op == "select" and numbers[0] is not None:
             return args[1] if numbers[0] > 0 else args[2]
-        kinds = tuple([self.kinds[arg] for arg in args])
-        # a rule builds its replacement through `apply`, which simplifies it again in turn
-        for rule in candidates(op, kinds):
-            node = rule(self, args)
+        for simplify in simplifiers(op, tuple([kinds[arg] for arg in args])):
+            # a rule builds its replacement through `apply`, which simplifies it again in turn
+            node = simplify(self, args)
             if node is not None:
                 return node
         return self._intern(op, args)
@@ -92,8 +94,8 @@ class Builder:
             if reverse is not None:  # a - b and b - a are one subtraction
                 return self.apply("neg", (reverse,))
         # the number is kept with the node, so that -(2) is folded like 2 although it is two nodes
-        known = self.numbers[args[0]]
-        number = -known if op == "neg" and known is not None else None
+        known = self.numbers[args[0]] if op == "neg" else None
+        number = None if known is None else -known
         node = self._nodes[op, args] = self._append(op, args, None, number, op)
         return node
 

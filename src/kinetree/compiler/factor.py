@@ -6,17 +6,17 @@ bracket around k products saves k - 1 multiplications.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph, prune, select
 
 LEAST = 1 / 1000  # sums to change for each operation of the graph from which a round is worth it
 SUMS = frozenset({"add", "sub", "neg"})
+AROUND_PRODUCTS = SUMS | {"mul"}
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """A signed product: factors are nodes of the old graph, times an optional bracket."""
 
     negative: bool
@@ -67,11 +67,11 @@ def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
             new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
             ready += [i] * (len(builder.ops) - len(ready))
         for k in range(len(ready), len(builder.ops)):
-            ready.append(max((ready[arg] for arg in builder.args[k]), default=-1))
+            ready.append(max([ready[arg] for arg in builder.args[k]], default=-1))
     results = [[new[node] for node in result] for result in graph.results]
     rebuilt = builder.graph(graph.inputs, graph.outputs, results)
     # A sum may reach over half the graph: its parts are computed when they are ready, not last.
-    return select(rebuilt, sorted(range(len(ready)), key=lambda k: ready[k]))
+    return select(rebuilt, sorted(range(len(ready)), key=ready.__getitem__))
 
 
 def inner_nodes(graph: Graph) -> list[bool]:
@@ -79,11 +79,11 @@ def inner_nodes(graph: Graph) -> list[bool]:
     uses = graph.uses()
     inner = [False] * len(graph.nodes)
     for node in graph.nodes:
-        for arg in node.args:
-            op = graph.nodes[arg].op
-            fits = node.op in SUMS if op in SUMS else op == "mul" and node.op in (*SUMS, "mul")
-            if fits and uses[arg] == 1:
-                inner[arg] = True
+        if node.op in AROUND_PRODUCTS:
+            for arg in node.args:
+                if uses[arg] == 1:
+                    op = graph.nodes[arg].op
+                    inner[arg] = op == "mul" or (op in SUMS and node.op in SUMS)
     return inner
 
 
@@ -91,16 +91,16 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
     """Return the sum at `root` as signed products, from left to right."""
     found: list[Product] = []
     stack = [(root, False)]
+    nodes = graph.nodes
     while stack:
         i, negative = stack.pop()
-        node = graph.nodes[i]
-        if node.op in SUMS and (i == root or inner[i]):
-            last = negative != (node.op in ("sub", "neg"))
-            stack.append((node.args[-1], last))
-            if len(node.args) == 2:
-                stack.append((node.args[0], negative))
+        op, args, _ = nodes[i]
+        if op in SUMS and (i == root or inner[i]):
+            stack.append((args[-1], negative if op == "add" else not negative))
+            if len(args) == 2:
+                stack.append((args[0], negative))
         else:
-            found.append(Product(negative, factors(graph, inner, i)))
+            found.append(Product(negative, factors(graph, inner, i) if inner[i] else (i,)))
     return found
 
 
@@ -139,9 +139,10 @@ def group(terms: list[Product]) -> list[Product] | None:
 
 def common_factor(terms: list[Product]) -> int | None:
     """Return the first factor that most products of the sum have; None where all occur once."""
-    counts = Counter(
-        f for t in terms if not t.bracket and len(t.factors) > 1 for f in set(t.factors)
-    )
+    several = [t.factors for t in terms if not t.bracket and len(t.factors) > 1]
+    counts = Counter([f for factors in several for f in set(factors)])
+    if not counts or max(counts.values()) == 1:
+        return None
     ordered = [f for t in terms for f in t.factors if counts[f] > 1]
     return max(ordered, key=lambda f: counts[f], default=None)
 

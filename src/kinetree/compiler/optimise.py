@@ -13,7 +13,7 @@ from kinetree.compiler.verify import verify
 
 MANY = 4  # divisions by one number from which its reciprocal pays
 ONE = Node("const", (), 1.0)
-Key = tuple[str, tuple[int, ...], str]
+Key = tuple[str, tuple[int, ...], object]
 
 # odd in each argument: one of them may be negated
 ODD = frozenset({"mul", "div", "sin", "sign", "tanh"})
@@ -51,7 +51,7 @@ def reciprocals(graph: Graph) -> Graph:
     inverse: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
         args = tuple([place[arg] for arg in node.args])
-        if node == ONE:
+        if not args and node == ONE:
             place.append(0)
         elif node.op == "div" and node.args[1] in inverse:
             r = inverse[node.args[1]]
@@ -67,7 +67,8 @@ def reciprocals(graph: Graph) -> Graph:
 def _append(nodes: list[Node], known: dict[Key, int], node: Node) -> int:
     """Return the position of an equal node, or append this one."""
     args = tuple(sorted(node.args)) if node.op == "mul" else node.args
-    position = known.setdefault((node.op, args, repr(node.value)), len(nodes))
+    value = repr(node.value) if node.op == "const" else node.value  # -0.0 is not 0.0
+    position = known.setdefault((node.op, args, value), len(nodes))
     if position == len(nodes):
         nodes.append(node)
     return position
@@ -175,14 +176,15 @@ def fuse(graph: Graph) -> Graph:
     depth: list[int] = []
     nodes: list[Node] = []
     for node in graph.nodes:
-        depth.append(1 + max((depth[arg] for arg in node.args), default=-1))
-        single = [k for k, arg in enumerate(node.args) if uses[arg] == 1 and nodes[arg].op == "mul"]
-        if node.op in ("add", "sub") and single:
-            k = max(single, key=lambda k: (depth[node.args[k]], k))
-            op = "fma" if node.op == "add" else ("fms", "fnma")[k]
-            nodes.append(Node(op, (*nodes[node.args[k]].args, node.args[1 - k])))
-        else:
-            nodes.append(node)
+        op, args, _ = node
+        depth.append(1 + max([depth[arg] for arg in args], default=-1))
+        if op in ("add", "sub"):
+            single = [k for k, arg in enumerate(args) if uses[arg] == 1 and nodes[arg].op == "mul"]
+            if single:
+                k = single[0] if len(single) == 1 else int(depth[args[1]] >= depth[args[0]])
+                fused = "fma" if op == "add" else ("fms", "fnma")[k]
+                node = Node(fused, (*nodes[args[k]].args, args[1 - k]))
+        nodes.append(node)
     return prune(share(graph.with_nodes(nodes, graph.results)))
 
 

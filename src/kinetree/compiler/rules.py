@@ -8,7 +8,8 @@ their arguments.
 
 The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
 against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
-arguments, since most operations of a traced algorithm fit no rule.
+arguments, since most operations of a traced algorithm fit no rule; a rule that is used becomes a
+function of Python (`simplifier`), since matching trees takes several times as long.
 """
 
 import math
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Protocol
+from typing import Any, Protocol
 
 from kinetree import scalars
 from kinetree.compiler.interpret import FLOATS
@@ -219,46 +220,37 @@ class Nodes(Protocol):
         ...
 
 
-Bindings = dict[str | int, int]  # letter -> node
-Matcher = Callable[[Nodes, int, Bindings], bool]
-Maker = Callable[[Nodes, Bindings], int | None]
-Evaluator = Callable[[Nodes, Bindings], float | None]
+Simplifier = Callable[[Nodes, Sequence[int]], int | None]
 
 
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of the table, ready to run: `rule(nodes, args)` is a node, or None."""
+    """One line of the table, with its sums and products in one order of their arguments."""
 
-    __slots__ = ("heads", "make", "matchers", "op")
+    pattern: Term
+    replacement: Term
 
-    def __init__(self, pattern: Term, replacement: Term) -> None:
-        self.op = pattern.op
-        self.heads = tuple(head(arg) for arg in pattern.args)
-        self.matchers = tuple(matcher(arg) for arg in pattern.args)
-        self.make = maker(replacement)
-
-    def __call__(self, nodes: Nodes, args: Sequence[int]) -> int | None:
-        """Return the node that replaces `op(*args)`, or None where the pattern does not fit."""
-        bindings: Bindings = {}
-        for fits, node in zip(self.matchers, args, strict=True):
-            if not fits(nodes, node, bindings):
-                return None
-        return self.make(nodes, bindings)
+    @property
+    def op(self) -> str:
+        """The operation at the top of the pattern."""
+        return self.pattern.op
 
     def admits(self, op: str, kinds: tuple[str, ...]) -> bool:
         """Return False where the operation or the kinds of its arguments exclude a match."""
         return op == self.op and all(
-            heads is None or kind in heads for heads, kind in zip(self.heads, kinds, strict=True)
+            (heads := head(arg)) is None or kind in heads
+            for arg, kind in zip(self.pattern.args, kinds, strict=True)
         )
 
 
 @cache
 def candidates(op: str, kinds: tuple[str, ...]) -> tuple[Rule, ...]:
     """Return the rules worth trying on `op` of arguments of these kinds, in the table's order."""
-    return tuple(rule for rule in compiled() if rule.admits(op, kinds))
+    return tuple(rule for rule in every_rule() if rule.admits(op, kinds))
 
 
 @cache
-def compiled() -> tuple[Rule, ...]:
+def every_rule() -> tuple[Rule, ...]:
     """Return every rule, with its sums and products in every order of their arguments."""
     return tuple(
         Rule(variant, term(replacement))
@@ -292,62 +284,99 @@ def head(pattern: Term) -> frozenset[str] | None:
             return frozenset({op})
 
 
-def matcher(pattern: Term) -> Matcher:
-    """Return a function that tests whether a node has the pattern's form, and binds its letters."""
-    value, op = pattern.value, pattern.op
-
-    def fits_any(nodes: Nodes, node: int, bindings: Bindings) -> bool:
-        return bindings.setdefault(value, node) == node
-
-    def fits_constant(nodes: Nodes, node: int, bindings: Bindings) -> bool:
-        return nodes.ops[node] == "const" and bindings.setdefault(value, node) == node
-
-    def fits_number(nodes: Nodes, node: int, bindings: Bindings) -> bool:
-        return nodes.ops[node] == "const" and nodes.numbers[node] == value
-
-    if op in ("any", "constant", "number"):
-        return {"any": fits_any, "constant": fits_constant, "number": fits_number}[op]
-    parts = tuple(matcher(arg) for arg in pattern.args)
-
-    def fits_operation(nodes: Nodes, node: int, bindings: Bindings) -> bool:
-        if nodes.ops[node] != op:
-            return False
-        for fits, arg in zip(parts, nodes.args[node], strict=True):
-            if not fits(nodes, arg, bindings):
-                return False
-        return True
-
-    return fits_operation
+@cache
+def simplifiers(op: str, kinds: tuple[str, ...]) -> tuple[Simplifier, ...]:
+    """Return the rules worth trying on `op` of arguments of these kinds, as functions."""
+    return tuple(simplifier(rule) for rule in candidates(op, kinds))
 
 
-def maker(replacement: Term) -> Maker:
-    """Return a function that builds the right-hand side of a rule from the letters of the left.
+@cache
+def simplifier(rule: Rule) -> Simplifier:
+    """Return a rule as a function of Python: the node of its replacement, None if it does not fit.
 
-    It returns None where the constants of the rule leave the range of floats (1 / c, c tiny).
+    Tracing spends most of its time on rules that do not fit in the end. In a function that is
+    written for one rule, a test is the comparison of two numbers. The function may be called for
+    arguments of the kinds that the rule admits.
     """
-    name, op = replacement.value, replacement.op
-    if is_constant(replacement):
-        number = evaluator(replacement)
+    scope: dict[str, Any] = {"fold": fold}
+    exec("\n".join(RuleWriter(rule).lines), scope)  # the text is made from the table above alone
+    return scope["simplify"]
 
-        def make_constant(nodes: Nodes, bindings: Bindings) -> int | None:
-            value = number(nodes, bindings)
-            return None if value is None else nodes.constant(value)
 
-        return make_constant
-    if op == "any":
-        return lambda nodes, bindings: bindings[name]
-    parts = tuple(maker(arg) for arg in replacement.args)
+class RuleWriter:
+    """Writes the function `simplify(nodes, args)` of a rule: its replacement inside of tests."""
 
-    def make_operation(nodes: Nodes, bindings: Bindings) -> int | None:
-        made: list[int] = []
-        for make in parts:
-            node = make(nodes, bindings)
-            if node is None:
-                return None
-            made.append(node)
-        return nodes.apply(op, tuple(made))
+    def __init__(self, rule: Rule) -> None:
+        self._names = 0
+        self._depth = 1
+        places = [f"a{k}" for k in range(len(rule.pattern.args))]
+        self.lines = [
+            "def simplify(nodes, given):",
+            f"    {', '.join(places)}, = given",
+            "    ops, args, numbers = nodes.ops, nodes.args, nodes.numbers",
+        ]
+        letters: dict[str | int, str] = {}
+        for place, arg in zip(places, rule.pattern.args, strict=True):
+            self._match(arg, place, letters, known=True)
+        self._line(f"return {self._make(rule.replacement, letters)}")
 
-    return make_operation
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _let(self, expression: str) -> str:
+        self._names += 1
+        self._line(f"n{self._names} = {expression}")
+        return f"n{self._names}"
+
+    def _only_if(self, test: str) -> None:
+        """Open a block; the rule ends, without a result, where its test fails."""
+        self._line(f"if {test}:")
+        self._depth += 1
+
+    def _match(
+        self, pattern: Term, node: str, letters: dict[str | int, str], known: bool = False
+    ) -> None:
+        """Test whether a node has the form of a pattern, and note the nodes of its letters.
+
+        The kind of a node is tested unless it is known to fit.
+        """
+        op = pattern.op
+        if op in ("any", "constant"):
+            if op == "constant" and not known:
+                self._only_if(f"ops[{node}] == 'const'")
+            before = letters.setdefault(pattern.value, node)
+            if before != node:
+                self._only_if(f"{before} == {node}")
+            return
+        if op == "number":
+            if not known:
+                self._only_if(f"ops[{node}] == 'const'")
+            self._only_if(f"numbers[{node}] == {pattern.value}")
+            return
+        if not known:
+            self._only_if(f"ops[{node}] == {op!r}")
+        parts = [self._name() for _ in pattern.args]
+        self._line(f"{', '.join(parts)}, = args[{node}]")
+        for part, arg in zip(parts, pattern.args, strict=True):
+            self._match(arg, part, letters)
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"n{self._names}"
+
+    def _make(self, formula: Term, letters: dict[str | int, str]) -> str:
+        """Build the right-hand side of a rule from the letters of the left.
+
+        The rule does not apply where its constants leave the range of floats (1 / c, c tiny).
+        """
+        if formula.op == "any":
+            return letters[formula.value]
+        if is_constant(formula):
+            value = self._let(computed(formula, letters))
+            self._only_if(f"{value} is not None")
+            return self._let(f"nodes.constant({value})")
+        parts = [self._make(arg, letters) for arg in formula.args]
+        return self._let(f"nodes.apply({formula.op!r}, ({''.join(f'{x}, ' for x in parts)}))")
 
 
 def is_constant(formula: Term) -> bool:
@@ -355,12 +384,11 @@ def is_constant(formula: Term) -> bool:
     return formula.op != "any" and all(map(is_constant, formula.args))
 
 
-def evaluator(formula: Term) -> Evaluator:
-    """Return a function that computes a formula of constants; None beyond the range of floats."""
-    value = formula.value
+def computed(formula: Term, letters: dict[str | int, str]) -> str:
+    """Return a formula of constants as Python; its value is None beyond the range of floats."""
     if formula.op == "number":
-        return lambda nodes, bindings: float(value)
+        return repr(float(formula.value))
     if formula.op == "constant":
-        return lambda nodes, bindings: nodes.numbers[bindings[value]]
-    parts = tuple(evaluator(arg) for arg in formula.args)
-    return lambda nodes, bindings: fold(formula.op, [part(nodes, bindings) for part in parts])
+        return f"numbers[{letters[formula.value]}]"
+    parts = [computed(arg, letters) for arg in formula.args]
+    return f"fold({formula.op!r}, [{', '.join(parts)}])"

@@ -78,11 +78,16 @@ def reloads(args: Args, order: Order) -> int:
 
 def waiting(args: Args, order: Order) -> list[int]:
     """Count the values that wait for a later use, after each node of the order."""
-    last = {arg: i for i in order for arg in args[i]}
+    last = [-1] * len(args)
+    for i in order:
+        for arg in args[i]:
+            last[arg] = i
     live = 0
     counts: list[int] = []
     for i in order:
-        live += (i in last) - sum(last[arg] == i for arg in args[i])
+        live += last[i] >= 0
+        for arg in args[i]:
+            live -= last[arg] == i
         counts.append(live)
     return counts
 
@@ -107,15 +112,20 @@ def greedy_order(args: Args, given: Order) -> Order:
 
     def growth(i: int) -> int:
         """Return by how much the number of live values grows if node i is next."""
-        return bool(users[i]) - sum([unused[arg] == 1 for arg in args[i]])
+        found = 1 if users[i] else 0
+        for arg in args[i]:
+            found -= unused[arg] == 1
+        return found
 
     order: Order = []
-    # A heap of (growth, node). Entries are never updated: a node whose growth falls is pushed
-    # again, and the older entry is skipped when it comes up.
-    ready = [(growth(i), i) for i in given if not args[i]]
+    # A heap of (growth, node) as one number: growth times the number of nodes, plus the node.
+    # Entries are never updated: a node whose growth falls is pushed again, and the older entry is
+    # skipped when it comes up.
+    total = len(args)
+    ready = [growth(i) * total + i for i in given if not args[i]]
     heapify(ready)
     while ready:
-        _, i = heappop(ready)
+        i = heappop(ready) % total
         if done[i]:
             continue  # it was in the heap twice: its growth had changed
         done[i] = True
@@ -123,13 +133,13 @@ def greedy_order(args: Args, given: Order) -> Order:
         for user in users[i]:
             missing[user] -= 1
             if not missing[user]:
-                heappush(ready, (growth(user), user))
+                heappush(ready, growth(user) * total + user)
         for arg in args[i]:
             unused[arg] -= 1
             if unused[arg] == 1:  # the one use that is left became more attractive
                 user = next(user for user in users[arg] if not done[user])
                 if not missing[user]:
-                    heappush(ready, (growth(user), user))
+                    heappush(ready, growth(user) * total + user)
     return order
 
 
@@ -147,7 +157,8 @@ def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
             elif not done[i]:
                 done[i] = True
                 stack.append(~i)
-                stack.extend(sorted(args[i], key=need.__getitem__))
+                parts = args[i]
+                stack.extend(parts if len(parts) < 2 else sorted(parts, key=need.__getitem__))
     return order
 
 
@@ -155,8 +166,15 @@ def registers_needed(args: Args, given: Order) -> list[int]:
     """Return the registers that each value needs if nothing is shared (Sethi and Ullman)."""
     need = [0] * len(args)
     for i in given:
-        parts = sorted([need[arg] for arg in args[i]], reverse=True)
-        need[i] = max([n + k for k, n in enumerate(parts)], default=1)
+        parts = [need[arg] for arg in args[i]]
+        if len(parts) < 2:
+            need[i] = parts[0] if parts else 1
+        elif len(parts) == 2:
+            a, b = parts
+            need[i] = a + 1 if a == b else max(a, b)
+        else:
+            parts.sort(reverse=True)
+            need[i] = max([n + k for k, n in enumerate(parts)])
     return need
 
 

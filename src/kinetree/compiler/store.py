@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port, node_of
 from kinetree.errors import GraphError
 
 CODES = {name: k for k, name in enumerate(OPERATIONS)}
@@ -102,8 +102,10 @@ def _nodes(
     for op in ops:
         end = at + ARITY[op]
         name = NAMES[op]
-        found = next(value) if name == "const" else next(entry) if name == "input" else None
-        nodes.append(Node(name, tuple(args[at:end]), found))
+        found = None
+        if end == at:
+            found = next(value) if name == "const" else next(entry)
+        nodes.append(node_of((name, tuple(args[at:end]), found)))
         at = end
     ends = np.cumsum([0, *(port.size for port in outputs)]).tolist()
     split = tuple(tuple(results[a:b]) for a, b in pairwise(ends))

@@ -31,29 +31,44 @@ class TracedScalar:
 
     __slots__ = ("builder", "node")
 
+    # The most frequent case of the four operators, two traced scalars of one trace, is written out:
+    # a call of `binary` takes as long as finding the node.
+
     def __init__(self, builder: Builder, node: int) -> None:
         self.builder = builder
         self.node = node
 
     def __add__(self, other: object) -> Any:
+        builder = self.builder
+        if type(other) is TracedScalar and other.builder is builder:
+            return TracedScalar(builder, builder.apply("add", (self.node, other.node)))
         return binary("add", self, other)
 
     def __radd__(self, other: object) -> Any:
         return reflected("add", self, other)
 
     def __sub__(self, other: object) -> Any:
+        builder = self.builder
+        if type(other) is TracedScalar and other.builder is builder:
+            return TracedScalar(builder, builder.apply("sub", (self.node, other.node)))
         return binary("sub", self, other)
 
     def __rsub__(self, other: object) -> Any:
         return reflected("sub", self, other)
 
     def __mul__(self, other: object) -> Any:
+        builder = self.builder
+        if type(other) is TracedScalar and other.builder is builder:
+            return TracedScalar(builder, builder.apply("mul", (self.node, other.node)))
         return binary("mul", self, other)
 
     def __rmul__(self, other: object) -> Any:
         return reflected("mul", self, other)
 
     def __truediv__(self, other: object) -> Any:
+        builder = self.builder
+        if type(other) is TracedScalar and other.builder is builder:
+            return TracedScalar(builder, builder.apply("div", (self.node, other.node)))
         return binary("div", self, other)
 
     def __rtruediv__(self, other: object) -> Any:
@@ -245,7 +260,10 @@ def binary(op: str, x: TracedScalar, other: object) -> Any:
             refuse("was combined with a traced scalar of another trace")
         return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
     if isinstance(other, NUMBERS):
-        return TracedScalar(builder, builder.apply(op, (x.node, builder.constant(float(other)))))
+        node = builder.constant(other := float(other))
+        if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
+            return x if other else TracedScalar(builder, node)
+        return TracedScalar(builder, builder.apply(op, (x.node, node)))
     return NotImplemented
 
 
@@ -253,7 +271,10 @@ def reflected(op: str, x: TracedScalar, other: object) -> Any:
     """Return `other op x` for a number on the left."""
     if isinstance(other, NUMBERS):
         builder = x.builder
-        return TracedScalar(builder, builder.apply(op, (builder.constant(float(other)), x.node)))
+        node = builder.constant(other := float(other))
+        if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
+            return x if other else TracedScalar(builder, node)
+        return TracedScalar(builder, builder.apply(op, (node, x.node)))
     return NotImplemented
 
 

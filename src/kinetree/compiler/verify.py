@@ -6,6 +6,8 @@ from typing import NoReturn
 from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
 from kinetree.errors import GraphError
 
+ARITIES = {(op, arity) for op, (arity, _) in OPERATIONS.items()}
+
 
 def verify(graph: Graph, after: str = "") -> None:
     """Raise a GraphError that names the first illegal node, port or result.
@@ -16,6 +18,34 @@ def verify(graph: Graph, after: str = "") -> None:
     """
     where = f" after the pass {after!r}" if after else ""
     verify_ports(graph, where)
+    if not all_legal(graph):
+        name_problem(graph, where)
+    verify_results(graph, where)
+
+
+def all_legal(graph: Graph) -> bool:
+    """Return True if every node is legal, by checks of all of them at once.
+
+    Every pass is verified, so the usual case, a legal graph, has to be quick.
+    """
+    nodes = graph.nodes
+    if not {(node.op, len(node.args)) for node in nodes} <= ARITIES:
+        return False
+    if any([not 0 <= arg < i for i, node in enumerate(nodes) for arg in node.args]):
+        return False
+    if any([node.value is not None for node in nodes if node.args]):
+        return False
+    leaves = [node for node in nodes if not node.args]
+    if any(node_problem(graph, len(nodes), node) is not None for node in leaves):
+        return False
+    # constants are compared by their texts: -0.0 is not 0.0
+    constants = [repr(node.value) for node in leaves if node.op == "const"]
+    others = [node for node in nodes if node.op != "const"]
+    return len(set(constants)) == len(constants) and len(set(others)) == len(others)
+
+
+def name_problem(graph: Graph, where: str) -> None:
+    """Raise a GraphError that names the first illegal node."""
     seen: dict[tuple[str, tuple[int, ...], str], int] = {}
     for i, node in enumerate(graph.nodes):
         problem = node_problem(graph, i, node)
@@ -24,7 +54,6 @@ def verify(graph: Graph, after: str = "") -> None:
             problem = f"repeats node {first}; equal nodes exist once" if first != i else None
         if problem is not None:
             fail(f"node {i} ({node.op}{where}) {problem}")
-    verify_results(graph, where)
 
 
 def node_problem(graph: Graph, i: int, node: Node) -> str | None:
