@@ -15,6 +15,11 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, home, sqrt
 
 
+LARGEST = float(np.finfo(np.float64).max)
+EXACT = 2**53  # smaller integers are exact as floats
+SMALL = 64  # entries
+
+
 class HasArray(Protocol):
     """An object that NumPy can read: a tensor, a data frame, a column of one."""
 
@@ -76,6 +81,14 @@ def known(x: Array) -> Array | None:
         return None
 
 
+def known_number(x: Scalar) -> float | None:
+    """A number as a float, or None for a symbol or a traced scalar."""
+    if isinstance(x, float):
+        return x
+    found = known(np.asarray(x))
+    return None if found is None else float(found)
+
+
 def frozen(x: ArrayLike) -> Array:
     """`x` as a read-only array: a copy, or itself where it is read-only already."""
     found = np.asarray(x)
@@ -113,6 +126,10 @@ def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
         InputError: an entry is not a number, or is NaN or infinite; or the value has names, which
             would be lost (`base/labels.py` aligns names where they have a meaning).
     """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == tuple(shape):
+        x = value.copy()
+        _check_entries(x, name)
+        return x
     refuse_labels(value, name)
     try:
         x = np.asarray(value)
@@ -132,6 +149,10 @@ def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
 
 def scalar(value: ArrayLike, name: str) -> Scalar:
     """`value` as one finite number; symbols stay as they are."""
+    if isinstance(value, float) and -LARGEST <= value <= LARGEST:  # not infinite, not NaN
+        return np.float64(value)
+    if type(value) is int and -EXACT <= value <= EXACT:
+        return np.float64(value)
     if isinstance(value, bool | np.bool_):
         raise InputError(f"{name} is {value}; expected a number.")
     return array(value, (), name)[()]
@@ -158,7 +179,10 @@ def unit(value: ArrayLike, name: str) -> Array:
 
 
 def _check_entries(x: Array, name: str) -> None:
-    if is_numeric(x) and np.isfinite(x).all():
+    if x.dtype == np.float64 and x.size <= SMALL:
+        if all(map(math.isfinite, x.ravel().tolist())):  # quicker than NumPy for few entries
+            return
+    elif is_numeric(x) and np.isfinite(x).all():
         return
     for index, entry in np.ndenumerate(x):
         where = f"{name}[{', '.join(map(str, index))}]" if index else name

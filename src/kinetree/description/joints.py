@@ -5,7 +5,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array, known, scalar, unit
 from kinetree.errors import ModelError
 from kinetree.scalars import Scalar
-from kinetree.spatial.twist import screw
+from kinetree.spatial.twist import screw_through
 
 REVOLUTE, PRISMATIC, HELICAL = "revolute", "prismatic", "helical"
 SPHERICAL, PLANAR, FREE, FIXED = "spherical", "planar", "free", "fixed"
@@ -29,11 +29,14 @@ def screw_axis(type: str, axis: ArrayLike, pitch: Scalar, point: ArrayLike, name
 
     All are given in the child's frame.
     """
-    w = unit(axis, f"axis of joint {name!r}")
+    # the division of the first call may leave more than the rounding of a second one
+    w = unit(unit(axis, f"axis of joint {name!r}"), f"axis of joint {name!r}")
     if type == PRISMATIC:
-        return screw((0, 0, 0), w, np.inf)
-    point = array(point, (3,), f"point on the axis of joint {name!r}")
-    return screw(point, w, scalar(pitch, f"pitch of joint {name!r}") if type == HELICAL else 0)
+        return np.concatenate([np.zeros(3, int), w])
+    place = array(point, (3,), f"point on the axis of joint {name!r}")
+    return screw_through(
+        place, w, scalar(pitch, f"pitch of joint {name!r}") if type == HELICAL else np.float64(0)
+    )
 
 
 def joint_type(S: Array) -> str:

@@ -147,6 +147,9 @@ class _Builder:
             return
         if len(element.attributes) > bounds.attributes:
             self.refuse(element, "attributes of one element", bounds.attributes)
+        longest = max(map(len, element.attributes)) + max(map(len, element.attributes.values()))
+        if longest <= bounds.value:
+            return
         for key, value in element.attributes.items():
             if len(key) + len(value) > bounds.value:
                 self.refuse(element, "characters in one attribute", bounds.value)

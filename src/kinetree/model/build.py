@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, frozen, is_numeric
 from kinetree.base.tables import counted, listing
 from kinetree.description.actuators import Actuator
 from kinetree.description.friction import Friction
@@ -26,6 +26,8 @@ from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body
 from kinetree.spatial.se3 import check_pose
+
+HOME = frozen(np.eye(4, dtype=int))
 
 
 @dataclass
@@ -107,7 +109,7 @@ def _left_out(description: RobotDescription) -> list[Note]:
 
 def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
     """Visit the links from the root, joints in the order of the source where parents allow it."""
-    parts = Parts(places={root: Place(WORLD, np.eye(4, dtype=int))})
+    parts = Parts(places={root: Place(WORLD, HOME)})
     links = {link.name: link for link in description.links}
     _add_bodies(parts, links[root], unphysical)
     for joint in outward(description):
@@ -125,7 +127,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
             parts.parent.append(place.link)
             parts.M_pi.append(T)
             parts.bodies[i] = []
-            parts.places[joint.child] = Place(i, np.eye(4, dtype=int))
+            parts.places[joint.child] = Place(i, HOME)
         _add_bodies(parts, links[joint.child], unphysical)
     for i in range(len(parts.joints)):
         if not parts.bodies[i]:
@@ -193,7 +195,7 @@ def outward(description: RobotDescription) -> list[JointDescription]:
 
 def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
     place = parts.places[link.name]
-    at_home = np.array_equal(place.T, np.eye(4))
+    at_home = place.T is HOME or np.array_equal(place.T, HOME)
     for body in link.bodies:
         checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
         fault = check_link(link.name, *checked, unphysical=unphysical)
@@ -235,6 +237,8 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
         return M
     R = M[:3, :3]
     nearest = np.round(R)
+    if R.tolist() == nearest.tolist():
+        return M
     dust = (R != nearest) & (np.abs(R - nearest) < 4 * np.finfo(float).eps)
     if not dust.any():
         return M

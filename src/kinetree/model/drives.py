@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known, scalar, unit
+from kinetree.base.arrays import Array, known, known_number, scalar, unit
 from kinetree.base.tables import listing
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits, Note
@@ -181,7 +181,7 @@ def _screw(joint: JointDescription) -> Array:
 
 def _not_negative(value: Scalar, name: str) -> Scalar:
     value = scalar(value, name)
-    number = known(np.asarray(value))
+    number = known_number(value)
     if number is not None and number < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import known, scalar
+from kinetree.base.arrays import known_number, scalar
 from kinetree.base.tables import counted
 from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
@@ -86,7 +86,7 @@ def _stribeck(record: Stribeck | None, coulomb: Pair, joint: str) -> JointStribe
         )
     static = _pair(record.static, f"static friction of joint {joint!r}")
     for most, least in zip(static, coulomb, strict=True):
-        difference = known(np.asarray(most - least))
+        difference = known_number(most - least)
         if difference is not None and difference < 0:
             raise InputError(
                 f"static friction of joint {joint!r} is {most}, below its coulomb friction "
@@ -125,7 +125,7 @@ def _sigmoid(record: Sigmoid | None, joint: str) -> Sigmoid | None:
 def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
     what = f"load friction of joint {joint!r}"
     pair = _pair(value, what)
-    number = known(np.asarray(pair[1]))
+    number = known_number(pair[1])
     if number is not None and number >= 1:
         both = "" if isinstance(value, tuple | list) else " where the force brakes the motion"
         raise InputError(
@@ -174,7 +174,7 @@ def _pair(value: OneOrPair, what: str, single: bool = False) -> Pair:
         raise InputError(f"{what} has {counted(len(entries), 'entry')}; expected one number{also}.")
     first, second = (scalar(entry, what) for entry in entries)
     for entry in (first, second):
-        number = known(np.asarray(entry))
+        number = known_number(entry)
         if number is not None and number < 0:
             where = "" if single else " in both directions"
             raise InputError(
@@ -185,7 +185,7 @@ def _pair(value: OneOrPair, what: str, single: bool = False) -> Pair:
 
 def _above_zero(value: Scalar, what: str, unit: str) -> Scalar:
     found = scalar(value, what)
-    number = known(np.asarray(found))
+    number = known_number(found)
     if number is not None and not number > 0:
         raise InputError(f"{what} is {found}; expected a number above 0, {unit}.")
     return found

@@ -34,7 +34,7 @@ Letter = str | Callable[[Model], Axis]
 # the names along arguments of the state
 AXES: Mapping[str, Callable[[Model], Axis]] = {
     **dict.fromkeys(("q", "q0", "q1"), coordinate_axis),
-    **dict.fromkeys(("dq", "ddq", "tau", "v", "dq0"), dof_axis),
+    **dict.fromkeys(("dq", "ddq", "tau", "v", "dq0", "dq_r", "ddq_r"), dof_axis),
 }
 # names of directions, by the letter of a dimension: moments and rotations come before translations
 DIRECTIONS = {

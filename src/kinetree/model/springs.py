@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import known, scalar
+from kinetree.base.arrays import known_number, scalar
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Spring
 from kinetree.errors import InputError, ModelError
@@ -59,7 +59,7 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
     if not isinstance(spring, Spring):
         raise InputError(f"spring {name!r} is {spring!r:.60}; expected a record Spring(...).")
     stiffness = scalar(spring.stiffness, f"stiffness of spring {name!r}")
-    number = known(np.asarray(stiffness))
+    number = known_number(stiffness)
     if number is not None and number < 0:
         raise InputError(
             f"stiffness of spring {name!r} is {stiffness}; expected >= 0 (a spring pulls back to "

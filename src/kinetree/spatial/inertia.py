@@ -158,7 +158,7 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
         faults.append(f"its mass {float(mass):.6g} kg is negative")
     if I is None:
         return faults
-    a, b, c = np.linalg.eigvalsh(I)
+    a, b, c = _principal_moments(I)
     slack = 64 * np.finfo(float).eps * max(abs(a), abs(c))
     if a < -slack:
         faults.append(
@@ -170,6 +170,12 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
             f"short by {c - a - b:.3g} kg m^2"
         )
     return faults
+
+
+def _principal_moments(I: Array) -> list[float]:
+    """Eigenvalues of an inertia in ascending order; those of a diagonal one are its entries."""
+    (xx, _, _), (xy, yy, _), (xz, yz, zz) = I.tolist()
+    return sorted((xx, yy, zz)) if xy == xz == yz == 0 else np.linalg.eigvalsh(I).tolist()
 
 
 def check_physical(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:

@@ -116,7 +116,7 @@ def check_pose(T: ArrayLike, name: str) -> Array:
     """
     x = array(square_by_name(T, ("x", "y", "z", "w")), (4, 4), name)
     row = known(x[3])
-    if row is not None and not np.array_equal(row, [0, 0, 0, 1]):
+    if row is not None and row.tolist() != [0, 0, 0, 1]:
         raise InputError(f"{name} has last row {row.tolist()}; expected [0, 0, 0, 1].")
     return pose(check_rotation(x[:3, :3], f"rotation of {name}"), x[:3, 3])
 

@@ -6,6 +6,7 @@ from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, len
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar, atan2, cos, sin
 
+IDENTITY = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 TINY = 1e-100  # the square of a smaller angle underflows, and its axis may have lost its length
 
 
@@ -170,7 +171,7 @@ def check_rotation(R: ArrayLike, name: str) -> Array:
     """
     x = array(R, (3, 3), name)
     values = known(x)
-    if values is None:
+    if values is None or values.tolist() == IDENTITY:
         return x
     with np.errstate(over="ignore", invalid="ignore"):  # the numbers are not checked yet
         error = float(np.abs(values.T @ values - np.eye(3)).max())

@@ -37,8 +37,12 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: Scalar = 0) -> Array:
     w = unit(axis, "axis")
     if np.asarray(pitch).ndim == 0 and pitch == np.inf:
         return np.concatenate([np.zeros(3, int), w])
-    p = array(point, (3,), "point")
-    return np.concatenate([w, cross(p, w) + w * scalar(pitch, "pitch")])
+    return screw_through(array(point, (3,), "point"), w, scalar(pitch, "pitch"))
+
+
+def screw_through(point: Array, w: Array, pitch: Scalar) -> Array:
+    """Screw axis as of `screw`, from a point and a direction that were checked before."""
+    return np.concatenate([w, cross(point, w) + w * pitch])
 
 
 def screw_parts(S: ArrayLike) -> tuple[Array, Array, Scalar]:

@@ -115,6 +115,9 @@ class Part:
             if default is not None:
                 return default
             raise self._absent(attribute)
+        found = _plain_numbers(value, count, largest)
+        if found is not None:
+            return found
         return self.parse(value, count, f"<{self.element.tag}> {attribute}={show(value)}", largest)
 
     def parse(
@@ -183,6 +186,15 @@ def origin_pose(part: Part | None) -> Array:
     """Pose of an <origin>, shape (4, 4); the identity where it is absent."""
     R, p = read_origin(part)
     return pose(np.eye(3) if R is None else R, p)
+
+
+def _plain_numbers(text: str, count: int, largest: float) -> tuple[float, ...] | None:
+    """The numbers of a text; None if a check in `Part.parse` may fail."""
+    tokens = [text] if count == 1 else BLANKS.split(text.strip(" \t\r\n"))
+    if len(tokens) != count or not all(map(NUMBER.fullmatch, tokens)):
+        return None
+    found = tuple(map(float, tokens))
+    return found if all(abs(x) <= largest and math.isfinite(x) for x in found) else None
 
 
 def _has_expression(text: str) -> bool:

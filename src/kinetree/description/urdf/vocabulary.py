@@ -75,6 +75,8 @@ def check_words(element: Element, owner: str, findings: Findings) -> None:
 
 def _unknown_attributes(element: Element, owner: str, known: Known, findings: Findings) -> None:
     """One warning or note for all attributes of an element that are not read."""
+    if element.attributes.keys() <= known.attributes:
+        return
     unknown = [
         key
         for key in element.attributes
