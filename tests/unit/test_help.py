@@ -12,7 +12,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.kernels.help import TEXTS, quantity_help
-from kinetree.kernels.quantities import DERIVED, QUANTITIES
+from kinetree.kernels.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 table = pytest.importorskip("method_table", reason="tools/ is not part of this distribution")
@@ -186,14 +186,24 @@ def test_the_table_of_methods_is_that_of_the_code():
     assert table.PAGE.read_text(encoding="utf-8") == table.page(), "run tools/method_table.py"
 
 
-@pytest.mark.parametrize("name", [*QUANTITIES, *DERIVED])
+@pytest.mark.parametrize("name", [*QUANTITIES, *DERIVED, *sorted({*WHOLE_BODY} - {"task_space"})])
 def test_docstrings_of_quantities_are_those_of_the_table(name):
     """Editors read the docstrings, kernels the table: both show the same."""
     assert inspect.getdoc(getattr(kt.Robot, name)) == quantity_help(name)
 
 
 def test_every_quantity_has_a_text():
-    assert set(TEXTS) >= {*QUANTITIES, *DERIVED}
+    assert set(TEXTS) >= {*QUANTITIES, *DERIVED, *WHOLE_BODY}
+
+
+@pytest.mark.parametrize("name", WHOLE_BODY)
+def test_examples_of_kernels_print_what_their_help_shows(name):
+    found = doctest.DocTestParser().get_doctest(
+        kt.robots.planar_2r().compile(name).__doc__, {"kt": kt}, name, None, 0
+    )
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(found, out=report.append)
+    assert found.examples and not report, "".join(report)
 
 
 def test_kernels_show_their_arguments():

@@ -9,6 +9,11 @@ from kinetree.algorithms.base_parameters import (
     base_parameters,
     base_parameters_by_rules,
 )
+from kinetree.algorithms.centroidal import (
+    center_of_mass_jacobian,
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_rate,
+)
 from kinetree.algorithms.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.constraints.at_state import (
     constrained_forward_dynamics,
@@ -48,16 +53,23 @@ from kinetree.algorithms.energy import (
     total_mass,
 )
 from kinetree.algorithms.forward_dynamics import forward_dynamics
+from kinetree.algorithms.frame_motion import frame_acceleration, frame_velocity
 from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from kinetree.algorithms.inverse_mass_matrix import inverse_mass_matrix
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.algorithms.momentum_balance import momentum_balance
+from kinetree.algorithms.momentum_balance import momentum_balance, transposed_coriolis_forces
 from kinetree.algorithms.parameters import (
     Parameter,
     parameter_list,
     parameters,
     with_parameters,
 )
-from kinetree.algorithms.regressor import energy_regressor, momentum_regressor, regressor
+from kinetree.algorithms.regressor import (
+    energy_regressor,
+    momentum_regressor,
+    reference_regressor,
+    regressor,
+)
 from kinetree.algorithms.steps import step
 from kinetree.algorithms.task_space import TaskSpace, task_space
 from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
@@ -107,7 +119,10 @@ __all__ = [
     "body_jacobian_rate",
     "body_wrench",
     "center_of_mass",
+    "center_of_mass_jacobian",
     "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_matrix_rate",
     "christoffel_symbols",
     "closed_form",
     "constrain",
@@ -128,6 +143,8 @@ __all__ = [
     "forward_dynamics_by_inverse_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
+    "frame_acceleration",
+    "frame_velocity",
     "friction_forces",
     "gravity_forces",
     "gravity_forces_by_wrenches",
@@ -135,6 +152,7 @@ __all__ = [
     "integrate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_mass_matrix",
     "kinetic_energy",
     "linearize",
     "link_jacobian_rates",
@@ -158,6 +176,7 @@ __all__ = [
     "project_rates",
     "random",
     "reduced_dynamics",
+    "reference_regressor",
     "regressor",
     "space_jacobian",
     "space_jacobian_rate",
@@ -169,5 +188,6 @@ __all__ = [
     "task_space",
     "task_space_derivatives",
     "total_mass",
+    "transposed_coriolis_forces",
     "with_parameters",
 ]

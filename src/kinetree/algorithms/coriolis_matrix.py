@@ -11,6 +11,7 @@ carried inward together with the composite bodies.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,6 +129,30 @@ def rigid(x: Moments, omega: Array) -> Spread:
     return Spread(cross(omega, x.h), x.Sigma @ skew(omega).T)
 
 
+class MomentumRates(NamedTuple):
+    """Momentum of a composite body for unit rate of its joint, (3,) each, about its origin.
+
+    f, n: sums of m j and of m r x j over the velocities j = w x r + l of its points. df, dn: the
+    same of their rates dj. Q: sum of m dr x j, the change of moments with the points.
+    """
+
+    f: Array
+    n: Array
+    df: Array
+    dn: Array
+    Q: Array
+
+
+def momentum_rates(
+    body: Moments, spread: Spread, omega: Array, w: Array, l: Array
+) -> MomentumRates:
+    """Momentum for unit rate of an axis (w, l) in a frame that turns with omega, and its rates."""
+    f, n = body.momentum(w, l)
+    df, dn = body.momentum(cross(omega, w), cross(omega, l))
+    df, dn = df + cross(w, spread.dh), dn + w * spread.trace - spread.K.T @ w
+    return MomentumRates(f, n, df, dn, spread.moment(w, l))
+
+
 def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], list[Array]]:
     """Angular velocity of every link, and velocity u of its origin from its parent's, in {p}."""
     omega, u = {WORLD: tree.base.omega}, []
@@ -151,12 +176,7 @@ def _add_joint(
 ) -> None:
     """Add the entries of unit rate k of joint i with its own joint and with all ancestors'."""
     A, column = tree.links[i].A, tree.links[i].dofs[k]
-    w, l = A[:3, k], A[3:, k]
-    # momentum of the velocities j of unit rate k, and of their rates of change dj
-    f, n = body.momentum(w, l)
-    df, dn = body.momentum(cross(omega[i], w), cross(omega[i], l))
-    df, dn = df + cross(w, spread.dh), dn + w * spread.trace - spread.K.T @ w
-    Q = spread.moment(w, l)  # sum of m dr x j: the change of an ancestor's j with the points
+    f, n, df, dn, Q = momentum_rates(body, spread, omega[i], A[:3, k], A[3:, k])
     for j in tree.path_inward(i):
         link = tree.links[j]
         for a, row in enumerate(link.dofs):

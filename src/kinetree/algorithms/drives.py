@@ -47,6 +47,25 @@ class Change(Protocol):
         ...
 
 
+class ReferenceMotion(Protocol):
+    """Angular motion of a link: omega, that of a reference, omega_r, and its rate alpha."""
+
+    @property
+    def omega(self) -> Array:
+        """Angular velocity."""
+        ...
+
+    @property
+    def omega_r(self) -> Array:
+        """Angular velocity of the reference."""
+        ...
+
+    @property
+    def alpha(self) -> Array:
+        """Rate of omega_r."""
+        ...
+
+
 def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
     """Add the armature of every joint and all rotors."""
     for i, link in enumerate(tree.links):
@@ -151,6 +170,31 @@ def rotor_columns(model: Model, J: Array, motion: Recursion, dq: Array, ddq: Arr
             k, s = rotor.link, rotor.s
             spin = s * ddq[rotor.dof] + cross(motion.omega[k], s) * dq[rotor.dof]
             column = column + (J[k][:3].T @ spin + e * (s @ motion.alpha[k])) * r
+        columns.append(column[:, None])
+    return columns
+
+
+def reference_rotor_columns(
+    model: Model,
+    J: Array,
+    motions: Mapping[int, ReferenceMotion],
+    dq: Array,
+    dq_r: Array,
+    ddq_r: Array,
+) -> list[Array]:
+    """The same for M ddq_r + C dq_r with reference rates dq_r, (n, 1) each; C is Christoffel's."""
+    columns = []
+    for rotor in model.rotors:
+        r, d, e = rotor.ratio, rotor.dof, np.eye(model.n, dtype=int)[rotor.dof]
+        column = e * (r * r * ddq_r[d])
+        if rotor.link != WORLD:
+            k, s, motion = rotor.link, rotor.s, motions[rotor.link]
+            gyro = cross(motion.omega, s)
+            moment = s * ddq_r[d] + (gyro * dq_r[d] - cross(s, motion.omega_r) * dq[d]) / 2
+            # alpha is the rate of omega_r in space; in the axes of the link it is smaller by
+            # omega x omega_r, so that s . (omega x omega_r) = -gyro . omega_r changes its sign
+            force = s @ motion.alpha + gyro @ motion.omega_r / 2
+            column = column + (J[k][:3].T @ moment + e * force) * r
         columns.append(column[:, None])
     return columns
 

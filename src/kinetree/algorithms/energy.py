@@ -62,6 +62,14 @@ def total_mass(model: Model) -> Any:
     return model.base[0] + sum(model.m)
 
 
+def mass_to_divide_by(model: Model) -> Any:
+    """Mass of all links and the base, kg; raise ModelError if there is none."""
+    mass = total_mass(model)
+    if isinstance(mass, int | float) and mass == 0:
+        raise ModelError(f"{model.name!r} has no mass, so it has no centre of mass.")
+    return mass
+
+
 @labelled("3")
 def center_of_mass(model: Model, q: StateLike) -> Array:
     """Centre of mass of all links and the base, in {s}, (3,), m.
@@ -70,9 +78,7 @@ def center_of_mass(model: Model, q: StateLike) -> Array:
         model: the robot.
         q: joint positions, shape (nq,), rad or m.
     """
-    mass = total_mass(model)
-    if isinstance(mass, int | float) and mass == 0:
-        raise ModelError(f"{model.name!r} has no mass, so it has no centre of mass.")
+    mass = mass_to_divide_by(model)
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
     for i in model.links:

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean_frames import WIDE, Placement, place_frames
+from kinetree.algorithms.lean_frames import WIDE, Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.pieces import piece
 from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.model.model import Frame
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.inertia import Moments, mirrored
@@ -82,6 +84,14 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
     return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model), springs)
 
 
+def lean_frame(lean: LeanModel, name: str | None) -> Frame:
+    """A frame of the model, the tool when None, in the lean frame of its link."""
+    frame = lean.model.frame(name)
+    if frame.link == WORLD:
+        return frame
+    return Frame(frame.link, seen_from(lean.links[frame.link].place.X, frame.T_if))
+
+
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     """Moments of a body in the lean frame X of its link, in extended precision for numbers."""
     # exact zeros of a design, such as moments across a symmetry plane, survive only in a wider type
@@ -143,6 +153,7 @@ def _step(link: LeanLink, q: Array) -> Step:
     return Step(place.R, Turn(c, s), p)
 
 
+@piece
 def _added(a: Angle, b: Angle) -> Angle:
     """Cosine and sine of the sum of two angles given by theirs."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

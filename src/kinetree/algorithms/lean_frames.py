@@ -11,12 +11,14 @@ zeros differ clearly from small numbers.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model
+from kinetree.scalars import Scalar
 
 WIDE = np.longdouble
 DUST = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
@@ -43,70 +45,111 @@ def place_frames(model: Model) -> list[Placement]:
     M_pi = model.M_pi.astype(WIDE)
     X = _choose_frames(model, M_pi)
     size = max(1e-3, float(np.abs(model.M_pi[:, :3, 3]).max(initial=0)))
-    placements = []
-    for i in model.links:
-        p = model.parent[i]
-        X_p = np.eye(4, dtype=WIDE) if p == WORLD else X[p]
-        M = _inverse(X_p) @ M_pi[i] @ X[i]
-        if model.joints[i].type in SCREW_TYPES:
-            R, turn = _sparse_turn(M[:3, :3])
-        else:
-            R, turn = M[:3, :3], (WIDE(1), WIDE(0))
-        placements.append(
-            Placement(
-                R=_without_dust(R),
-                p=_cleared(M[:3, 3], size).astype(np.float64),
-                turn=tuple(_without_dust(np.array(turn)).tolist()),  # type: ignore[arg-type]
-                X=X[i],
-            )
-        )
-    return placements
+    seen = [np.eye(4, dtype=WIDE) if p == WORLD else X[p] for p in model.parent]
+    M = _inverse(np.array(seen, WIDE).reshape(-1, 4, 4)) @ M_pi @ X
+    turned, turns = _sparse_turns(M[:, :3, :3])
+    moves = np.array([joint.type in SCREW_TYPES for joint in model.joints], bool)
+    R = _without_dust(np.where(moves[:, None, None], turned, M[:, :3, :3]))
+    turns = _without_dust(np.where(moves[:, None], turns, np.array([1, 0], WIDE)))
+    p = _cleared(M[:, :3, 3], size).astype(np.float64)
+    return [Placement(R[i], p[i], (c, s), X[i]) for i, (c, s) in enumerate(turns.tolist())]
 
 
-def _choose_frames(model: Model, M_pi: Array) -> dict[int, Array]:
-    """Pose of each lean frame in the link's own frame, leaves first."""
-    X: dict[int, Array] = {}
-    for i in reversed(model.links):
-        joint = model.joints[i]
-        if joint.type not in SCREW_TYPES or joint.screw is None:
-            X[i] = np.eye(4, dtype=WIDE)
-            continue
-        screw = joint.screw.astype(WIDE)
-        slides = joint.type == PRISMATIC
-        z = _unit(screw[3:] if slides else screw[:3])
-        point = None if slides else np.cross(z, screw[3:])
-        children = [c for c in model.children[i] if model.joints[c].type in SCREW_TYPES]
-        if children:
-            c = children[0]
-            x, origin = _toward(z, point, M_pi[c] @ X[c], model.joints[c].type == PRISMATIC)
-        else:
-            x, origin = _free_end(z, point, model.M_pi[i].astype(WIDE))
-        X[i] = _pose(np.column_stack([x, np.cross(z, x), z]), origin)
-    return X
+def _choose_frames(model: Model, M_pi: Array) -> Array:
+    """Pose of each lean frame in the link's own frame, (links, 4, 4), leaves first.
 
-
-def _toward(z: Array, point: Array | None, T: Array, child_slides: bool) -> tuple[Array, Array]:
-    """x and origin on the axis (point, z) from the child's lean frame T at rest.
-
-    The axis of a sliding joint passes through any point: it goes through the child's origin.
+    Everything that does not depend on the frames of children is computed for all links at once.
     """
-    z_c, o_c = T[:3, 2], T[:3, 3]
-    normal = np.cross(z, z_c)
-    sine = np.linalg.norm(normal)
-    x = _across(T[:3, 0] if sine < DUST else normal / sine, z)
+    axes = _Axes.of(model)
+    x, origin = np.zeros((2, len(model.links), 3), WIDE)
+    x[:, 0] = 1
+    child = [_first(model, i) for i in model.links]
+    c = np.array([i if k is None else k for i, k in enumerate(child)], int)
+    z, z_c = axes.z, _times(M_pi[c, :3, :3], axes.z[c])
+    normal = _cross(z, z_c)
+    sine = _norm(normal)
+    skewed = sine >= DUST
+    across = _across(np.where(skewed[:, None], normal / np.where(skewed, sine, 1)[:, None], x), z)
+    for i in reversed(model.links):
+        if not axes.moves[i]:
+            continue
+        point = None if axes.slides[i] else axes.point[i]
+        k = child[i]
+        if k is None:
+            x[i], origin[i] = _free_end(z[i], point, M_pi[i])
+            continue
+        R, p = M_pi[k, :3, :3], M_pi[k, :3, 3]
+        o_c = R @ origin[k] + p
+        if skewed[i]:
+            x[i] = across[i]
+            origin[i] = _toward(z[i], point, z_c[i], o_c, sine[i], axes.slides[k])
+        else:
+            x[i], origin[i] = _beside(z[i], point, R @ x[k], o_c, axes.slides[k])
+    return _pose(np.stack([x, _cross(z, x), z], -1), origin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Axes:
+    """The joint axes in the frames of their links: direction z and a point, (links, 3) each.
+
+    moves: the joint has an axis; without one z and the point are those of a joint at rest.
+    slides: it is prismatic, and its axis passes through any point.
+    """
+
+    moves: list[bool]
+    slides: list[bool]
+    z: Array
+    point: Array
+
+    @classmethod
+    def of(cls, model: Model) -> "_Axes":
+        at_rest = np.array([0, 0, 1, 0, 0, 0], WIDE)
+        screws = [
+            None if joint.type not in SCREW_TYPES or joint.screw is None else joint.screw
+            for joint in model.joints
+        ]
+        slides = [joint.type == PRISMATIC for joint in model.joints]
+        rows = [at_rest if screw is None else screw.astype(WIDE) for screw in screws]
+        S = np.array(rows, WIDE).reshape(-1, 6)
+        along = np.array(slides, bool) & np.array([screw is not None for screw in screws], bool)
+        z = _unit(np.where(along[:, None], S[:, 3:], S[:, :3]))
+        return cls([screw is not None for screw in screws], slides, z, _cross(z, S[:, 3:]))
+
+
+def _first(model: Model, i: int) -> int | None:
+    """The first child of a link that has an axis."""
+    children = (c for c in model.children[i] if model.joints[c].type in SCREW_TYPES)
+    return next(children, None)
+
+
+def _toward(
+    z: Array, point: Array | None, z_c: Array, o_c: Array, sine: Scalar, child_slides: bool
+) -> Array:
+    """Origin on the axis (point, z) near a child whose axis z_c is not parallel.
+
+    o_c is the child's origin at rest. The axis of a sliding joint passes through any point: it goes
+    through the child's origin.
+    """
     if point is None:
-        return x, o_c
+        return o_c
     gap = o_c - point
-    foot = point + z * (z @ gap)
-    if sine >= DUST:
-        if sine < STEEP or child_slides:
-            return x, foot
-        along = (gap @ z - (z @ z_c) * (gap @ z_c)) / (sine * sine)
-        return x, point + z * along  # foot of the common normal of the two axes
+    if sine < STEEP or child_slides:
+        return point + z * _dot(z, gap)
+    along = (_dot(gap, z) - _dot(z, z_c) * _dot(gap, z_c)) / (sine * sine)
+    return point + z * along  # foot of the common normal of the two axes
+
+
+def _beside(
+    z: Array, point: Array | None, x_c: Array, o_c: Array, child_slides: bool
+) -> tuple[Array, Array]:
+    """x and origin on the axis (point, z) near a child with a parallel axis; x_c is its x."""
+    if point is None:
+        return _across(x_c, z), o_c
+    foot = point + z * _dot(z, o_c - point)
     away = o_c - foot
-    length = np.linalg.norm(away)
-    apart = length > DUST * max(1.0, float(np.linalg.norm(o_c))) and not child_slides
-    return (_across(away / length, z) if apart else x), foot
+    length = _norm(away)
+    apart = length > DUST * max(1.0, float(_norm(o_c))) and not child_slides
+    return _across(away / length if apart else x_c, z), foot
 
 
 def _free_end(z: Array, point: Array | None, M: Array) -> tuple[Array, Array]:
@@ -114,19 +157,35 @@ def _free_end(z: Array, point: Array | None, M: Array) -> tuple[Array, Array]:
     home = -(M[:3, :3].T @ M[:3, 3])  # the parent's origin
     start = np.zeros(3, WIDE) if point is None else point
     candidates = [M[:3, :3].T[:, k] for k in range(3)]
-    x = min(candidates, key=lambda axis: abs(float(axis @ z)))
-    return _across(x, z), start + z * (z @ (home - start)) if point is not None else home
+    x = min(candidates, key=lambda axis: abs(float(_dot(axis, z))))
+    return _across(x, z), start + z * _dot(z, home - start) if point is not None else home
 
 
-def _sparse_turn(R: Array) -> tuple[Array, tuple[float, float]]:
-    """R = R_c Rot_z(theta_0) with a sparse R_c whose x lies in a coordinate plane or axis."""
-    z = R[:, 2]
+def _sparse_turns(R: Array) -> tuple[Array, Array]:
+    """R = R_c Rot_z(theta_0), each (links, 3, 3), with a sparse R_c; theta_0 as (cos, sin).
+
+    x of R_c lies in a coordinate plane or axis.
+    """
+    z = R[:, :, 2]
+    level = np.abs(z) < DUST
+    sparse = level.any(-1)
     axes = np.eye(3, dtype=WIDE)
-    level = [k for k in range(3) if abs(z[k]) < DUST]
-    x = axes[level[0]] if level else _unit(np.cross(axes[2], z))
-    R_c = np.column_stack([x, np.cross(z, x), z])
-    turned = R_c.T @ R
-    return R_c, (turned[0, 0], turned[1, 0])
+    normal = _cross(np.broadcast_to(axes[2], z.shape), z)
+    x = np.where(
+        sparse[:, None],
+        axes[level.argmax(-1)],
+        normal / np.where(sparse, 1, _norm(normal))[:, None],
+    )
+    R_c = np.stack([x, _cross(z, x), z], -1)
+    turned = R_c.swapaxes(1, 2) @ R
+    return R_c, turned[:, :2, 0]
+
+
+def seen_from(X: Array, T: Array) -> Array:
+    """Pose T of a link's own frame, seen from the lean frame X of the link, without rounding."""
+    found = _inverse(X.astype(WIDE)) @ T.astype(WIDE)
+    size = max(1e-3, float(np.abs(T[:3, 3]).max()), float(np.abs(X[:3, 3]).max()))
+    return _pose(_without_dust(found[:3, :3]), _cleared(found[:3, 3], size)).astype(np.float64)
 
 
 def _cleared(x: Array, size: float) -> Array:
@@ -140,24 +199,48 @@ def _without_dust(R: Array) -> Array:
     return np.where(np.abs(np.abs(R) - 1) < DUST, np.sign(R), R).astype(np.float64)
 
 
-def _across(x: Array, z: Array) -> Array:
-    """The part of x perpendicular to z, of length 1; any such direction if there is none."""
-    part = x - z * (z @ x)
-    if np.linalg.norm(part) < 1e-3:
-        k = int(np.argmin(np.abs(z)))
-        part = np.eye(3, dtype=WIDE)[k] - z * z[k]
-    return _unit(part)
+# vectors and poses, one or a stack of them; a sum of three products has one order everywhere
+
+
+def _dot(a: Array, b: Array) -> Any:
+    # begins at 0 like the sums of NumPy, so that it is never -0
+    return 0 + a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+
+
+def _norm(x: Array) -> Any:
+    return np.sqrt(_dot(x, x))
 
 
 def _unit(x: Array) -> Array:
-    return x / np.linalg.norm(x)
+    return x / _norm(x)[..., None]
+
+
+def _cross(a: Array, b: Array) -> Array:
+    (a_x, a_y, a_z), (b_x, b_y, b_z) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([a_y * b_z - a_z * b_y, a_z * b_x - a_x * b_z, a_x * b_y - a_y * b_x], -1)
+
+
+def _times(R: Array, x: Array) -> Array:
+    return (R @ x[..., None])[..., 0]
+
+
+def _across(x: Array, z: Array) -> Array:
+    """The part of x perpendicular to z, of length 1; any such direction if there is none."""
+    part = x - z * _dot(z, x)[..., None]
+    short = _norm(part) < 1e-3
+    if short.any():
+        k = np.argmin(np.abs(z), -1)[..., None]
+        other = np.eye(3, dtype=WIDE)[k[..., 0]] - z * np.take_along_axis(z, k, -1)
+        part = np.where(short[..., None], other, part)
+    return _unit(part)
 
 
 def _pose(R: Array, p: Array) -> Array:
-    T = np.eye(4, dtype=WIDE)
-    T[:3, :3], T[:3, 3] = R, p
+    T = np.zeros((*p.shape[:-1], 4, 4), WIDE)
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, p, 1
     return T
 
 
 def _inverse(T: Array) -> Array:
-    return _pose(T[:3, :3].T, -(T[:3, :3].T @ T[:3, 3]))
+    R_T = T[..., :3, :3].swapaxes(-1, -2)
+    return _pose(R_T, -_times(R_T, T[..., :3, 3]))

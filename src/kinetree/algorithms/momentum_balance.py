@@ -61,6 +61,29 @@ def momentum_balance(
     )
 
 
+@labelled("n")
+def transposed_coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
+    """C(q, dq)^T dq, (n,), N m or N: the part of dp/dt that the motion of the joints makes.
+
+    It equals dM/dt dq - c, and half the gradient of dq^T M dq for joints whose rates are those of
+    their coordinates. Observers and passivity-based controllers need it; C is not formed.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+    """
+    return tree_transposed_coriolis_forces(book_tree(model, q), rates(model, dq, "dq"))
+
+
+def tree_transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
+    """C^T dq, (n,), over a Tree."""
+    twists = tree.twists(dq)
+    momenta, _ = _carried_inward(tree, dq, twists)
+    turning = [_turned(f, n, *twists[i]) for i, (f, n) in enumerate(momenta)]
+    return tree.joint_forces(turning) - armature_bias(tree.model, dq)
+
+
 def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     """The momentum p, (n,), and f, (n,), of `momentum_balance`, over a Tree."""
     model, twists = tree.model, tree.twists(dq)

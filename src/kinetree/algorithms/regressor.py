@@ -11,8 +11,9 @@ of the recursion.
 
 Adaptive control needs Y theta and Y^T s of the regressor Y of M ddq_r + C dq_r + g = Y theta, with
 dM/dt - 2 C skew-symmetric and theta the ten moments m, h, Sigma (xx, yy, zz, xy, xz, yz) of each
-link. This Y is never formed: `reference_forces` has Y theta from the recursion over a Tree, and
-Y^T s from the power of every link's wrench along the rates s.
+link. This Y is not formed there: `reference_forces` has Y theta from the recursion over a Tree, and
+Y^T s from the power of every link's wrench along the rates s. `reference_regressor` forms Y, over
+the same parameters pi as `regressor`.
 """
 
 from dataclasses import replace
@@ -20,7 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import rotor_columns, rotor_energies, rotor_momenta
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.drives import (
+    reference_rotor_columns,
+    rotor_columns,
+    rotor_energies,
+    rotor_momenta,
+)
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     acceleration_matrix,
@@ -31,7 +38,7 @@ from kinetree.algorithms.parameters import parameter_axis
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.formulations.drives import armature_turning
+from kinetree.formulations.drives import armature_coriolis, armature_turning
 from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import spring_columns, spring_energies
@@ -65,6 +72,47 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
     return _joined(blocks, model.n)
 
 
+@labelled("n", parameter_axis)
+def reference_regressor(
+    model: Model, q: StateLike, dq: StateLike, dq_r: StateLike, ddq_r: StateLike
+) -> Array:
+    """Y, (n, p), of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.
+
+    C is the one of `coriolis_matrix`, so that dM/dt - 2 C is skew-symmetric. With dq_r = dq and
+    ddq_r = ddq this is `regressor`.
+
+    Args:
+        model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        dq_r: reference rates, shape (n,), rad/s or m/s.
+        ddq_r: rate of dq_r, shape (n,), rad/s^2 or m/s^2.
+    """
+    q, dq = coordinates(model, q), rates(model, dq, "dq")
+    dq_r, ddq_r = rates(model, dq_r, "dq_r"), rates(model, ddq_r, "ddq_r")
+    without_constraints(model, "algorithms.reference_regressor")
+    motions = link_motions(book_tree(model, q), dq, ddq_r, dq_r)
+    J = link_jacobians(model, q)
+    blocks = [reference_rows(J[i], motions[i]) for i in model.links]
+    blocks += _joint_columns(model, dq, ddq_r, dq_r)
+    blocks += reference_rotor_columns(model, J, motions, dq, dq_r, ddq_r)
+    blocks += spring_columns(model, q)
+    return _joined(blocks, model.n)
+
+
+def reference_rows(J: Array, motion: LinkMotion) -> Array:
+    """Coefficients of (m, h, I) of a link in the joint forces of a reference, (n, 10).
+
+    The moments Sigma of `power` are tr(I) / 2 - I.
+    """
+    rows = []
+    for w, l in zip(J[:3].T, J[3:].T, strict=True):
+        m, x, y, z, xx, yy, zz, xy, xz, yz = power(motion, w, l)
+        half = (xx + yy + zz) / 2
+        rows.append([m, x, y, z, half - xx, -xy, -xz, half - yy, -yz, half - zz])
+    return np.array(rows).reshape(-1, 10)
+
+
 def body_rows(J: Array, omega: Array, alpha: Array, a: Array) -> Array:
     """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian."""
     B = acceleration_matrix(omega, alpha, omega)
@@ -87,16 +135,23 @@ def _quadratic(a: Array, b: Array, c: Array, d: Array) -> list[Any]:
     ]
 
 
-def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
-    """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest."""
+def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = None) -> list[Array]:
+    """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest.
+
+    dq_r: reference rates whose change is ddq; None: dq. Friction is that of dq.
+    """
     blocks = []
     own, accelerations = per_link(model, dq), per_link(model, ddq)
+    reference = None if dq_r is None else per_link(model, dq_r)
     for i, joint in enumerate(model.joints):
         scale = joint.scale
         rows = []
         change = accelerations[i]
         if joint.type in (FREE, PLANAR):
-            change = change + armature_turning(joint, own[i])
+            if reference is None:
+                change = change + armature_turning(joint, own[i])
+            else:
+                change = change + armature_coriolis(joint, own[i]) @ reference[i]
         for x, ddx in zip(own[i] * scale, change * scale, strict=True):
             # viscous and Coulomb friction for x > 0 and x < 0: (1 + s) / 2 is 1 for x > 0, else 0;
             # at rest s = 0, and s * s keeps Coulomb friction at zero there

@@ -1,56 +1,84 @@
-"""Task-space dynamics of a frame: F = Lambda(q) dV + eta, in body or space coordinates."""
+"""Task-space dynamics of a frame: F = Lambda(q) dV + eta, with the null space of the task.
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+With J the Jacobian of k coordinates of a frame, and M ddq + c + g + springs + friction = tau,
+
+    Lambda = (J M^-1 J^T)^-1          mass that a force at the frame meets
+    J_bar  = M^-1 J^T Lambda          the inverse of J that costs the least kinetic energy
+    N      = 1 - J_bar J              N^T tau are joint forces that do not act on the task
+    mu     = J_bar^T c - Lambda dJ dq,    p = J_bar^T g
+    eta    = mu + p + J_bar^T (springs + friction)
+
+A robot with fewer joints than coordinates moves in a subspace: J_bar is then the least-squares
+inverse (J^T J)^-1 J^T and Lambda = J_bar^T M J_bar, the generalised inverse on that subspace.
+
+`tree_task_space` runs on any scalar. On traced scalars it cannot raise an error where J has lost
+rank; there a `tolerance` makes the results NaN instead. J J^T - tolerance^2 has positive pivots
+exactly where all singular values of J are above the tolerance.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algorithms.inverse_dynamics import bias_forces
-from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
+from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
-from kinetree.formulations.kinematics import (
-    body_jacobian,
-    body_jacobian_rate,
-    space_jacobian,
-    space_jacobian_rate,
-)
-from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.formulations.drives import friction_forces, without_load_friction
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.inputs import coordinates, rates
-from kinetree.spatial.matrices import solve
+from kinetree.model.inputs import coordinates, rates, zeros
+from kinetree.model.model import Frame
+from kinetree.scalars import Scalar, where
+from kinetree.spatial.matrices import factor, solve
 
-JACOBIANS = {
-    "body": (body_jacobian, body_jacobian_rate),
-    "space": (space_jacobian, space_jacobian_rate),
-}
+TOLERANCE = 1e-6  # smallest singular value of a Jacobian of full rank
+ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a pivot, relative to the diagonal
+ROUNDING_FLOAT32 = 64 * float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class TaskSpace:
     """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force.
 
-    tau is M ddq + h: with load friction, the joint force less that friction.
+    tau is M ddq + h: with load friction, the joint force less that friction. In a batch of states,
+    Lambda, eta, mu, p, J_bar and N are NaN where J has lost rank.
 
     Args:
-        J: Jacobian of the task, shape (k, n), rad/s and m/s for a unit of each rate.
-        dJ: rate of J, shape (k, n), the units of J per second.
-        Lambda: task-space inertia, shape (k, k), kg m^2, kg m and kg.
-        eta: task-space bias wrench, shape (k,), N m and N.
-        J_bar: dynamically consistent inverse of J, shape (n, k), the inverse units of J.
-        N: projector onto the null space of the task, shape (n, n), dimensionless.
-        singular_values: singular values of J, shape (k,), the units of J.
+        J: Jacobian of the task, shape (..., k, n), rad/s and m/s for a unit of each rate.
+        dJ: rate of J, shape (..., k, n), the units of J per second.
+        Lambda: task-space inertia, shape (..., k, k), kg m^2, kg m and kg.
+        eta: task-space bias wrench, shape (..., k), N m and N.
+        mu: part of eta by Coriolis and centrifugal forces, shape (..., k), N m and N.
+        p: part of eta by gravity, shape (..., k), N m and N. The rest of eta is by springs and
+            friction.
+        J_bar: dynamically consistent inverse of J, shape (..., n, k), the inverse units of J.
+        N: projector onto the null space of the task, shape (..., n, n), dimensionless.
     """
 
-    J: Array  # (k, n)
-    dJ: Array  # (k, n)
-    Lambda: Array  # (k, k) mass seen at the frame
-    eta: Array  # (k,)
-    J_bar: Array  # (n, k) dynamically consistent generalised inverse, M^-1 J^T Lambda
-    N: Array  # (n, n) null-space projector 1 - J_bar J; N^T tau does not act on the task
-    singular_values: Array  # of J, largest first
+    J: Array
+    dJ: Array
+    Lambda: Array
+    eta: Array
+    mu: Array
+    p: Array
+    J_bar: Array
+    N: Array
+
+    @cached_property
+    def singular_values(self) -> Array:
+        """Singular values of J, largest first, the units of J."""
+        return np.linalg.svd(np.asarray(self.J, float), compute_uv=False)
 
     def _repr_latex_(self) -> str:
         parts = (("J", self.J), (r"\Lambda", self.Lambda), (r"\eta", self.eta))
@@ -67,7 +95,7 @@ def task_space(
     expressed: str = "body",
     rows: Sequence[int] | None = None,
     damping: float = 0,
-    tolerance: float = 1e-6,
+    tolerance: float = TOLERANCE,
 ) -> TaskSpace:
     """Lambda(q) and eta(q, V) of a frame, for any number of joints.
 
@@ -78,7 +106,8 @@ def task_space(
         V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
             as J_bar V.
         frame: name of the frame, the tool when None.
-        expressed: "body" or "space", the axes and reference point of twist and wrench.
+        expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
+            as in `frame_velocity`.
         rows: which of the six coordinates (three angular, three linear) make the task; all when
             None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
             generalised inverse on that subspace.
@@ -91,12 +120,11 @@ def task_space(
     """
     q = coordinates(model, q)
     without_constraints(model, "algorithms.task_space")
-    jacobian, rate = _jacobians(expressed)
+    check_expressed(expressed)
     rows = task_rows(rows)
-    damping, tolerance = _not_negative(damping, "damping"), _not_negative(tolerance, "tolerance")
-    J = np.asarray(jacobian(model, q, frame), float)[rows]
-    k, n = J.shape
-    M = np.asarray(mass_matrix(model, q), float)
+    damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
+    tree, place = book_tree(model, q), model.frame(frame)
+    J = np.asarray(tree_frame_jacobian(tree, place, expressed)[0], float)[rows]
     sigma = np.linalg.svd(J, compute_uv=False)
     smallest = float(sigma[-1]) if len(sigma) else 0.0
     if damping == 0 and smallest <= tolerance:
@@ -105,32 +133,138 @@ def task_space(
             f"(not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
             "direction of the task. Choose fewer rows, another q, or pass damping."
         )
-    Minv_Jt = solve(factor_mass_matrix(model, M), J.T)
-    Lambda = _mass_at_frame(J, M, Minv_Jt, damping)
-    J_bar = Minv_Jt @ Lambda
-    dq = _rates(model, dq, V, J_bar, k)
-    dJ = np.asarray(rate(model, q, dq, frame), float)[rows]
-    eta = J_bar.T @ bias_forces(model, q, dq) - Lambda @ (dJ @ dq)
-    return TaskSpace(J, dJ, Lambda, eta, J_bar, np.eye(n) - J_bar @ J, sigma)
+    if dq is not None and V is not None:
+        raise InputError("give the joint rates dq or the twist V, not both.")
+    motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
+    twist = None if V is None else array(V, (len(rows),), "V")
+    found = tree_task_space(
+        tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
+    )
+    return TaskSpace(*(np.asarray(x, float) for x in found))
 
 
-def _mass_at_frame(J: Array, M: Array, Minv_Jt: Array, damping: float) -> Array:
-    """Lambda = (J M^-1 J^T + damping^2)^-1, (k, k); of few joints, on their subspace."""
+class Task(NamedTuple):
+    """The coordinates of a task: a frame in the tree's frame of its link, axes, and rows."""
+
+    place: Frame
+    expressed: str
+    rows: tuple[int, ...]
+
+
+class TaskTerms(NamedTuple):
+    """The fields of `TaskSpace`, over any scalars."""
+
+    J: Array
+    dJ: Array
+    Lambda: Array
+    eta: Array
+    mu: Array
+    p: Array
+    J_bar: Array
+    N: Array
+
+
+def tree_task_space(
+    tree: Tree,
+    task: Task,
+    dq: Array,
+    *,
+    V: Array | None = None,
+    damping: Scalar | None = None,
+    tolerance: Scalar | None = None,
+) -> TaskTerms:
+    """All terms of a task, over a Tree.
+
+    Args:
+        tree: the robot at one position.
+        task: the coordinates of the task.
+        dq: joint rates, (n,), if V is None.
+        V: twist of the task, (k,), from which the rates follow.
+        damping: as in `task_space`; None: no damping.
+        tolerance: results are NaN where a singular value of J is not above it; None: no test.
+    """
+    place, expressed, rows = task
+    chosen, n = list(rows), tree.model.n
+    J = tree_frame_jacobian(tree, place, expressed)[0][chosen]
+    sound = 1 if tolerance is None or damping is not None else full_rank(J, tolerance)
+    Lambda, J_bar = _mass_and_inverse(tree, J, damping, sound)
+    if V is not None:
+        dq = J_bar @ V
+    dJ = tree_frame_jacobian(tree, place, expressed, dq)[1][chosen]
+    c, g, passive = _forces(tree, dq)
+    mu, p = J_bar.T @ c - Lambda @ (dJ @ dq), J_bar.T @ g
+    eta = mu + p + J_bar.T @ passive
+    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J)
+
+
+def _mass_and_inverse(
+    tree: Tree, J: Array, damping: Scalar | None, sound: Any
+) -> tuple[Array, Array]:
+    """Lambda, (k, k), and J_bar, (n, k), times `sound`, which is 1 or NaN."""
     k, n = J.shape
-    if damping != 0:
-        Lambda = np.linalg.inv(J @ Minv_Jt + damping**2 * np.eye(k))
-    elif k <= n:
-        Lambda = np.linalg.inv(J @ Minv_Jt)
-    else:
-        J_plus = np.linalg.pinv(J)
-        Lambda = J_plus.T @ M @ J_plus
-    return (Lambda + Lambda.T) / 2
+    M = tree_mass_matrix(tree)
+    if k > n and damping is None:
+        J_bar = least_squares_inverse(J) * sound
+        return mirrored_half(J_bar.T @ (M @ J_bar)), J_bar
+    Minv_Jt = mass_solver(tree, M)(J.T)
+    A = mirrored_half(J @ Minv_Jt)  # J M^-1 J^T
+    if damping is not None:
+        A = A + np.eye(k, dtype=int) * (damping * damping)
+    Lambda = mirrored_half(symmetric_inverse(A) * sound)
+    return Lambda, Minv_Jt @ Lambda
 
 
-def _jacobians(expressed: str) -> tuple[Callable[..., Array], Callable[..., Array]]:
-    if expressed not in JACOBIANS:
-        raise InputError(f"expressed is {expressed!r}; expected {' or '.join(JACOBIANS)}.")
-    return JACOBIANS[expressed]
+def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:
+    """Joint forces c, g, and springs with friction, (n,) each; their sum is `bias_forces`."""
+    rest, smooth = zeros(tree.model.n), without_passive_forces(tree.model)
+    c = tree_inverse_dynamics(weightless(tree), dq, rest)
+    g = tree_inverse_dynamics(replace(tree, model=smooth, springs=None), rest, rest)
+    friction = friction_forces(without_load_friction(tree.model), dq)
+    return c, g, friction if tree.springs is None else tree.springs + friction
+
+
+def full_rank(J: Array, tolerance: Scalar) -> Any:
+    """1 where all singular values of J, (k, n), are above a tolerance, else NaN.
+
+    A pivot that is not above its own rounding counts as zero, too: in float64 this is at singular
+    values of 1e-7 of the largest, in float32 of 3e-3.
+    """
+    k, n = J.shape
+    G = gram(J, [1] * n) if k <= n else gram(J.T, [1] * k)
+    size = len(G)
+    shifted = G - np.eye(size, dtype=int) * (tolerance * tolerance)
+    pivots = factor(shifted, [f"coordinate {i} of the task" for i in range(size)]).D
+    least = float_choice(G[0, 0], ROUNDING, ROUNDING_FLOAT32)
+    sound: Any = 1
+    for i, pivot in enumerate(pivots):
+        sound = where(pivot - least * G[i, i], sound, 0)
+    return one_or_nan(sound)
+
+
+def symmetric_inverse(A: Array) -> Array:
+    """A^-1 of a symmetric positive definite matrix, (k, k); the lower half is to be used."""
+    k = len(A)
+    try:
+        pivots = factor(A, [f"coordinate {i} of the task" for i in range(k)])
+    except SingularityError as problem:
+        raise SingularityError(
+            "the task cannot be accelerated in every direction: J M^-1 J^T is singular to rounding "
+            "(the frame is at a singular position, or its coordinates differ by far in size). "
+            "Choose fewer rows, another q, or pass damping."
+        ) from problem
+    return solve(pivots, np.eye(k, dtype=int))
+
+
+def least_squares_inverse(J: Array) -> Array:
+    """(J^T J)^-1 J^T, (n, k), of a J with more rows than columns.
+
+    The normal equations lose twice the digits of the condition of J; one step X + (1 - X J) X of
+    Newton's method for the inverse gives them back.
+    """
+    n = J.shape[1]
+    normal = factor(gram(J.T, [1] * len(J)), [f"joint {i} of the task" for i in range(n)])
+    X = solve(normal, J.T)
+    return X + (np.eye(n, dtype=int) - X @ J) @ X
 
 
 def task_rows(rows: Sequence[int] | None) -> list[int]:
@@ -145,16 +279,9 @@ def task_rows(rows: Sequence[int] | None) -> list[int]:
     return [int(k) for k in given]
 
 
-def _not_negative(value: ArrayLike, name: str) -> float:
+def not_negative(value: ArrayLike, name: str) -> float:
+    """Return an option as a float; raise InputError if it is below zero."""
     value = float(scalar(value, name))
     if value < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value
-
-
-def _rates(model: Model, dq: StateLike | None, V: ArrayLike | None, J_bar: Array, k: int) -> Array:
-    if dq is not None and V is not None:
-        raise InputError("give the joint rates dq or the twist V, not both.")
-    if V is not None:
-        return J_bar @ array(V, (k,), "V")
-    return np.zeros(model.n) if dq is None else rates(model, dq, "dq")

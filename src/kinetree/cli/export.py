@@ -37,7 +37,11 @@ def export(
     ] = None,
     frame: Annotated[
         str | None,
-        Parameter(metavar="NAME", help="Frame of a pose or Jacobian; the tool if left out."),
+        Parameter(metavar="NAME", help="Frame of a pose, twist or task; the tool if left out."),
+    ] = None,
+    expressed: Annotated[
+        Literal["body", "space", "aligned"] | None,
+        Parameter(help="Axes of a twist or task; body if left out."),
     ] = None,
     free: Annotated[
         list[str] | None, words_argument("Data that become arguments: mass, com, ...")
@@ -62,10 +66,11 @@ def export(
     kinetree export scara pose --language numpy --json
     ```
     """
-    from kinetree.kernels.quantities import BALANCES, CONSTRAINED, DERIVED, QUANTITIES, STEPS
+    from kinetree.kernels import quantities as tables
     from kinetree.write.code import export as write
 
-    choose(quantity, QUANTITIES | DERIVED | BALANCES | CONSTRAINED | STEPS, "quantity")
+    known = tables.QUANTITIES | tables.DERIVED | tables.WHOLE_BODY | tables.BALANCES
+    choose(quantity, known | tables.CONSTRAINED | tables.STEPS, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")
@@ -73,8 +78,8 @@ def export(
         check_output(output)
     with waiting(f"writing {quantity} of {found.name}"):
         code = write(
-            found, quantity, language, dtype=dtype, name=name, frame=frame, free=split(free),
-            wrenches=wrenches, libm=libm, driver=driver,
+            found, quantity, language, dtype=dtype, name=name, frame=frame, expressed=expressed,
+            free=split(free), wrenches=wrenches, libm=libm, driver=driver,
         )  # fmt: skip
     if json:
         about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}

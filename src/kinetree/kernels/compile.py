@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -25,7 +25,7 @@ from kinetree.kernels.quantities import check_inertia, find_quantity
 from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
-from kinetree.model.labelled import letter_axis
+from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.model import numbers_of, strangest
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+NO_OPTIONS: Mapping[str, Any] = {}
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
 
@@ -43,12 +44,15 @@ def trace_quantity(
     name: str,
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
 ) -> Graph:
     """Return the optimised graph of a quantity; arguments as in `compile_kernel`."""
-    function, ports = _prepared(model, name, frame, wrenches, free)
     quantity = find_quantity(name)
+    options = quantity.options(name, expressed=expressed, rows=rows)
+    function, ports = _prepared(model, name, frame, wrenches, free, options)
 
     def make() -> Graph:
         # the compiler is not imported for a graph that is stored on disk
@@ -67,7 +71,7 @@ def trace_quantity(
             graph = min(graph, slope, key=lambda graph: graph.operations)
         return optimise(graph)
 
-    return stored_graph(model, (name, frame, wrenches, tuple(free)), make)
+    return stored_graph(model, (name, frame, wrenches, tuple(free), *options.values()), make)
 
 
 def _slope(
@@ -99,7 +103,12 @@ def _tangents(model: Model) -> "Along | None":
 
 
 def _prepared(
-    model: Model, name: str, frame: str | None, wrenches: bool, free: Sequence[str]
+    model: Model,
+    name: str,
+    frame: str | None,
+    wrenches: bool,
+    free: Sequence[str],
+    options: Mapping[str, Any] = NO_OPTIONS,
 ) -> tuple[Callable[..., Any], list[Port]]:
     """Check a request and return the function to trace and its arguments."""
     quantity = find_quantity(name)
@@ -119,7 +128,7 @@ def _prepared(
 
     def function(*arrays: Array) -> Any:
         changed = with_free(model, free, arrays[given:])
-        return quantity.make(changed, not free, frame)(*arrays[:given])
+        return quantity.make(changed, not free, frame, **options)(*arrays[:given])
 
     return function, [*state, *loads, *free_ports(model, free)]
 
@@ -145,6 +154,8 @@ def compile_kernel(
     name: str,
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
     target: str = "cpu",
@@ -153,8 +164,10 @@ def compile_kernel(
 
     Args:
         model: the robot.
-        name: one of `QUANTITIES` or `DERIVED`.
-        frame: the frame of a pose or Jacobian; the tool when None.
+        name: one of `QUANTITIES`, `DERIVED` or `WHOLE_BODY`.
+        frame: the frame of a pose, Jacobian, twist or task; the tool when None.
+        expressed: "body", "space" or "aligned": axes of a twist or task; "body" when None.
+        rows: which of the six coordinates of a twist make a task; all when None.
         wrenches: whether F_ext, (links, 6), follows the state as a further argument.
         free: robot data that become further arguments instead of constants: some of
             "mass" (l,), "com" (l, 3), "inertia" (l, 3, 3) about the centre, "gravity" (3,),
@@ -164,12 +177,14 @@ def compile_kernel(
     """
     quantity = find_quantity(name)
     kind = kernel_type(target)
-    graph = trace_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
+    graph = trace_quantity(
+        model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+    )
     more = None
     if quantity.wrenches and not wrenches and not free:
         more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
     doc = kernel_help(name, model, graph, None if more is None else more[0])
-    return made_kernel(graph, kind, name, doc, port_axes(model, graph), more)
+    return made_kernel(graph, kind, name, doc, port_axes(model, graph, rows), more)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
@@ -204,6 +219,8 @@ def compile_derivative(
     wrt: str | Sequence[str] = "q",
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
     target: str = "cpu",
@@ -212,16 +229,18 @@ def compile_derivative(
 
     Args:
         model: the robot.
-        name: one of `QUANTITIES` or `DERIVED`; of the latter it gives second derivatives.
+        name: one of `QUANTITIES`, `DERIVED` (of which it gives second derivatives) or
+            `WHOLE_BODY`.
         wrt: arguments of the quantity, free data included. Positions are moved along tangent
             vectors of `integrate`, so d/d q has n entries for joints of any type.
-        frame, wrenches, free, target: as in `compile_kernel`.
+        frame, expressed, rows, wrenches, free, target: as in `compile_kernel`.
 
     Returns:
         A kernel with a result for each pair, shape (*quantity, *argument).
     """
     kind = kernel_type(target)
-    function, ports = _prepared(model, name, frame, wrenches, free)
+    chosen = find_quantity(name).options(name, expressed=expressed, rows=rows)
+    function, ports = _prepared(model, name, frame, wrenches, free, chosen)
     several = isinstance(wrt, Iterable) and not isinstance(wrt, str)
     names: tuple[Any, ...] = tuple(wrt) if several else (wrt,)
 
@@ -233,15 +252,18 @@ def compile_derivative(
         graph = trace(function, ports, find_quantity(name).outputs(name))
         return optimise(jacobian(graph, names, along=_tangents(model)))
 
-    options = ("derivative", name, names, frame, wrenches, tuple(free))
+    options = ("derivative", name, names, frame, wrenches, tuple(free), *chosen.values())
     graph = stored_graph(model, options, make)
     doc = derivative_help(name, names, model, graph)
-    axes = _slope_axes(model, graph, find_quantity(name).outputs(name), ports, names)
+    axes = _slope_axes(model, graph, find_quantity(name).outputs(name), ports, names, rows)
     return made_kernel(graph, kind, f"derivative_of_{name}", doc, axes)
 
 
-def port_axes(model: Model, graph: Graph) -> Axes:
-    """Return the names along the axes of a kernel's arguments and results."""
+def port_axes(model: Model, graph: Graph, rows: Sequence[int] | None = None) -> Axes:
+    """Return the names along the axes of a kernel's arguments and results.
+
+    rows: the coordinates of a task, whose axis has the letter k.
+    """
     inputs: list[Axis | None] = []
     for port in graph.inputs:
         letter = port.dims[0] if len(port.dims) == len(port.shape) == 1 else ""
@@ -250,7 +272,7 @@ def port_axes(model: Model, graph: Graph) -> Axes:
         inputs.append(axis if _fits((axis,), port) else None)
     outputs: list[tuple[Axis | None, ...]] = []
     for port in graph.outputs:
-        axes = tuple(_letter_axis(model, letter) for letter in port.dims)
+        axes = tuple(_letter_axis(model, letter, rows) for letter in port.dims)
         outputs.append(axes if _fits(axes, port) else (None,) * len(port.shape))
     return tuple(inputs), tuple(outputs)
 
@@ -261,12 +283,13 @@ def _slope_axes(
     results: Sequence[tuple[str, tuple[str, ...]]],
     ports: Sequence[Port],
     wrt: Sequence[str],
+    rows: Sequence[int] | None = None,
 ) -> Axes:
     """Return the names along the axes of d results/d arguments; those of q are tangents."""
     by_name = {port.name: port.dims for port in ports}
 
     def names(letters: Sequence[str]) -> tuple[Axis | None, ...]:
-        return tuple(_letter_axis(model, letter) for letter in letters)
+        return tuple(_letter_axis(model, letter, rows) for letter in letters)
 
     outputs = [
         (*names(dims), *names(("n",) if x == "q" else by_name[x]))
@@ -278,7 +301,10 @@ def _slope_axes(
     return port_axes(model, graph)[0], fitting
 
 
-def _letter_axis(model: Model, letter: str) -> Axis | None:
+def _letter_axis(model: Model, letter: str, rows: Sequence[int] | None = None) -> Axis | None:
+    if letter == "k":
+        names = DIRECTIONS["6"]
+        return Axis(names if rows is None else tuple(names[row] for row in rows), "axis")
     return parameter_axis(model) if letter == "p" else letter_axis(model, letter)
 
 

@@ -33,6 +33,10 @@ Make = Callable[[Model, bool, str | None], Callable[..., Any]]
 REFUSED = {
     "regressor": "The joint forces of a robot with constraints are not linear in its parameters "
     "alone; use the tree without constraints",
+    "reference_regressor": "The joint forces of a robot with constraints are not linear in its "
+    "parameters alone; use the tree without constraints",
+    "task_space": "A frame of a robot with constraints moves less freely than its tree; use the "
+    "tree without constraints",
     "momentum_balance": "The forces of constraints would be taken for contacts; use a robot "
     "without them",
 }

@@ -24,6 +24,8 @@ ARGUMENTS = {
     "q": "joint positions, shape (..., nq), rad or m.",
     "dq": "joint rates, shape (..., n), rad/s or m/s.",
     "ddq": "joint accelerations, shape (..., n), rad/s^2 or m/s^2.",
+    "dq_r": "reference rates, shape (..., n), rad/s or m/s.",
+    "ddq_r": "rate of dq_r, shape (..., n), rad/s^2 or m/s^2.",
     "tau": "joint forces, shape (..., n), N m or N.",
     "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame, "
     "shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.",
@@ -47,6 +49,10 @@ OPTIONS = {
     "options": "dtype, casting, order and axes of a NumPy ufunc.",
 }
 FRAME = "name of a link, a tool or a fixed frame of the robot; None: the tool."
+EXPRESSED = (
+    '"body": twist of the frame in its own axes; "space": in {s}, of the point at the origin of '
+    '{s}; "aligned": of the origin of the frame, in the axes of {s}.'
+)
 SEE_ROBOT = "Names, batches and the letters of shapes: see `Robot`."
 KINDS = (
     "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
@@ -60,6 +66,7 @@ LETTERS = {
     "s": "s the number of springs, ",
     "m": "m the number of equations of the constraints, ",
     "d": "d the number of independent rates, ",
+    "k": "k the number of rows of the task, ",
 }
 
 
@@ -250,6 +257,76 @@ TEXTS = {
     ),
 }
 
+TEXTS |= {
+    "inverse_mass_matrix": Text(
+        "Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.",
+        ("M_inv: shape (..., n, n), symmetric, 1/(kg m^2) or the like.",),
+        "robot.inverse_mass_matrix([0.1, 0.2]).round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+    "transposed_coriolis_forces": Text(
+        "C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.",
+        (f"f: {FORCES}",),
+        "robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([ 0.   , -2.265])",
+    ),
+    "center_of_mass_jacobian": Text(
+        "Jacobian of the centre of mass: its velocity in {s} is J dq.",
+        ("J: shape (..., 3, n), m/s for a unit of each rate.",),
+        "robot.center_of_mass_jacobian([0.1, 0.2]).round(3)",
+        "array([[-0.128, -0.055],\n       [ 0.905,  0.177],\n       [ 0.   ,  0.   ]])",
+    ),
+    "centroidal_momentum_matrix": Text(
+        "Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.",
+        ("A_G: shape (..., 6, n), N m s and N s for a unit of each rate.",),
+        "robot.centroidal_momentum_matrix([0.1, 0.2])[2].round(3)",
+        "array([8.877, 3.93 ])",
+    ),
+    "centroidal_momentum_matrix_rate": Text(
+        "Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.",
+        ("dA_G: shape (..., 6, n), the units of A_G per second.",),
+        "robot.centroidal_momentum_matrix_rate([0.1, 0.2], [1, 0.5])[3].round(3)",
+        "array([-40.741, -10.891])",
+    ),
+    "reference_regressor": Text(
+        "Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.",
+        ("Y: shape (..., n, p), N m or N for a unit of each parameter pi of `robot.parameters`.",),
+        "robot.reference_regressor([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape",
+        "(2, 30)",
+    ),
+    "frame_velocity": Text(
+        "Twist (angular, linear) of a frame: V = J dq.",
+        ("V: shape (..., 6), rad/s and m/s.",),
+        "robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)",
+        "array([ 0.   ,  0.   ,  1.5  , -0.454,  2.141,  0.   ])",
+    ),
+    "frame_acceleration": Text(
+        "Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.",
+        (
+            'dV: shape (..., 6), rad/s^2 and m/s^2. With expressed="aligned" it is the '
+            "acceleration of the origin of the frame.",
+        ),
+        "robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)",
+        "array([ 0.   ,  0.   ,  2.   , -3.187,  0.897,  0.   ])",
+    ),
+    "task_space": Text(
+        "Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the "
+        "task; NaN where J has lost rank (a singular value not above 1e-6).",
+        (
+            "J: Jacobian of the task, shape (..., k, n), rad/s and m/s for a unit of each rate.",
+            "dJ: rate of J, shape (..., k, n), the units of J per second.",
+            "Lambda: task-space inertia, shape (..., k, k), kg m^2, kg m and kg.",
+            "eta: bias wrench mu + p + J_bar^T (springs + friction), shape (..., k), N m and N.",
+            "mu: part of eta by Coriolis and centrifugal forces, shape (..., k), N m and N.",
+            "p: part of eta by gravity, shape (..., k), N m and N.",
+            "J_bar: dynamically consistent inverse of J, shape (..., n, k), inverse units of J.",
+            "N: null-space projector 1 - J_bar J, shape (..., n, n), dimensionless.",
+        ),
+        "robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)",
+        "array([[295.486,  21.12 ],\n       [ 21.12 ,   5.219]])",
+    ),
+}
+
 # one step: name of the quantity -> how, further arguments of the example, and the next q
 STATE = (
     "q_next: joint positions after the step, shape (..., nq), rad or m.",
@@ -412,7 +489,8 @@ def quantity_help(name: str) -> str:
     quantity = find_quantity(name)
     arguments = {key: ARGUMENTS[key] for key in quantity.inputs}
     if quantity.framed:
-        return _text(name, arguments | {"frame": FRAME}, SEE_ROBOT)
+        choice = {"expressed": EXPRESSED} if quantity.choices else {}
+        return _text(name, arguments | {"frame": FRAME} | choice, SEE_ROBOT)
     if quantity.wrenches:
         arguments["F_ext"] = ARGUMENTS["F_ext"]
     return _text(name, arguments | OPTIONS, SEE_ROBOT)

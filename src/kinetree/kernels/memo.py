@@ -8,7 +8,9 @@ The compiler is imported at the first request, not with this module: `import kin
 """
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from kinetree.model import HasModel, Model
@@ -38,12 +40,60 @@ def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> For
     return memo[request]
 
 
+class Recent(Generic[Form]):
+    """Forms by key, the latest `most` of them; a form that was not used for longest goes first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._forms: OrderedDict[Hashable, Form] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(tuple(self._forms))
+
+    def get(self, key: Hashable) -> Form | None:
+        """Return the form for a key, which counts as a use of it; None if there is none."""
+        with self._lock:
+            found = self._forms.get(key)
+            if found is not None:
+                self._forms.move_to_end(key)
+            return found
+
+    def put(self, key: Hashable, form: Form) -> Form:
+        """Keep a form, unless there is one for the key; return the one that is kept."""
+        with self._lock:
+            found = self._forms.setdefault(key, form)
+            self._forms.move_to_end(key)
+            while len(self._forms) > self.most:
+                self._forms.popitem(last=False)
+            return found
+
+    def find(
+        self,
+        key: Hashable,
+        make: Callable[[], Form],
+        keep: Callable[[Form], bool] = lambda form: True,
+    ) -> Form:
+        """Return the form for a key, or make it; `keep` decides whether a new one is kept."""
+        found = self.get(key)
+        if found is None:
+            found = make()
+            if keep(found):
+                found = self.put(key, found)
+        return found
+
+
 @overload
 def kernel(
     model: Model,
     quantity: str,
     *,
     frame: str | None = ...,
+    expressed: str | None = ...,
+    rows: Sequence[int] | None = ...,
     wrenches: bool = ...,
     free: Sequence[str] = ...,
     target: Literal["cpu"] = ...,
@@ -54,6 +104,8 @@ def kernel(
     quantity: str,
     *,
     frame: str | None = ...,
+    expressed: str | None = ...,
+    rows: Sequence[int] | None = ...,
     wrenches: bool = ...,
     free: Sequence[str] = ...,
     target: str,
@@ -63,6 +115,8 @@ def kernel(
     quantity: str,
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
     target: str = "cpu",
@@ -71,40 +125,85 @@ def kernel(
 
     Arguments as in `kinetree.kernels.compile.compile_kernel`.
     """
-    request = "kernel", quantity, frame, wrenches, tuple(free), target
+    chosen = tuple(rows) if isinstance(rows, list | tuple) else rows
+    request = "kernel", quantity, frame, expressed, chosen, wrenches, tuple(free), target
     memo = model.memo
     found = memo.get(request)
     if found is None:  # `remembered` written out: poses and Jacobians come here on every call
         from kinetree.kernels.compile import compile_kernel
 
         made = compile_kernel(
-            model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
-        )
+            model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
+            free=free, target=target,
+        )  # fmt: skip
         found = memo.setdefault(request, made)
     return found
 
 
+@overload
 def derivative_kernel(
     model: Model,
     quantity: str,
-    wrt: str | tuple[str, ...] = "q",
+    wrt: str | Sequence[str] = ...,
+    *,
+    frame: str | None = ...,
+    expressed: str | None = ...,
+    rows: Sequence[int] | None = ...,
+    wrenches: bool = ...,
+    free: Sequence[str] = ...,
+    target: Literal["cpu"] = ...,
+) -> "Kernel": ...
+@overload
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | Sequence[str] = ...,
+    *,
+    frame: str | None = ...,
+    expressed: str | None = ...,
+    rows: Sequence[int] | None = ...,
+    wrenches: bool = ...,
+    free: Sequence[str] = ...,
+    target: str,
+) -> "Kernel | CudaKernel": ...
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | Sequence[str] = "q",
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
-) -> "Kernel":
-    """Return the kernel of d quantity/d arguments on the CPU, compiled at the first request.
+    target: str = "cpu",
+) -> Any:
+    """Return the kernel of d quantity/d arguments, compiled at the first request.
 
     Arguments as in `kinetree.kernels.compile.compile_derivative`.
     """
+    by = tuple(wrt) if isinstance(wrt, list | tuple) else wrt
 
-    def make() -> "Kernel":
+    def make() -> "Kernel | CudaKernel":
         from kinetree.kernels.compile import compile_derivative
 
-        made = compile_derivative(model, quantity, wrt, frame=frame, wrenches=wrenches, free=free)
-        return cast("Kernel", made)
+        return compile_derivative(
+            model, quantity, by, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
+            free=free, target=target,
+        )  # fmt: skip
 
-    return remembered(model, ("derivative", quantity, wrt, frame, wrenches, tuple(free)), make)
+    chosen = tuple(rows) if isinstance(rows, list | tuple) else rows
+    request = "derivative", quantity, by, frame, expressed, chosen, wrenches, tuple(free), target
+    # a request that cannot be a key is wrong, and `make` explains why
+    return remembered(model, request, make) if _is_key(request) else make()
+
+
+def _is_key(request: object) -> bool:
+    try:
+        hash(request)
+    except TypeError:
+        return False
+    return True
 
 
 def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
@@ -115,6 +214,16 @@ def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
     found = model.memo.get((quantity, frame))
     if found is None:
         found = model.memo.setdefault((quantity, frame), kernel(model, quantity, frame=frame))
+    return found
+
+
+def frame_motion_kernel(model: Model, quantity: str, frame: str | None, expressed: str) -> "Kernel":
+    """Return the kernel of a twist or acceleration of a frame, compiled at the first request."""
+    request = quantity, frame, expressed
+    found = model.memo.get(request)
+    if found is None:
+        made = kernel(model, quantity, frame=frame, expressed=expressed)
+        found = model.memo.setdefault(request, made)
     return found
 
 

@@ -1,25 +1,48 @@
 """The quantities that can be compiled: arguments, results, and the function to trace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.centroidal import (
+    tree_center_of_mass_jacobian,
+    tree_centroidal_matrix,
+    tree_centroidal_matrix_rate,
+)
 from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
 from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_derivatives
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.energy import about, tree_kinetic_energy, tree_momentum
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.frame_motion import (
+    EXPRESSED,
+    check_expressed,
+    tree_frame_acceleration,
+    tree_frame_velocity,
+)
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces, tree_inverse_dynamics
-from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.inverse_mass_matrix import tree_inverse_mass_matrix
+from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.momentum_balance import tree_momentum_balance
+from kinetree.algorithms.momentum_balance import (
+    tree_momentum_balance,
+    tree_transposed_coriolis_forces,
+)
 from kinetree.algorithms.steps import METHODS
+from kinetree.algorithms.task_space import (
+    TOLERANCE,
+    Task,
+    TaskTerms,
+    task_rows,
+    tree_task_space,
+)
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.errors import NameLookupError
+from kinetree.base.tables import listing
+from kinetree.errors import InputError, NameLookupError
 from kinetree.formulations.springs import without_passive_forces
 from kinetree.kernels import constrained
 from kinetree.kernels.step import (
@@ -34,7 +57,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import zeros
 
-Make = Callable[[Model, bool, str | None], Callable[..., Any]]
+Make = Callable[..., Callable[..., Any]]  # of the model, regrouped, the frame, and its choices
 
 
 @dataclass(frozen=True)
@@ -43,6 +66,7 @@ class Quantity:
 
     `make(model, regrouped, frame)` returns the function of the arguments, ready to be traced.
     `regrouped` allows masses to be moved along the tree where the result does not depend on it.
+    Quantities with `choices` take these as further options of `make`.
     """
 
     inputs: tuple[str, ...]
@@ -54,6 +78,27 @@ class Quantity:
     several: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and letters of several results
     slope_of: tuple[str, tuple[str, ...]] | None = None  # derivative of a quantity by arguments
     step: bool = False  # it is composed of the graphs of a step, see step.py
+    choices: tuple[str, ...] = ()  # of "expressed" and "rows"
+
+    def options(
+        self, name: str, *, expressed: str | None, rows: Sequence[int] | None
+    ) -> dict[str, Any]:
+        """Return the options of `make`, checked; raise InputError for one that it does not have."""
+        given = {"expressed": expressed, "rows": rows}
+        for key, value in given.items():
+            if value is not None and key not in self.choices:
+                having = [x for x, quantity in WHOLE_BODY.items() if key in quantity.choices]
+                raise InputError(
+                    f"{name} has no option {key}, but {value!r} was given; "
+                    f"{listing(having, 4)} {'has' if len(having) == 1 else 'have'} it."
+                )
+        found: dict[str, Any] = {}
+        if "expressed" in self.choices:
+            found["expressed"] = EXPRESSED[0] if expressed is None else expressed
+            check_expressed(found["expressed"])
+        if "rows" in self.choices:
+            found["rows"] = tuple(task_rows(rows))
+        return found
 
     def outputs(self, name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the name and the letters of each result."""
@@ -90,10 +135,12 @@ def _over_tree(
 def _solving(make: Make) -> Make:
     """The same, after a check that the mass matrix of the tree is not singular."""
 
-    def checked(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    def checked(
+        model: Model, regrouped: bool, frame: str | None, **choices: Any
+    ) -> Callable[..., Any]:
         if regrouped:
             check_inertia(model)
-        return make(model, regrouped, frame)
+        return make(model, regrouped, frame, **choices)
 
     return checked
 
@@ -123,6 +170,48 @@ def _textbook(function: Callable[..., Any], framed: bool = False) -> Make:
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
         return lambda *state: function(model, *state, *([frame] if framed else []))
+
+    return make
+
+
+def _of_frame(function: Callable[..., Any]) -> Make:
+    """Trace a function of a tree, a frame, the axes of its twist, and some rates."""
+
+    def make(
+        model: Model, regrouped: bool, frame: str | None, expressed: str
+    ) -> Callable[..., Any]:
+        lean = lean_model(model, regrouped=regrouped)
+        place = lean_frame(lean, frame)
+        return lambda q, *motion: function(lean_tree(lean, q), place, expressed, *motion)
+
+    return make
+
+
+def task_maker(
+    *, by_twist: bool = False, option: Literal["damping", "tolerance"] | None = None
+) -> Make:
+    """Trace the terms of a task; NaN where J has lost rank.
+
+    Args:
+        by_twist: the second argument is the twist V instead of dq.
+        option: a third argument; None: no damping, and the usual tolerance.
+    """
+
+    def make(
+        model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
+    ) -> Callable[..., Any]:
+        if regrouped and option is None:  # a task that is singular wherever one looks is refused
+            somewhere = algorithms.random(model, np.random.default_rng(0))
+            algorithms.task_space(model, somewhere, frame=frame, expressed=expressed, rows=rows)
+        lean = lean_model(model, regrouped=regrouped)
+        task = Task(lean_frame(lean, frame), expressed, rows)
+
+        def function(q: Array, motion: Array, *more: Any) -> TaskTerms:
+            options = {"tolerance": TOLERANCE} if option is None else {option: more[0]}
+            twist = motion if by_twist else None
+            return tree_task_space(lean_tree(lean, q), task, motion, V=twist, **options)
+
+        return function
 
     return make
 
@@ -234,6 +323,46 @@ BALANCES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
+# terms of task-space and whole-body control; k counts the rows of a task
+REFERENCE = (*V, "dq_r", "ddq_r")
+WHOLE_BODY: dict[str, Quantity] = {
+    "inverse_mass_matrix": Quantity(
+        Q, SQUARE, _over_tree(tree_inverse_mass_matrix, 0, solves=True), "M(q)^-1"
+    ),
+    "transposed_coriolis_forces": Quantity(
+        V, VECTOR, _over_tree(tree_transposed_coriolis_forces, 1), "C^T dq = dM/dt dq - c"
+    ),
+    "center_of_mass_jacobian": Quantity(
+        Q, ("3", "n"), _over_tree(tree_center_of_mass_jacobian, 0, whole=True),
+        "velocity of the centre of mass is J dq",
+    ),
+    "centroidal_momentum_matrix": Quantity(
+        Q, JACOBIAN, _over_tree(tree_centroidal_matrix, 0, whole=True), "A_G, h_G = A_G dq"
+    ),
+    "centroidal_momentum_matrix_rate": Quantity(
+        V, JACOBIAN, _over_tree(tree_centroidal_matrix_rate, 1, whole=True), "dA_G/dt"
+    ),
+    "reference_regressor": Quantity(
+        REFERENCE, ("n", "p"), _textbook(algorithms.reference_regressor),
+        "Y, Y pi = M ddq_r + C dq_r + g",
+    ),
+    "frame_velocity": Quantity(
+        V, ("6",), _of_frame(tree_frame_velocity), "V = J dq", framed=True, choices=("expressed",)
+    ),
+    "frame_acceleration": Quantity(
+        ACCELERATION, ("6",), _of_frame(tree_frame_acceleration), "dV = J ddq + dJ/dt dq",
+        framed=True, choices=("expressed",),
+    ),
+    "task_space": Quantity(
+        V, (), _solving(task_maker()), "J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
+        framed=True, choices=("expressed", "rows"),
+        several=(
+            ("J", ("k", "n")), ("dJ", ("k", "n")), ("Lambda", ("k", "k")), ("eta", ("k",)),
+            ("mu", ("k",)), ("p", ("k",)), ("J_bar", ("n", "k")), ("N", SQUARE),
+        ),
+    ),
+}  # fmt: skip
+
 # quantities of robots with constraints; m counts equations, d degrees of freedom
 ROWS = ("m",)
 CONSTRAINED: dict[str, Quantity] = {
@@ -301,7 +430,7 @@ def check_inertia(model: Model) -> None:
 
 def find_quantity(name: str) -> Quantity:
     """Return the quantity of that name, of any table."""
-    known = QUANTITIES | DERIVED | BALANCES | CONSTRAINED | STEPS | CONTROLLED
+    known = QUANTITIES | DERIVED | BALANCES | WHOLE_BODY | CONSTRAINED | STEPS | CONTROLLED
     if name not in known:
         raise NameLookupError(
             f"there is no quantity {name!r} to compile; choose {', '.join(known)}."

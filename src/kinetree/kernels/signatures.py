@@ -89,6 +89,8 @@ class KernelOptions(TypedDict, total=False):
     """Options of `Robot.compile` and `Robot.derivative` that every target has."""
 
     frame: str | None
+    expressed: Literal["body", "space", "aligned"] | None
+    rows: Sequence[int] | None
     wrenches: bool
     free: Sequence[str]
 
@@ -349,6 +351,32 @@ class MotionMatrixKernel(Kernel):
     @overload
     def __call__(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+        *, out: Array | None = None, **options: Unpack[UfuncOptions],
+    ) -> Array: ...
+
+
+class ReferenceMatrixKernel(Kernel):
+    """A matrix as a function of q, dq, dq_r and ddq_r."""
+
+    @overload
+    def __call__(
+        self, q: Tensor, dq: ArrayLike, dq_r: ArrayLike, ddq_r: ArrayLike,
+        *, out: Tensor | None = None, **options: Unpack[UfuncOptions],
+    ) -> Tensor: ...
+    @overload
+    def __call__(self, q: Named, dq: Beside, dq_r: Beside, ddq_r: Beside) -> dict[str, Any]: ...
+    @overload
+    def __call__(
+        self, q: PandasSeries[Frame], dq: PandasSeries[Frame] | Beside,
+        dq_r: PandasSeries[Frame] | Beside, ddq_r: PandasSeries[Frame] | Beside,
+    ) -> Frame: ...
+    @overload
+    def __call__(
+        self, q: Rows, dq: Rows | Beside, dq_r: Rows | Beside, ddq_r: Rows | Beside,
+    ) -> Rows: ...
+    @overload
+    def __call__(
+        self, q: ArrayLike, dq: ArrayLike, dq_r: ArrayLike, ddq_r: ArrayLike,
         *, out: Array | None = None, **options: Unpack[UfuncOptions],
     ) -> Array: ...
 

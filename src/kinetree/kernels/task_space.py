@@ -1,38 +1,152 @@
-"""Kernels of task-space dynamics: slopes of J, Lambda and eta, for some rows of a twist."""
+"""Kernels of task-space dynamics: Lambda and eta, and their slopes, for some rows of a twist.
+
+`task_space` gives the record of `Robot.task_space` from a kernel. The kernel of the quantity
+"task_space" has the arguments q and dq; it is made in further variants where the rates follow from
+a twist V, or where damping or a tolerance of the caller is one more argument.
+"""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
+from kinetree.algorithms import task_space as textbook
 from kinetree.algorithms.configuration import random
 from kinetree.algorithms.derivatives.task_space import (
+    SIDES,
     TaskSpaceDerivatives,
     check_rows,
     task_slopes,
     tree_terms,
 )
+from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.task_space import task_space
-from kinetree.base.arrays import Array, StateLike
+from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_rows
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import label_kind
 from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
-from kinetree.kernels.compile import check_model, kernel_type, made_kernel, port_axes
+from kinetree.errors import InputError, SingularityError
+from kinetree.kernels.compile import (
+    check_model,
+    compile_kernel,
+    kernel_type,
+    made_kernel,
+    port_axes,
+)
+from kinetree.kernels.constrained import check_honoured
 from kinetree.kernels.memo import remembered
+from kinetree.kernels.quantities import check_inertia, find_quantity, task_maker
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 
-RESULTS = (
+NAME = "task_space"
+Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
+SLOPES = (
     ("dJ_dq", ("k", "n", "n")),
     ("dLambda_dq", ("k", "k", "n")),
     ("deta_dq", ("k", "n")),
     ("deta_dv", ("k", "n")),
 )
+
+
+def task_space(
+    model: Model,
+    q: StateLike,
+    dq: StateLike | None = None,
+    *,
+    V: ArrayLike | None = None,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+    damping: float = 0,
+    tolerance: float = TOLERANCE,
+) -> TaskSpace:
+    """Lambda(q) and eta(q, dq) of a frame, of any leading axes, from a kernel.
+
+    Arguments as in `algorithms.task_space`, which looks at one state. Where J has lost rank, one
+    state raises the error of that function, and the states of a batch are NaN.
+    """
+    if dq is not None and V is not None:
+        raise InputError("give the joint rates dq or the twist V, not both.")
+    damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
+    option: Option = "damping" if damping != 0 else None
+    if option is None and tolerance != TOLERANCE:
+        option = "tolerance"
+    chosen = None if rows is None else tuple(task_rows(rows))
+    request = NAME, frame, expressed, chosen, V is not None, option
+    motion = V if V is not None else np.zeros(model.n) if dq is None else dq
+    if type(q) is not np.ndarray or type(motion) is not np.ndarray:
+        q, motion = _plain(model, q, motion, "dq" if V is None else "V")
+    alone = partial(
+        textbook, model, V=V, frame=frame, expressed=expressed, rows=chosen, damping=damping,
+        tolerance=tolerance,
+    )  # fmt: skip
+    kernel = model.memo.get(request)
+    if kernel is None:
+        try:
+            kernel = remembered(model, request, partial(_compile_variant, model, *request[1:]))
+        except SingularityError:
+            if np.ndim(cast("Any", q)) == 1:
+                alone(q)  # the same error at the state of the caller
+            raise
+    more = () if option is None else (damping if option == "damping" else tolerance,)
+    found = TaskSpace(*kernel(q, motion, *more))
+    Lambda = found.Lambda
+    # the textbook names what is wrong with one state: a singular Jacobian, or NaN in q
+    if type(Lambda) is np.ndarray and Lambda.ndim == 2 and Lambda[0, 0] != Lambda[0, 0]:
+        return alone(q, None if V is not None else motion)
+    return found
+
+
+def _plain(model: Model, q: Any, motion: Any, name: str) -> tuple[Any, Any]:
+    """The arguments without names: records of the task space are plain arrays."""
+    if label_kind(type(q)) is None and label_kind(type(motion)) is None:
+        return q, motion
+    axis: Axis | None = dof_axis(model) if name == "dq" else None
+    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, name)]).values
+    return plain[0], plain[1]
+
+
+def _compile_variant(
+    model: Model,
+    frame: str | None,
+    expressed: str,
+    rows: tuple[int, ...] | None,
+    by_twist: bool,
+    option: Option,
+) -> Any:
+    """The kernel of a task with other arguments than q and dq."""
+    if not by_twist and option is None:
+        return compile_kernel(model, NAME, frame=frame, expressed=expressed, rows=rows)
+    check_model(model)
+    check_honoured(model, NAME)
+    model.frame(frame)  # an unknown frame names the known ones
+    quantity = find_quantity(NAME)
+    options = quantity.options(NAME, expressed=expressed, rows=rows)
+    count = len(options["rows"])
+    motion = Port("V", (count,), ("k",)) if by_twist else Port("dq", (model.n,), ("n",))
+    ports = [_positions(model), motion, *([] if option is None else [Port(option, ())])]
+
+    def make() -> Graph:
+        check_inertia(model)
+        maker = task_maker(by_twist=by_twist, option=option)
+        return optimise(trace(maker(model, True, frame, **options), ports, quantity.several))
+
+    words = (NAME, frame, *options.values(), *(port.name for port in ports))
+    graph = stored_graph(model, words, make)
+    doc = f"{quantity.doc} {frame or model.tool!r} of {model.name}"
+    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, rows))
+
+
+def _positions(model: Model) -> Port:
+    return Port("q", (model.nq,), ("n",) if model.nq == model.n else ("nq",))
 
 
 def compile_task_derivatives(
@@ -49,12 +163,12 @@ def compile_task_derivatives(
     """
     without_constraints(model, "task_space_derivatives")
     check_model(model)
+    check_expressed(expressed, SIDES)
     chosen = check_rows(model, rows)
     somewhere = random(model, np.random.default_rng(0))
-    # refuses frames and axes that are unknown, and tasks that are singular wherever one looks
-    task_space(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
-    letters = ("n",) if model.nq == model.n else ("nq",)
-    ports = [Port("q", (model.nq,), letters), Port("dq", (model.n,), ("n",))]
+    # refuses frames that are unknown, and tasks that are singular wherever one looks
+    textbook(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
+    ports = [_positions(model), Port("dq", (model.n,), ("n",))]
     name = "task_space_derivatives"
 
     lean = lean_model(model)
@@ -65,11 +179,11 @@ def compile_task_derivatives(
         )
 
     def make() -> Graph:
-        return optimise(trace(slopes, ports, RESULTS))
+        return optimise(trace(slopes, ports, SLOPES))
 
     graph = stored_graph(model, (name, frame, expressed, tuple(chosen)), make)
     doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
-    return made_kernel(graph, kernel_type(target), name, doc, port_axes(model, graph))
+    return made_kernel(graph, kernel_type(target), name, doc, port_axes(model, graph, chosen))
 
 
 def task_space_derivatives(

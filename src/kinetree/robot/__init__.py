@@ -1,9 +1,10 @@
 """Robot: the front door. It holds a model and computes its quantities with compiled kernels.
 
 The class consists of parts that override nothing: core.py (model, names, positions), quantities.py
-(quantities of a state), kernels.py (those of frames, with options), analysis.py (one state in
-detail), motion.py (over time), construction.py (from tables, changed, as text), constrained.py
-(closed loops and other constraints).
+(quantities of a state), kernels.py (those of frames, with options), whole_body.py (terms of
+controllers), analysis.py (task space, and one state in detail), motion.py (over time),
+construction.py (from tables, changed, as text), constrained.py (closed loops and other
+constraints).
 """
 
 from typing import Any
@@ -14,11 +15,12 @@ from kinetree.robot.construction import Construction
 from kinetree.robot.kernels import Kernels
 from kinetree.robot.motion import Motion
 from kinetree.robot.quantities import Quantities
+from kinetree.robot.whole_body import WholeBody
 
 __all__ = ["Robot"]
 
 
-class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
+class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Constrained):
     """A robot: its frozen `model` and the quantities of its dynamics.
 
     `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
@@ -33,18 +35,20 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     shows the arguments of one. `kinetree.algorithms` has the textbook form.
 
     Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, mass_matrix_rate,
-        coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces,
-        spring_forces.
+        inverse_mass_matrix, coriolis_matrix, coriolis_forces, transposed_coriolis_forces,
+        gravity_forces, bias_forces, friction_forces, spring_forces.
     Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
-        centroidal_momentum.
+        centroidal_momentum, center_of_mass_jacobian, centroidal_momentum_matrix,
+        centroidal_momentum_matrix_rate.
     Kinematics: link_poses, pose, body_jacobian, space_jacobian, body_jacobian_rate,
-        space_jacobian_rate, inverse_kinematics.
+        space_jacobian_rate, frame_velocity, frame_acceleration, inverse_kinematics.
+    Task space: task_space, task_space_derivatives.
     Derivatives: inverse_dynamics_derivatives, forward_dynamics_derivatives, derivative, linearize,
         sensitivities.
-    Parameters: parameters, regressor, energy_regressor, momentum_regressor, base_parameters.
+    Parameters: parameters, regressor, reference_regressor, energy_regressor, momentum_regressor,
+        base_parameters.
     Motion: step, simulate, check, force_limits.
-    One state in detail: newton_euler, explain, task_space, task_space_derivatives,
-        mass_ellipsoid, force_ellipsoid.
+    One state in detail: newton_euler, explain, mass_ellipsoid, force_ellipsoid.
     Positions: neutral, random, integrate, difference.
     Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
         with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.

@@ -1,4 +1,4 @@
-"""Analysis of a robot at one state: task space, ellipsoids, parameters, every intermediate."""
+"""Analysis of a robot: task space, ellipsoids, parameters, every intermediate."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kinetree.errors import ShapeError
 from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
+from kinetree.robot.kernels import AnyAxes
 
 if TYPE_CHECKING:
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
@@ -36,19 +37,23 @@ class Analysis(RobotCore):
         *,
         V: ArrayLike | None = None,
         frame: str | None = None,
-        expressed: Axes = "body",
+        expressed: AnyAxes = "body",
         rows: Sequence[int] | None = None,
         damping: float = 0,
         tolerance: float = 1e-6,
     ) -> TaskSpace:
-        """Dynamics of a frame at one state: F = Lambda dV + eta, with the null space of the task.
+        """Dynamics of a frame: F = Lambda dV + eta, with the null space of the task.
+
+        It is computed by a kernel, compiled at the first call for the frame, axes and rows; leading
+        axes are states. `robot.compile("task_space", ...)` returns the kernel itself.
 
         Args:
-            q: joint positions, shape (nq,), rad or m.
-            dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
-            V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq.
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s; None: from V, or at rest.
+            V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
             frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-            expressed: "body" or "space": the axes and reference point of twist and wrench.
+            expressed: "body", "space" or "aligned": the axes and reference point of twist and
+                wrench, as in `frame_velocity`.
             rows: which of the six coordinates (three angular, three linear) make the task; None:
                 all.
             damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
@@ -57,12 +62,22 @@ class Analysis(RobotCore):
                 of J.
 
         Returns:
-            A record with J (k, n), dJ, Lambda (k, k), eta (k,), J_bar (n, k), N (n, n) and more.
+            A record with J (..., k, n), dJ, Lambda (..., k, k), eta (..., k) with its parts mu and
+            p, J_bar (..., n, k) and N (..., n, n). States of a batch in which J has lost rank have
+            NaN in all but J and dJ.
 
         Raises:
-            SingularityError: J has lost rank.
+            SingularityError: J has lost rank, for one state.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> robot.task_space([0.1, 0.2], rows=(3, 4)).Lambda.round(3)
+            array([[295.486,  21.12 ],
+                   [ 21.12 ,   5.219]])
         """
-        return algorithms.task_space(
+        from kinetree.kernels.task_space import task_space
+
+        return task_space(
             self.model, q, dq, V=V, frame=frame, expressed=expressed, rows=rows, damping=damping,
             tolerance=tolerance,
         )  # fmt: skip

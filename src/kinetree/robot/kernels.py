@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Tensor,
     )
 
+AnyAxes = Literal["body", "space", "aligned"]
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
 
@@ -204,6 +205,8 @@ class Kernels(RobotCore):
         quantity: str,
         *,
         frame: str | None = None,
+        expressed: AnyAxes | None = None,
+        rows: Sequence[int] | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
@@ -212,7 +215,10 @@ class Kernels(RobotCore):
 
         Args:
             quantity: name of the quantity, such as "inverse_dynamics" or "pose".
-            frame: frame of a pose or Jacobian; None: the tool.
+            frame: frame of a pose, Jacobian, twist or task; None: the tool.
+            expressed: "body", "space" or "aligned": axes of a twist or task, as in
+                `frame_velocity`; None: "body".
+            rows: which of the six coordinates of a twist make a task; None: all.
             wrenches: whether F_ext, shape (..., l, 6), N m and N, follows the state as a further
                 argument.
             free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
@@ -229,11 +235,12 @@ class Kernels(RobotCore):
             >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
             (2,)
         """
-        from kinetree.kernels.compile import compile_kernel
+        from kinetree.kernels.memo import kernel
 
-        return compile_kernel(
-            self.model, quantity, frame=frame, wrenches=wrenches, free=free, target=target
-        )
+        return kernel(
+            self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
+            free=free, target=target,
+        )  # fmt: skip
 
     @overload
     def derivative(
@@ -259,6 +266,8 @@ class Kernels(RobotCore):
         wrt: str | Sequence[str] = "q",
         *,
         frame: str | None = None,
+        expressed: AnyAxes | None = None,
+        rows: Sequence[int] | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
@@ -268,7 +277,10 @@ class Kernels(RobotCore):
         Args:
             quantity: name of the quantity, as in `compile`.
             wrt: name or names of the arguments to differentiate by, free data included.
-            frame: frame of a pose or Jacobian; None: the tool.
+            frame: frame of a pose, Jacobian, twist or task; None: the tool.
+            expressed: "body", "space" or "aligned": axes of a twist or task, as in
+                `frame_velocity`; None: "body".
+            rows: which of the six coordinates of a twist make a task; None: all.
             wrenches: whether F_ext, shape (..., l, 6), N m and N, follows the state as a further
                 argument.
             free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
@@ -283,8 +295,9 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        from kinetree.kernels.compile import compile_derivative
+        from kinetree.kernels.memo import derivative_kernel
 
-        return compile_derivative(
-            self.model, quantity, wrt, frame=frame, wrenches=wrenches, free=free, target=target
-        )
+        return derivative_kernel(
+            self.model, quantity, wrt, frame=frame, expressed=expressed, rows=rows,
+            wrenches=wrenches, free=free, target=target,
+        )  # fmt: skip

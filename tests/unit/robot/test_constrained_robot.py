@@ -32,6 +32,8 @@ DOORS = {
     "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
     "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
     "regressor": lambda: ROBOT.regressor(*STATE),
+    "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
+    "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
     "algorithms.regressor": lambda: algorithms.regressor(MODEL, *STATE),
     "base_parameters": lambda: ROBOT.base_parameters(),
     "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
@@ -53,6 +55,8 @@ DOORS = {
         MODEL, *STATE
     ),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
+    "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
+    "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
     "task_space_derivatives": lambda: ROBOT.task_space_derivatives(Q, REST, rows=[3]),
     "mass_ellipsoid": lambda: ROBOT.mass_ellipsoid(Q),
     "force_ellipsoid": lambda: ROBOT.force_ellipsoid(Q),
@@ -94,17 +98,19 @@ constraint_errors constraint_impulse constraint_jacobian constraint_margin expla
 forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linearize mobility
 project project_rates reduced_dynamics simulate step to_mjcf to_urdf unconstrained compile
 derivative""".split()
-OF_THE_TREE = """bias_forces body_jacobian body_jacobian_rate center_of_mass centroidal_momentum
-coriolis_forces coriolis_matrix difference energy_regressor force_limits friction_forces
-gravity_forces integrate kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
+OF_THE_TREE = """bias_forces body_jacobian body_jacobian_rate center_of_mass
+center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
+centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
+force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate
+inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
 momentum_regressor neutral pose potential_energy random space_jacobian space_jacobian_rate
-spring_forces wrenches""".split()
+spring_forces transposed_coriolis_forces wrenches""".split()
 KEEPS = """with_actuators with_drives with_friction with_gravity with_payload with_springs
 with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
 REFUSES = """attach base_parameters check force_ellipsoid inverse_kinematics lock mass_ellipsoid
-newton_euler regressor sensitivities subtree task_space
+newton_euler reference_regressor regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 

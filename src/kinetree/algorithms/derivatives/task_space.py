@@ -17,6 +17,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
+from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
@@ -30,6 +31,8 @@ from kinetree.model import WORLD, Model
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.spatial import Ad, cross, inverse
 from kinetree.spatial.matrices import factor, solve
+
+SIDES = ("body", "space")  # axes that slopes exist for
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,7 @@ def task_space_derivatives(
         SingularityError: J has lost rank.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
+    check_expressed(expressed, SIDES)
     task_space(
         model, q, dq, frame=frame, expressed=expressed, rows=rows
     )  # raises where J is singular

@@ -1,9 +1,10 @@
 """kt.export: a quantity of a robot as source code, written from the graph of its kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
@@ -20,6 +21,7 @@ LanguageName = Literal[
     "c", "cpp", "numpy", "matlab", "julia", "casadi", "c99", "c++", "python", "octave"
 ]
 Dtype = Literal["double", "float"]
+Expressed = Literal["body", "space", "aligned"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def export(
     name: str | None = None,
     wrenches: bool = False,
     frame: str | None = None,
+    expressed: Expressed | None = None,
+    rows: Sequence[int] | None = None,
     free: Sequence[str] = (),
     libm: bool = False,
     driver: bool = False,
@@ -69,7 +73,10 @@ def export(
         name: name of the function; made from the robot and the quantity if None. It must be free in
             every language: "case" or "xor" is refused.
         wrenches: adds F_ext, (links, 6), as the last argument of the state.
-        frame: the frame of a pose or Jacobian; the tool if None.
+        frame: the frame of a pose, Jacobian, twist or task; the tool if None.
+        expressed: "body", "space" or "aligned": axes of a twist or task, as in
+            `Robot.frame_velocity`; "body" if None.
+        rows: which of the six coordinates of a twist make a task; all if None.
         free: data that become arguments; see `kinetree.kernels.compile.compile_kernel`.
         libm: call sin and cos of the C library instead of writing out those of the kernel: less
             code, and results that may differ from the kernel's by an ulp of the sines.
@@ -91,8 +98,11 @@ def export(
             f"a test driver exists in C and with the kernel's sines, not in {language!r}"
             f"{' with libm' if libm else ''}; leave driver out."
         )
-    graph = trace_quantity(model, quantity, frame=frame, wrenches=wrenches, free=free)
-    program = _program(model, quantity, graph, spoken, name, frame)
+    graph = trace_quantity(
+        model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+    )
+    chosen = find_quantity(quantity).options(quantity, expressed=expressed, rows=rows)
+    program = _program(model, quantity, graph, spoken, name, frame, chosen)
     program = replace(program, dtype=dtype, libm=libm)
     text = spoken.write(program)
     return text + write_driver(program, model) if driver else text
@@ -105,8 +115,14 @@ def _program(
     language: Language,
     name: str | None,
     frame: str | None,
+    chosen: Mapping[str, Any],
 ) -> Program:
-    words = [quantity] if frame is None else [quantity, frame]
+    axes = chosen.get("expressed", EXPRESSED[0])
+    words = [
+        quantity,
+        *([] if frame is None else [frame]),
+        *([] if axes == EXPRESSED[0] else [axes]),
+    ]
     called = function_name(model.name, *words) if name is None else chosen_name(name)
     outputs = tuple(_lettered(port, graph) for port in graph.outputs)
     found = find_quantity(quantity)
@@ -116,7 +132,9 @@ def _program(
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:
         equation = CONSTRAINED_EQUATIONS.get(quantity, equation)
-    about = About(f"{called}: {equation}", quantity, language.layout, language.first, place)
+    about = About(
+        f"{called}: {equation}", quantity, language.layout, language.first, place, **chosen
+    )
     lines = header(model, graph, outputs, about)
     return Program(called, graph, graph.inputs, outputs, tuple(lines))
 

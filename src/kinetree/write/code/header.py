@@ -12,6 +12,7 @@ from kinetree.kernels.quantities import CONSTRAINED, STEPS
 from kinetree.model import Joint, Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.joint import coordinate_names, rate_names
+from kinetree.model.labelled import DIRECTIONS
 
 JOINT_FORCES = "N m or N"
 
@@ -20,6 +21,8 @@ ARGUMENTS = {
     "q": "joint positions, see below",
     "dq": "joint rates, see below",
     "ddq": "joint accelerations, units of dq per s",
+    "dq_r": "reference rates, units of dq",
+    "ddq_r": "rate of dq_r, units of dq per s",
     "tau": f"joint forces, {JOINT_FORCES}, see below",
     "F_ext": "wrenches (moment, force) from the world onto the links, in their frames, N m and N",
     "mass": "masses of the links, kg",
@@ -58,6 +61,14 @@ RESULTS = {
     "space_jacobian": ("J_s", "its twist (omega, v) in the space frame is J_s dq"),
     "body_jacobian_rate": ("dJ_b", "time derivative of the body Jacobian"),
     "space_jacobian_rate": ("dJ_s", "time derivative of the space Jacobian"),
+    "inverse_mass_matrix": ("M_inv", "inverse of the mass matrix"),
+    "transposed_coriolis_forces": ("f", f"C^T dq, C of the Christoffel symbols, {JOINT_FORCES}"),
+    "center_of_mass_jacobian": ("J_com", "velocity of the centre of mass is J_com dq"),
+    "centroidal_momentum_matrix": ("A_G", "momentum about the centre of mass is A_G dq"),
+    "centroidal_momentum_matrix_rate": ("dA_G", "time derivative of A_G"),
+    "reference_regressor": ("Y", "joint forces of the reference are Y pi"),
+    "frame_velocity": ("V", "twist (omega, v) of the frame, rad/s and m/s"),
+    "frame_acceleration": ("dV", "time derivative of the twist (omega, v), rad/s^2 and m/s^2"),
     "dtau_dq": ("dtau_dq", "derivative of tau by q, along rates of the joints"),
     "dtau_dv": ("dtau_dv", "derivative of tau by dq"),
     "da_dq": ("da_dq", "derivative of ddq by q, along rates of the joints"),
@@ -76,6 +87,18 @@ RESULTS = {
     "h_r": ("h_r", "forces of the independent rates without acceleration, N^T (M nu + h)"),
     "N": ("N", "rates of all joints for a unit of each independent rate, dq = N dy"),
 }
+
+# results whose letters mean something else in another quantity
+OWN_RESULTS = {
+    "task_space": {
+        "J": "Jacobian of the task", "dJ": "time derivative of J",
+        "Lambda": "inertia of the task, kg m^2, kg m and kg",
+        "eta": "bias wrench, F = Lambda dV + eta, N m and N",
+        "mu": "part of eta by Coriolis and centrifugal forces", "p": "part of eta by gravity",
+        "J_bar": "M^-1 J^T Lambda, dynamically consistent inverse of J",
+        "N": "1 - J_bar J: N^T tau does not act on the task",
+    },
+}  # fmt: skip
 
 # meaning of a residual, by the quantity that has it
 RESIDUALS = {
@@ -105,6 +128,11 @@ CONSTRAINED_EQUATIONS = {
     "constrained_inverse_dynamics": "tau and lambda with tau + J^T lambda = M ddq + h",
 }  # fmt: skip
 
+AXES = {
+    "body": "The twist is that of the frame in its own axes",
+    "space": "The twist is in the space frame, of the point at its origin",
+    "aligned": "The twist is that of the frame's origin, in the axes of the space frame",
+}
 CALLS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "atan2", "abs", "min", "max")
 COUNTED = (
     (("add", "sub"), "add or subtract"),
@@ -118,6 +146,7 @@ WEIGHING = {
     "inverse_dynamics", "forward_dynamics", "bias_forces", "gravity_forces", "potential_energy",
     "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "constrained_forward_dynamics", "constrained_inverse_dynamics", "reduced_dynamics",
+    "task_space", "reference_regressor",
 }  # fmt: skip
 
 
@@ -127,7 +156,7 @@ class About:
 
     title: the function and its equation. quantity: its name. layout: how the language lays out
     matrices. first: index of an array's first entry, 0 or 1. frame: the frame of the quantity, or
-    None.
+    None. expressed, rows: axes of a twist, and the rows of it that make a task, or None.
     """
 
     title: str
@@ -135,6 +164,8 @@ class About:
     layout: str
     first: int
     frame: str | None
+    expressed: str | None = None
+    rows: Sequence[int] | None = None
 
 
 def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) -> list[str]:
@@ -145,10 +176,16 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
     lines = [about.title, f'Robot "{plain(model.name)}", exported by kinetree {release()}.']
     if about.frame is not None:
         lines.append(f'Frame "{plain(about.frame)}".')
+    if about.expressed is not None:
+        lines.append(f"{AXES[about.expressed]}.")
+    if about.rows is not None:
+        lines.append(f"Rows of the task: {', '.join(DIRECTIONS['6'][row] for row in about.rows)}.")
+    if about.quantity == "task_space":
+        lines.append("All but J and dJ are NaN where a singular value of J is not above 1e-6.")
     lines += ["", "Arguments"]
     lines += [f"  {_shape(port):16} {ARGUMENTS.get(port.name, port.name)}" for port in graph.inputs]
     lines.append("Result")
-    words = {letter: text for letter, text in RESULTS.values()}
+    words = dict(RESULTS.values()) | OWN_RESULTS.get(about.quantity, {})
     lines += [f"  {_shape(port):16} {words.get(port.name, port.name)}" for port in outputs]
     if any(len(port.shape) > 1 for port in (*graph.inputs, *outputs)):
         lines.append(f"Matrices: {about.layout}.")
@@ -193,7 +230,7 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
         names = [name for joint in own for name in coordinate_names(joint)]
         units = [unit for joint in own for unit in coordinate_units(joint)]
         yield from _rows(names, units, first)
-    if named & {"dq", "ddq", "tau"} or model.nq != model.n:
+    if named & {"dq", "ddq", "tau", "dq_r", "ddq_r"} or model.nq != model.n:
         yield "Entries of dq, ddq and tau"
         names = [name for joint in own for name in rate_names(joint)]
         units = [unit for joint in own for unit in rate_units(joint)]

@@ -1,0 +1,164 @@
+"""Motion of a frame: its Jacobian and the rate of it by one walk, its twist and acceleration.
+
+The walk leads from the frame {b} inward to the base. A joint of link j on the way moves {b} with
+the screw c = Ad_bj A, a column of J_b. c changes only with the joints beyond j, because {b} itself
+is at rest in its own axes: with V the twist of {b} relative to link j, dc/dt = ad(c) V.
+
+A twist is expressed in one of three ways:
+
+    "body"     V_b: angular velocity and velocity of the frame's origin, in the axes of {b}
+    "space"    V_s = Ad(T_sb) V_b: the same twist in {s}, of the point at the origin of {s}
+    "aligned"  V_a = (R_sb omega, R_sb v): of the frame's origin, in the axes of {s}
+
+The acceleration is in each case the time derivative of this vector of six numbers. For "aligned" it
+is hence the angular acceleration and the acceleration of the frame's origin as an accelerometer
+without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt dq.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, StateLike
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.inputs import rates, zeros
+from kinetree.model.labelled import labelled
+from kinetree.model.model import Frame
+from kinetree.spatial import Ad, ad, cross
+from kinetree.spatial.se3 import pose
+
+EXPRESSED = ("body", "space", "aligned")
+
+
+@labelled("6")
+def frame_velocity(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    frame: str | None = None,
+    *,
+    expressed: str = "body",
+) -> Array:
+    """Twist (angular, linear) of a frame, J dq, shape (6,), rad/s and m/s.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        frame: name of a frame of the robot; None: the tool.
+        expressed: "body", "space" or "aligned": the axes and reference point of the twist.
+    """
+    tree, place = book_tree(model, q), model.frame(frame)
+    return tree_frame_velocity(tree, place, expressed, rates(model, dq, "dq"))
+
+
+@labelled("6")
+def frame_acceleration(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    frame: str | None = None,
+    *,
+    expressed: str = "body",
+) -> Array:
+    """Time derivative of `frame_velocity`, J ddq + dJ/dt dq, shape (6,), rad/s^2 and m/s^2.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        frame: name of a frame of the robot; None: the tool.
+        expressed: "body", "space" or "aligned": the axes and reference point of the twist.
+    """
+    tree, place = book_tree(model, q), model.frame(frame)
+    motion = rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    return tree_frame_acceleration(tree, place, expressed, *motion)
+
+
+def tree_frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
+    """V of a frame, (6,); `place` is the frame in the tree's frame of its link."""
+    body = body_walk(tree, place)
+    return seen(body, expressed, body.J @ dq)[0] @ (body.J @ dq)
+
+
+def tree_frame_acceleration(
+    tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array
+) -> Array:
+    """dV/dt of a frame, (6,)."""
+    body = body_walk(tree, place, dq)
+    V = body.J @ dq
+    X, turning = seen(body, expressed, V)
+    return X @ (body.J @ ddq + body.dJ @ dq + turning @ V)
+
+
+def tree_frame_jacobian(
+    tree: Tree, place: Frame, expressed: str, dq: Array | None = None
+) -> tuple[Array, Array]:
+    """J of a frame and dJ/dt, (6, n) each: V = J dq, dV = J ddq + dJ/dt dq.
+
+    The rate is zero where dq is None.
+    """
+    body = body_walk(tree, place, dq)
+    X, turning = seen(body, expressed, zeros(6) if dq is None else body.J @ dq)
+    return X @ body.J, X @ (body.dJ + turning @ body.J)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyWalk:
+    """J_b and dJ_b/dt of a frame, (6, n) each, and its pose T_sb, (4, 4)."""
+
+    J: Array
+    dJ: Array
+    T_sb: Array
+
+
+def body_walk(tree: Tree, place: Frame, dq: Array | None = None) -> BodyWalk:
+    """Walk from a frame to the base; dJ_b/dt is zero where dq is None."""
+    R, x = place.T_if[:3, :3], place.T_if[:3, 3]  # {b} seen from the link that the walk is at
+    J, dJ = ([zeros(6)] * tree.model.n for _ in range(2))
+    V = zeros(6)  # of {b} relative to that link, in {b}
+    for j in tree.path_inward(place.link):
+        link = tree.links[j]
+        screws = [_moved(R, x, A) for A in link.A.T]
+        for d, c in zip(link.dofs, screws, strict=True):
+            J[d] = J[d] + c
+            if dq is not None:
+                dJ[d] = dJ[d] + ad(c) @ V
+        if dq is not None:
+            V = V + sum(c * dq[d] for d, c in zip(link.dofs, screws, strict=True))
+        R = np.array([link.to.inward(axis) for axis in R.T]).T
+        x = link.to.inward(x) + link.to.p
+    return BodyWalk(_matrix(J), _matrix(dJ), pose(R, x))
+
+
+def _moved(R: Array, x: Array, A: Array) -> Array:
+    """Twist of the frame {b} at (R, x) for unit rate of an axis A, in {b}."""
+    return np.concatenate([R.T @ A[:3], R.T @ (A[3:] + cross(A[:3], x))])
+
+
+def _matrix(columns: Sequence[Any]) -> Array:
+    return np.array(columns).reshape(-1, 6).T
+
+
+def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
+    """X and W, (6, 6) each, with V = X V_b and dX/dt = X W, for the axes that are asked for."""
+    check_expressed(expressed)
+    if expressed == "body":
+        return np.eye(6, dtype=int), np.zeros((6, 6), int)
+    if expressed == "space":
+        return Ad(body.T_sb), ad(V_b)
+    return Ad(pose(body.T_sb[:3, :3], zeros(3))), ad(np.concatenate([V_b[:3], zeros(3)]))
+
+
+def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
+    """Raise InputError for axes that are not one of the choices."""
+    if expressed not in choices:
+        known = " or ".join([", ".join(choices[:-1]), choices[-1]])
+        raise InputError(f"expressed is {expressed!r}; expected {known}.")

@@ -1,0 +1,61 @@
+"""M(q)^-1, and M^-1 times a matrix: the one place where task-space quantities solve with M.
+
+M is factored as L^T D L without fill and solved for the columns of the unit matrix, whose zeros the
+elimination skips. One half of the inverse is computed and mirrored, so that the result is symmetric
+to the last digit.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, StateLike
+from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.model import Model
+from kinetree.model.labelled import labelled
+from kinetree.spatial.matrices import solve
+
+
+@labelled("n", "n")
+def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
+    """M(q)^-1, (n, n), symmetric: accelerations for unit joint forces, armature included.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+
+    Raises:
+        SingularityError: a joint moves no inertia; the message names it.
+    """
+    found = tree_inverse_mass_matrix(book_tree(model, q))
+    return np.array(found.tolist()).reshape(model.n, model.n)
+
+
+def tree_inverse_mass_matrix(tree: Tree) -> Array:
+    """M^-1, (n, n)."""
+    n = tree.model.n
+    return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
+
+
+def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
+    """Return the function that solves M X = B for X; B is (n,) or (n, k).
+
+    Args:
+        tree: the robot at one position.
+        M: its mass matrix if it is known already; None: it is computed.
+    """
+    factor = factor_mass_matrix(tree.model, tree_mass_matrix(tree) if M is None else M)
+    return lambda B: solve(factor, B)
+
+
+def mirrored_half(X: Array) -> Array:
+    """X with the entries below the diagonal mirrored above it, (n, n).
+
+    The entries above the diagonal are then computed by no code that is compiled.
+    """
+    n = len(X)
+    rows = [[X[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
