@@ -21,6 +21,7 @@ def declarations(dtype: str, lanes: int) -> list[str]:
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
         "declare void @llvm.trap()",
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
     ]
     # sines are evaluated in float64 whatever the dtype, the rest in its own
     kinds = {(d, n): None for d in (dtype, "float64") for n in (1, lanes)}

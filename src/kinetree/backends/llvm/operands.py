@@ -6,8 +6,14 @@ block that is not full repeats its last state in the spare lanes: harmless numbe
 floating-point flag of their own.
 
 Transposing: a block of `lanes` states is `lanes` rows in memory. `width` neighbouring columns are
-taken at a time: row `width k + a` fills segment k of register a, and transposing every segment by
-itself leaves column a of all rows in register a. Memory is accessed in runs of `width` numbers.
+taken at a time, in as many registers, and memory is accessed in runs of `width` numbers. A register
+has the runs of `lanes / width` rows. Its units of 16 bytes are first transposed among as many
+registers as a unit has numbers, then whole units change places between registers. Rows are assigned
+to registers so that each of these steps is one instruction on x86.
+
+Prefetching: while one block is evaluated, the memory of a later one is on its way to the nearest
+cache. A processor foresees loads well but stores badly: without this, a mass matrix spends most of
+its time waiting for the lines that it writes.
 """
 
 from dataclasses import dataclass
@@ -17,6 +23,12 @@ from kinetree.backends.llvm.text import SCALARS, Scalar, Writer, vector
 
 # more columns than this are handled in a loop instead of one after the other
 UNROLLED = 16
+RUN = 32  # bytes of a row that are read or written at once
+UNIT = 16  # bytes that x86 shuffles as a whole
+LINE = 64  # bytes of a line of the cache
+BLOCKS = 2  # a block is prefetched that many blocks before it is needed
+NEAR = 8192  # bytes of a block up to which a later block is prefetched as well
+AHEAD = 256  # bytes along each row by which stores of a larger block are prefetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,14 @@ class Operand:
         return "x".join(map(str, self.shape)) or "scalar"
 
     @property
+    def bytes(self) -> int:
+        """Length of a block."""
+        return self.size * self.lanes * self.scalar.size
+
+    @property
     def width(self) -> int:
-        """Columns that are transposed together: 16 bytes of a row, or fewer if there are fewer."""
-        width = min(16 // self.scalar.size, self.lanes)
+        """Columns that are transposed together: a run of a row, or fewer if there are fewer."""
+        width = min(RUN // self.scalar.size, self.lanes)
         while width > self.size:
             width //= 2
         return width
@@ -59,8 +76,9 @@ def whole_rows(operand: Operand, write: bool) -> list[str]:
     for _ in range(lanes - 1):
         rows.append(w.at(rows[-1], "%outer"))
     kind, align = vector(scalar.word, lanes), scalar.size * lanes
+    later = w.at("%array", w.let(f"mul i64 %outer, {BLOCKS * lanes}"))
 
-    def columns_at(column: int | str) -> None:
+    def columns_at(column: int | str, width: int) -> None:
         addresses = [w.at(w.at("%buffer", column, kind), k, kind) for k in range(width)]
         if write:
             columns = [w.let(f"load {kind}, ptr {a}, align {align}") for a in addresses]
@@ -70,23 +88,36 @@ def whole_rows(operand: Operand, write: bool) -> list[str]:
                 load_columns(w, scalar, rows, column, width), addresses, strict=True
             ):
                 w.do(f"store {kind} {value}, ptr {address}, align {align}")
+        if operand.bytes <= NEAR:
+            start = w.at(later, column, kind)  # where these columns would be in contiguous rows
+            for offset in range(0, width * align, LINE):
+                prefetch(w, w.at(start, offset), write)
+        elif write:
+            for row in rows:
+                prefetch(w, w.at(w.at(row, column, scalar.word), AHEAD), write)
 
     starts = list(range(0, operand.size - width + 1, width))
     if operand.size <= UNROLLED:
         for start in starts:
-            columns_at(start)
+            columns_at(start, width)
     else:
         w.do("br label %columns")
         w.label("columns")
         w.do("%column = phi i64 [ 0, %rows ], [ %column_next, %columns ]")
-        columns_at("%column")
+        columns_at("%column", width)
         w.do(f"%column_next = add nuw i64 %column, {width}")
         w.do(f"%columns_left = icmp ule i64 %column_next, {starts[-1]}")
         w.do("br i1 %columns_left, label %columns, label %last")
         w.label("last")
-    if operand.size % width:
-        columns_at(operand.size - width)  # overlaps the columns before it, with the same numbers
+    if rest := operand.size % width:
+        last = min(width, max(2, 1 << (rest - 1).bit_length()))
+        columns_at(operand.size - last, last)  # may overlap columns before, with the same numbers
     return w.lines
+
+
+def prefetch(w: Writer, address: str, write: bool) -> None:
+    """Ask for a line of memory in the nearest cache; this is allowed beyond an array, too."""
+    w.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(write)}, i32 3, i32 1)")
 
 
 def element_offset(operand: Operand) -> tuple[list[str], str]:
@@ -176,36 +207,77 @@ def join(w: Writer, word: str, parts: list[str], lanes: int) -> str:
     return parts[0]
 
 
-def transpose_segments(w: Writer, word: str, registers: list[str], lanes: int) -> list[str]:
-    """Transposes each segment of `len(registers)` lanes across the registers."""
-    width, distance = len(registers), 1
-    while distance < width:
-        result = list(registers)
-        for a in range(width):
-            if a & distance:
-                continue
-            x, y = registers[a], registers[a + distance]
-            low = [p if not p & distance else lanes + p - distance for p in range(lanes)]
-            high = [p + distance if not p & distance else lanes + p for p in range(lanes)]
-            result[a] = shuffle(w, word, x, y, lanes, low)
-            result[a + distance] = shuffle(w, word, x, y, lanes, high)
-        registers, distance = result, 2 * distance
-    return registers
+def transpose_units(w: Writer, word: str, registers: list[str], lanes: int) -> list[str]:
+    """Transposes every unit of `len(registers)` lanes across the registers."""
+    unit = len(registers)
+    # the elements of two registers in turn, from the first and from the second half of each unit
+    low = [u + k // 2 + lanes * (k % 2) for u in range(0, lanes, unit) for k in range(unit)]
+    high = [place + unit // 2 for place in low]
+
+    def merged(group: list[str]) -> list[str]:
+        if len(group) == 1:
+            return group
+        pairs = list(zip(group[: len(group) // 2], group[len(group) // 2 :], strict=True))
+        lows = [shuffle(w, word, a, b, lanes, low) for a, b in pairs]
+        return merged(lows) + merged([shuffle(w, word, a, b, lanes, high) for a, b in pairs])
+
+    return merged(registers)
+
+
+def deal_units(w: Writer, word: str, registers: list[str], lanes: int, unit: int) -> list[str]:
+    """Deals the units of all registers, one behind the other, to as many registers in turn."""
+    if len(registers) == 1:
+        return registers
+    even = [place for place in range(2 * lanes) if place // unit % 2 == 0]
+    dealt = list(registers)
+    for first, picks in enumerate((even, [place + unit for place in even])):
+        pairs = zip(registers[::2], registers[1::2], strict=True)
+        half = [shuffle(w, word, a, b, lanes, picks) for a, b in pairs]
+        dealt[first::2] = deal_units(w, word, half, lanes, unit)
+    return dealt
+
+
+def collect_units(w: Writer, word: str, registers: list[str], lanes: int, unit: int) -> list[str]:
+    """Undoes `deal_units`: takes one unit of each register in turn."""
+    if len(registers) == 1:
+        return registers
+    low = [
+        u + k % unit + lanes * (k // unit)
+        for u in range(0, lanes // 2, unit)
+        for k in range(2 * unit)
+    ]
+    high = [place + lanes // 2 for place in low]
+    even, odd = (collect_units(w, word, registers[k::2], lanes, unit) for k in range(2))
+    return [
+        shuffle(w, word, a, b, lanes, picks)
+        for a, b in zip(even, odd, strict=True)
+        for picks in (low, high)
+    ]
+
+
+def unit_lanes(scalar: Scalar, width: int) -> int:
+    """Numbers in a unit: 16 bytes, or a whole run if that is shorter."""
+    return min(UNIT // scalar.size, width)
 
 
 def load_columns(
     w: Writer, scalar: Scalar, rows: list[str], column: int | str, width: int
 ) -> list[str]:
     """`width` columns from `column` on, each as a vector with one lane per row."""
-    lanes, kind = len(rows), vector(scalar.word, width)
-    pieces = [
-        w.let(f"load {kind}, ptr {w.at(row, column, scalar.word)}, align {scalar.size}")
-        for row in rows
+    lanes, kind, word = len(rows), vector(scalar.word, width), scalar.word
+    runs = [
+        w.let(f"load {kind}, ptr {w.at(row, column, word)}, align {scalar.size}") for row in rows
     ]
     if width == 1:
-        return [insert_all(w, scalar.word, pieces)]
-    registers = [join(w, scalar.word, pieces[a::width], width) for a in range(width)]
-    return transpose_segments(w, scalar.word, registers, lanes)
+        return [insert_all(w, word, runs)]
+    unit = unit_lanes(scalar, width)
+    share = lanes * unit // width  # neighbouring rows whose runs fill `unit` registers
+    groups: list[list[str]] = []
+    for first in range(0, lanes, share):
+        filled = [join(w, word, runs[first + k : first + share : unit], width) for k in range(unit)]
+        groups.append(transpose_units(w, word, filled, lanes))
+    dealt = [deal_units(w, word, list(same), lanes, unit) for same in zip(*groups, strict=True)]
+    return [column for neighbours in zip(*dealt, strict=True) for column in neighbours]
 
 
 def insert_all(w: Writer, word: str, values: list[str]) -> str:
@@ -222,16 +294,18 @@ def store_columns(
     w: Writer, scalar: Scalar, columns: list[str], rows: list[str], column: int | str
 ) -> None:
     """Writes vectors with one lane per row to neighbouring columns from `column` on."""
-    lanes, width = len(rows), len(columns)
-    kind = vector(scalar.word, width)
-    registers = transpose_segments(w, scalar.word, columns, lanes)
+    lanes, width, word = len(rows), len(columns), scalar.word
+    unit = unit_lanes(scalar, width)
+    groups = [transpose_units(w, word, columns[k : k + unit], lanes) for k in range(0, width, unit)]
+    filled = [collect_units(w, word, list(same), lanes, unit) for same in zip(*groups, strict=True)]
     for lane, row in enumerate(rows):
-        segment, a = divmod(lane, width)
-        piece = registers[a]
+        place, k = divmod(lane, unit)
+        register, segment = divmod(place, lanes // width)
+        run = filled[k][register]
         if lanes > 1 and width == 1:
-            piece = w.let(f"extractelement {vector(scalar.word, lanes)} {piece}, i32 {lane}")
+            run = w.let(f"extractelement {vector(word, lanes)} {run}, i32 {lane}")
         elif lanes > width:
             picks = [segment * width + p for p in range(width)]
-            piece = shuffle(w, scalar.word, piece, "poison", lanes, picks)
-        address = w.at(row, column, scalar.word)
-        w.do(f"store {kind} {piece}, ptr {address}, align {scalar.size}")
+            run = shuffle(w, word, run, "poison", lanes, picks)
+        address = w.at(row, column, word)
+        w.do(f"store {vector(word, width)} {run}, ptr {address}, align {scalar.size}")

@@ -5,8 +5,9 @@ that no double holds is carried along. float32: the angle is widened and everyth
 float64, which leaves an error close to half an ulp.
 
 Beyond `LIMIT` the reduction needs more digits of pi; those lanes are computed again by the function
-in `careful.py`. Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and
-sin(-x) is exactly -sin(x). No comparison here raises a floating-point flag for a NaN.
+in `careful.py`. Until then t is zero there, so that no flag is raised for their sake. Angles enter
+as |x| and the sign returns at the end, so that sin(-0) is -0 and sin(-x) is exactly -sin(x). No
+comparison here raises a floating-point flag for a NaN.
 
 Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = t^2; S and C are
 minimax polynomials, lowest power first. `tools/sincos_coefficients.py` derives and prints them.
@@ -84,6 +85,9 @@ LIMIT = {"float64": 131072.0, "float32": 1073741824.0}
 # adding it rounds to a whole number, which is then in the lowest bits
 ROUNDER = 1.5 * 2.0**52
 
+# bytes of a vector from which comparisons of x86 (AVX-512) have registers of their own for masks
+MASKED = 64
+
 # vectors of angles that are evaluated at a time
 GROUP = 4
 
@@ -111,27 +115,29 @@ def polynomial(f: Floats, c: tuple[float, ...], z: str, z2: str) -> str:
     return value
 
 
-def reduce_64(f: Floats, x: str) -> tuple[str, str, str]:
+def reduce_64(f: Floats, x: str, small: str) -> tuple[str, str, str]:
     """Reduces 0 <= x <= LIMIT to t, low, n: x = n pi/2 + t + low, n in the low bits of an integer.
 
     The first product cancels exactly: x and n times the first part are multiples of 2^-53 and their
     difference is below 1. `low` is what the rounding of t left, exactly, less the third part.
+    `small` is the mask of the angles up to LIMIT; AVX-512 applies it while it computes t.
     """
     first, second, third = (f.number(-part) for part in HALF_PI)
     shifted = f.fma(x, f.number(TWO_OVER_PI), f.number(ROUNDER))
     n = f.sub(shifted, f.number(ROUNDER))
     rest = f.fma(n, first, x)
-    t = f.fma(n, second, rest)
+    t = f.select(small, f.fma(n, second, rest), f.number(0.0))
     left = f.fma(n, second, f.sub(rest, t))
     return t, f.fma(n, third, left), f.bits(shifted)
 
 
-def reduce_32(f: Floats, x: str) -> tuple[str, str, str]:
+def reduce_32(f: Floats, x: str, small: str) -> tuple[str, str, str]:
     """The same for an angle that came from float32; `low` is not needed and is empty."""
     shifted = f.fma(x, f.number(TWO_OVER_PI), f.number(ROUNDER))
     n = f.sub(shifted, f.number(ROUNDER))
     rest = f.fma(n, f.number(-HALF_PI[0]), x)
-    return f.fma(n, f.number(-HALF_PI_REST), rest), "", f.bits(shifted)
+    t = f.select(small, f.fma(n, f.number(-HALF_PI_REST), rest), f.number(0.0))
+    return t, "", f.bits(shifted)
 
 
 def evaluate_64(f: Floats, t: str, low: str) -> tuple[str, str]:
@@ -157,9 +163,17 @@ def evaluate_32(f: Floats, t: str, low: str) -> tuple[str, str]:
     return sine, f.fma(z2, polynomial(f, COSINE_32, z, z2), head)
 
 
-def turn(f: Floats, sine: str, cosine: str, n: str, x: str) -> tuple[str, str]:
-    """Sine and cosine of n pi/2 + t from those of t; the sine takes the sign of x as well."""
-    odd = f.writer.let(f"trunc {f.integers} {n} to {f.masks}")
+def turn(
+    f: Floats, sine: str, cosine: str, n: str, x: str, masked: bool = False
+) -> tuple[str, str]:
+    """Sine and cosine of n pi/2 + t from those of t; the sine takes the sign of x as well.
+
+    `masked`: the processor tests a bit and keeps the result in a register for masks, in one step.
+    """
+    if masked:
+        odd = f.on_bits("icmp ne", f.on_bits("and", n, f.integer(1)), f.integer(0))
+    else:
+        odd = f.writer.let(f"trunc {f.integers} {n} to {f.masks}")
     s = f.bits(f.select(odd, cosine, sine))
     c = f.bits(f.select(odd, sine, cosine))
     two, sign = f.integer(62), f.integer(SIGN)
@@ -189,23 +203,22 @@ def narrow(writer: Writer, dtype: str, lanes: int, x: str) -> str:
 
 
 def chain(dtype: str, lanes: int, member: int) -> tuple[list[str], str]:
-    """Statements for vector %x{member} of angles, and the mask of those that are too large."""
+    """Statements for vector %x{member} of angles, and the mask of those up to LIMIT."""
     w = Writer(f"v{member}_")
     own, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
     size = SCALARS[dtype].size
     px, ps, pc = (f"%{p}{member}" for p in "xsc")
     x = w.let(f"load {own.type}, ptr {px}, align {size * lanes}")
     magnitude = own.on_bits("and", own.bits(x), own.integer(2 ** (8 * size - 1) - 1))
-    large = own.on_bits("icmp ugt", magnitude, own.integer(limit_bits(dtype)))
-    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, own.from_bits(magnitude)))
-    # zero in the lanes that are done again later: no flag is raised for their sake
-    t = f.select(large, f.number(0.0), t)
+    small = own.on_bits("icmp ule", magnitude, own.integer(limit_bits(dtype)))
+    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, own.from_bits(magnitude)), small)
     sine, cosine = EVALUATE[dtype](f, t, low)
-    sine, cosine = turn(f, sine, cosine, n, widen(w, dtype, lanes, x))
+    masked = size * lanes >= MASKED
+    sine, cosine = turn(f, sine, cosine, n, widen(w, dtype, lanes, x), masked)
     for value, pointer in ((sine, ps), (cosine, pc)):
         value = narrow(w, dtype, lanes, value)
         w.do(f"store {own.type} {value}, ptr {pointer}, align {size * lanes}")
-    return w.lines, large
+    return w.lines, small
 
 
 def emit_sincos(name: str, dtype: str, lanes: int, count: int) -> str:
@@ -225,12 +238,11 @@ def emit_sincos(name: str, dtype: str, lanes: int, count: int) -> str:
     for together in zip(*(lines for lines, _ in chains), strict=True):
         body.extend(together)
     w = Writer("m")
-    masks, some = vector("i1", lanes), chains[0][1]
-    for _, large in chains[1:]:
-        some = w.let(f"or {masks} {some}, {large}")
-    if lanes > 1:
-        packed = w.let(f"bitcast {masks} {some} to i{lanes}")
-        some = w.let(f"icmp ne i{lanes} {packed}, 0")
+    masks, every = vector("i1", lanes), chains[0][1]
+    for _, small in chains[1:]:
+        every = w.let(f"and {masks} {every}, {small}")
+    packed = w.let(f"bitcast {masks} {every} to i{lanes}")
+    some = w.let(f"icmp ne i{lanes} {packed}, -1")
     text = "\n".join(body + w.lines)
     return f"""\
 define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr noalias %c) \
