@@ -19,7 +19,7 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
-from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row
+from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row, recent
 from kinetree.simulate.core.purity import first_line
 from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
 
@@ -97,7 +97,8 @@ def step_by_step(
     external = external_inputs(model, acting, {})
     start = first_state(model, acting.controller)
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    acting = replace(acting, verdict=examine_forces(model, acting, external, state))
+    verdict = examine_forces(model, acting, external, state)
+    acting = replace(acting, verdict=verdict)
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
@@ -106,14 +107,22 @@ def step_by_step(
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
-    if acting.verdict is not None and acting.verdict.key is None:
-        note = f"runs in Python: {acting.verdict.note}"
+    if verdict.key is None:
+        note = f"runs in Python: {verdict.note}"
         return Stepwise(start, note, model, acting, external, None)
-    try:
+
+    def make() -> Kernel:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
+        return Kernel(graph, "law", dtypes=("float64",))
+
+    shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
+    sampled = tuple((name, source.shapes) for name, source in external.sampled.items())
+    key = verdict.key, start.shape[-1], shapes, sampled
+    try:
+        found = recent(model, "laws step by step", key, make, lambda kernel: True)
     except Exception as problem:
         if model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
         note = f"runs in Python: {first_line(problem, named=True)}"
         return Stepwise(start, note, model, acting, external, None)
-    return Stepwise(start, None, model, acting, external, Kernel(graph, "law", dtypes=("float64",)))
+    return Stepwise(start, None, model, acting, external, found)

@@ -13,6 +13,8 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import guarded, trace
 from kinetree.errors import InputError, KinetreeError
+from kinetree.kernels.fingerprint import fingerprint
+from kinetree.kernels.memo import Recent
 
 KINDS: dict[str, Callable[..., Graph]] = {
     "jacobian": jacobian,
@@ -22,6 +24,9 @@ KINDS: dict[str, Callable[..., Graph]] = {
     "hessian": hessian,
     "hessian_vector": hessian_vector,
 }
+
+RECENT = 64  # derivatives that are remembered
+_recent: Recent[Kernel] = Recent(RECENT)
 
 
 def derivative(
@@ -54,12 +59,22 @@ def derivative(
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
     if mode != "auto" and kind != "jacobian":
         raise InputError(f"mode={mode!r} was given for kind={kind!r}; only a Jacobian has a mode.")
-    graph, name = graph_of(function, shapes)
     names: Any = wrt if wrt is None or is_several(wrt) else [wrt]
-    make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
-    found = optimise(make(graph, names))
-    axes = slope_axes(function, kind, found, names) if isinstance(function, Kernel) else None
-    return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
+    names = None if names is None else list(names)
+
+    def made() -> Kernel:
+        graph, name = graph_of(function, shapes)
+        make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
+        found = optimise(make(graph, names))
+        axes = slope_axes(function, kind, found, names) if isinstance(function, Kernel) else None
+        return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
+
+    value = fingerprint(function)
+    sizes = list(shapes.items()) if isinstance(shapes, Mapping) else shapes
+    given = fingerprint([getattr(function, "__name__", ""), names, sizes])
+    if value is None or given is None:
+        return made()
+    return _recent.find((value, given, kind, mode), made)
 
 
 def slope_axes(function: Kernel, kind: str, found: Graph, wrt: Sequence[str] | None) -> Axes | None:

@@ -63,7 +63,13 @@ def comparable(model: Model) -> bool:
 
 
 def model_hash(model: Model) -> str:
-    """Return a hash over all data of a model that its results depend on."""
+    """Return a hash over all data of a model that its results depend on, computed once."""
+    known = model.memo.get("hash")
+    return model.memo.setdefault("hash", hashed(model)) if known is None else known
+
+
+def hashed(model: Model) -> str:
+    """Compute the hash of a model."""
     digest = hashlib.sha256()
     for x in (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base):
         _feed(digest, np.asarray(x, float).tobytes())

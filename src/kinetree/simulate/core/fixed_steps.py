@@ -10,7 +10,7 @@ code drives the CPU and the GPU (`Machine`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
@@ -82,6 +82,11 @@ class FixedSteps:
         """The states of the system."""
         return self.system.space
 
+    @cached_property
+    def operations(self) -> int:
+        """Operations of one rate."""
+        return self.stepping.rate.operations
+
     def run(self, setup: Setup, plan: Plan, bar: Progress) -> Outcome:
         """Take all steps from setup.x0 at the times of the plan."""
         machine, times, batch, count = self.machine, plan.times, setup.batch, len(setup.x0)
@@ -138,7 +143,7 @@ class FixedSteps:
         stages = len(self.method.stages)
         if self.system.graph is None:
             return max(1, SLOW // (stages * count))
-        work = stages * count * (self.stepping.rate.operations + 50)
+        work = stages * count * (self.operations + 50)
         return max(1, min(self.machine.work // work, self.machine.table // (stages * table)))
 
 

@@ -6,7 +6,6 @@ its fields; arrays, signals and sampled references as their shapes, since their 
 of the loop. Only the robot counts by identity, because a model never changes.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
@@ -18,8 +17,9 @@ from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.base.labels import by_name
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError, warn
+from kinetree.kernels.fingerprint import fingerprint, model_token
 from kinetree.kernels.free import free_ports, with_free
-from kinetree.kernels.memo import remembered
+from kinetree.kernels.memo import Recent, remembered
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar
@@ -143,7 +143,7 @@ def examine_forces(
     found = {f"signal {name}": source.examined for name, source in acting.signals.items()}
     forces = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
     for name, source in forces.items():
-        found[name] = None if source is None else _examined_force(source, start)
+        found[name] = None if source is None else _examined_force(model, name, source, start)
     own = None if acting.controller is None else value_key(acting.controller)
     if acting.controller is not None and own is None:
         found["controller"] = _examined_controller(model, acting, external, start)
@@ -169,7 +169,7 @@ def input_kind(external: ExternalInputs, name: str, found: Examined | None) -> s
     return "sampled" if name in external.sampled else None
 
 
-def _examined_force(source: Source, start: State) -> Examined | None:
+def _examined_force(model: Model, name: str, source: Source, start: State) -> Examined | None:
     """Examine a law of t, q and dq; functions of time were examined when they were read."""
     if source.law is None:
         return source.examined
@@ -179,7 +179,8 @@ def _examined_force(source: Source, start: State) -> Examined | None:
         return source.evaluate(t, read_only(q), read_only(dq), None)
 
     ports = [Port("t", ()), Port("q", q.shape), Port("dq", dq.shape)]
-    return examine(label(source.law), function, ports, source.law, (0.0, q, dq))
+    context = name, model_token(model)
+    return examine(label(source.law), function, ports, source.law, (0.0, q, dq), context)
 
 
 def _examined_controller(
@@ -209,7 +210,10 @@ def _examined_controller(
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
-    return examine(label(owner), function, ports, owner, example)
+    value, parts = fingerprint(controller), [len(parts) for parts in signals.values()]
+    context = "controller", value, tuple(signals), *parts, model_token(model), acting.parameters
+    known = None if value is None else context
+    return examine(label(owner), function, ports, owner, example, known)
 
 
 def shown_parts(acting: ActingForces, start: int, model: Model) -> dict[str, tuple[int, int]]:
@@ -242,7 +246,7 @@ def model_key(model: Model) -> Key:
             def friction(dq: Scalar, f: Callable[..., Any] = function) -> Parts:
                 return (np.asarray(f(dq)),)
 
-            seen = examine(name, friction, [Port("dq", ())], function, (0.1,))
+            seen = examine(name, friction, [Port("dq", ())], function, (0.1,), "friction")
             if seen.doubt is not None:
                 raise InputError(
                     f"{seen.doubt}; expected a force that depends on dq alone. Give forces that "
@@ -327,17 +331,7 @@ def recent(
     value, which must not fill the memory. `keep` decides whether a new piece is kept at all.
     """
 
-    def empty() -> OrderedDict[Hashable, Code]:
-        return OrderedDict()
+    def empty() -> Recent[Code]:
+        return Recent(RECENT)
 
-    kept = remembered(model, ("simulate", kind), empty)
-    found = kept.get(key)
-    if found is None:
-        found = make()
-        if not keep(found):
-            return found
-    kept[key] = found
-    kept.move_to_end(key)
-    while len(kept) > RECENT:
-        kept.popitem(last=False)
-    return found
+    return remembered(model, ("simulate", kind), empty).find(key, make, keep)

@@ -16,6 +16,7 @@ from kinetree.base.progress import Progress
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
+from kinetree.kernels.fingerprint import model_token
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
 from kinetree.model.inputs import (
@@ -188,13 +189,14 @@ def read_forces(model: Model, arguments: Arguments) -> ActingForces:
     controller = None if given is None else aligned(as_controller(given), model)
     signals = {} if controller is None else controller.signals
     wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
+    token = model_token(model)
     for name, value in signals.items():
         if isinstance(value, Trajectory):
             check_order(value, model, name)
     return ActingForces(
         controller=controller,
         signals={
-            name: time_source(value, name, partial(_by_name, model, name))
+            name: time_source(value, name, partial(_by_name, model, name), (name, token))
             for name, value in signals.items()
         },
         tau=force_source(

@@ -6,8 +6,9 @@ but depends on time alone is sampled outside the loop.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,14 @@ def force_source(
     if callable(value):
         if arguments(value) >= 3:
             return Source(_law(value, shape, name, axis), law=value)
-        return time_source(value, name, lambda x: shaped(x, shape, name, axis))
+        names_of = None if axis is None else axis.names
+        checked = partial(_shaped_as, shape, name, axis)
+        return time_source(value, name, checked, (name, shape, names_of))
     return Source(fed, constant=constant(value, shape, name, names))
+
+
+def _shaped_as(shape: tuple[int, ...], name: str, axis: Axis | None, value: ArrayLike) -> Array:
+    return shaped(value, shape, name, axis)
 
 
 def _law(
@@ -100,11 +107,14 @@ def _law(
 
 
 def time_source(
-    function: Any, name: str, checked: Callable[[Any], Any] = lambda value: value
+    function: Any,
+    name: str,
+    checked: Callable[[Any], Any] = lambda value: value,
+    context: Hashable = None,
 ) -> Source:
     """Read a function of time: traced if possible, else sampled; an array is a constant vector.
 
-    checked: is applied to its values.
+    checked: is applied to its values. context: everything that `checked` depends on, as a key.
     """
     if isinstance(function, Trajectory):
         return Source(fed, sampled=sample_motion(function))
@@ -119,7 +129,8 @@ def time_source(
     before = Memory(function)
     try:
         shapes = tuple(np.shape(part) for part in parts(0.0))
-        found = examine(label(function, f"the function {name} ="), parts, PORTS, function, (0.0,))
+        words = label(function, f"the function {name} =")
+        found = examine(words, parts, PORTS, function, (0.0,), context)
     finally:
         before.restore()
     if found.digest is not None:

@@ -22,12 +22,15 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
 from kinetree.compiler.derivatives import jacobian
-from kinetree.compiler.graph import Port
+from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, NameLookupError, ShapeError
+from kinetree.kernels.fingerprint import fingerprint
 from kinetree.model import Model
 from kinetree.scalars import Scalar
+from kinetree.simulate.core.forces import recent
+from kinetree.simulate.core.purity import digest_of
 from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
 from kinetree.trajectory import Trajectory
@@ -288,8 +291,39 @@ def _evaluated(
     model: Model, function: Callable[..., Scalar], name: str, q: Array, dq: Array, *t: Array
 ) -> tuple[Array, Array]:
     """The function and its slopes by (q, dq), at states of any leading shape."""
+    value, slope = _cost_kernels(model, function, name, bool(t))
+    by_q, by_dq = slope(*t, q, dq)
+    return value(*t, q, dq), np.concatenate(np.broadcast_arrays(by_q, by_dq), -1)
+
+
+def _cost_kernels(
+    model: Model, function: Callable[..., Scalar], name: str, timed: bool
+) -> tuple[Kernel, Kernel]:
+    """The kernels of a cost and of its slopes, made once for equal functions.
+
+    A function counts by its code and the values that it reads; where these are not known, it is
+    traced, and counts by its graph.
+    """
+    key = fingerprint(function)
+    graph = None if key is not None else _cost_graph(model, function, name, timed)
+
+    def make() -> tuple[Kernel, Kernel]:
+        found = _cost_graph(model, function, name, timed) if graph is None else graph
+        along = {"q": partial(tangent_map, model)}
+        slope = optimise(jacobian(found, ["q", "dq"], along=along))
+        return (
+            Kernel(optimise(found), name, dtypes=("float64",)),
+            Kernel(slope, name, dtypes=("float64",)),
+        )
+
+    key = digest_of(graph) if graph is not None else key
+    return recent(model, "costs", (name, timed, key), make, lambda kernels: True)
+
+
+def _cost_graph(model: Model, function: Callable[..., Scalar], name: str, timed: bool) -> Graph:
+    """The graph of a cost: one number of q and dq, and of t if it is `timed`."""
     ports = [Port("q", (model.nq,)), Port("dq", (model.n,))]
-    ports = [Port("t", ()), *ports] if t else ports
+    ports = [Port("t", ()), *ports] if timed else ports
     try:
         graph = trace(function, ports)
     except Exception as problem:
@@ -299,8 +333,4 @@ def _evaluated(
     if [port.shape for port in graph.outputs] != [()]:
         shapes = ", ".join(str(port.shape) for port in graph.outputs)
         raise InputError(f"{name} returned arrays of shape {shapes}; expected one number.")
-    along = {"q": partial(tangent_map, model)}
-    slope = Kernel(optimise(jacobian(graph, ["q", "dq"], along=along)), name, dtypes=("float64",))
-    by_q, by_dq = slope(*t, q, dq)
-    value = Kernel(optimise(graph), name, dtypes=("float64",))
-    return value(*t, q, dq), np.concatenate(np.broadcast_arrays(by_q, by_dq), -1)
+    return graph

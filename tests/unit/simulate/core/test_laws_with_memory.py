@@ -287,13 +287,28 @@ def test_slots_and_classes_are_put_back():
     assert law.z == 0.0 and Slotted.count == 0
 
 
-def test_a_pure_law_is_examined_once_and_then_traced_once(monkeypatch):
+def test_a_pure_law_is_examined_once_and_then_not_even_traced(monkeypatch):
     made = []
     traced = purity.trace
     monkeypatch.setattr(purity, "trace", lambda *a: made.append(1) or traced(*a))
 
     def law(t, q, dq):
         return -3.5 * q
+
+    run(tau=law)
+    assert len(made) == 2
+    run(tau=law)
+    assert len(made) == 2
+
+
+def test_a_pure_law_that_cannot_be_compared_is_traced_once_at_every_use(monkeypatch):
+    made = []
+    traced = purity.trace
+    monkeypatch.setattr(purity, "trace", lambda *a: made.append(1) or traced(*a))
+    name = "shape"
+
+    def law(t, q, dq):
+        return -float(len(getattr(q, name))) * q  # an attribute that is looked up at run time
 
     run(tau=law)
     assert len(made) == 2
