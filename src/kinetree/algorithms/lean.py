@@ -23,6 +23,9 @@ from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.inertia import Moments, mirrored
 
+# entries on and above the diagonal, in the places of a symmetric matrix
+UPPER = np.array([[0, 0, 0], [0, 1, 1], [0, 1, 2]]), np.array([[0, 1, 2], [1, 1, 2], [2, 2, 2]])
+
 Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
 
 
@@ -56,6 +59,7 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
             same; energies and wrenches inside the robot do not.
     """
     places = place_frames(model)
+    bodies = _bodies(model, places)
     links = []
     for i, joint in enumerate(model.joints):
         pitch = _pitch(joint)
@@ -65,7 +69,7 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
                 joint=joint,
                 place=places[i],
                 A=_axes(joint, pitch),
-                body=moments_in(model.m[i], model.com[i], model.I_com[i], places[i].X),
+                body=bodies[i],
                 pitch=pitch,
             )
         )
@@ -77,7 +81,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
     """The tree at q, (nq,); F_ext, (links, 6), acts on the links in the frames of the model."""
     links = []
     for i, link in enumerate(lean.links):
-        load = None if F_ext is None else Load(F_ext[i], link.place.X)
+        load = None if F_ext is None else Load(F_ext[i], link.place.X.astype(float))
         to = _step(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
     springs = joint_spring_forces(lean.model, q) if lean.model.springs else None
@@ -90,6 +94,25 @@ def lean_frame(lean: LeanModel, name: str | None) -> Frame:
     if frame.link == WORLD:
         return frame
     return Frame(frame.link, seen_from(lean.links[frame.link].place.X, frame.T_if))
+
+
+def _bodies(model: Model, places: list[Placement]) -> list[Moments]:
+    """Moments of every link in its lean frame, as of `moments_in`; numbers at once."""
+    m, com, I_com = model.m, model.com, model.I_com
+    if not all(map(is_numeric, (m, com, I_com))):
+        bodies = zip(m, com, I_com, places, strict=True)
+        return [moments_in(m_i, c_i, I_i, place.X) for m_i, c_i, I_i, place in bodies]
+    m, com, I_com = (x.astype(WIDE) for x in (m, com, I_com))
+    X = np.array([place.X for place in places], WIDE).reshape(-1, 4, 4)
+    R, R_T, p = X[:, :3, :3], X[:, :3, :3].swapaxes(1, 2), X[:, :3, 3]
+    trace = I_com[:, 0, 0] + I_com[:, 1, 1] + I_com[:, 2, 2]
+    Sigma = np.eye(3, dtype=int) * trace[:, None, None] / 2 - I_com
+    moved = (X != np.eye(4)).any((1, 2))
+    c = np.where(moved[:, None], (R_T @ (com - p)[:, :, None])[:, :, 0], com)
+    Sigma = np.where(moved[:, None, None], R_T @ Sigma @ R, Sigma)
+    Sigma = Sigma + c[:, :, None] * c[:, None, :] * m[:, None, None]
+    h, Sigma = c * m[:, None], Sigma[:, UPPER[0], UPPER[1]]
+    return [Moments(m[i], h[i], Sigma[i]) for i in model.links]
 
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
@@ -187,22 +210,19 @@ def regroup(lean: LeanModel) -> LeanModel:
 
 def split_line(x: Moments) -> tuple[Moments, Moments]:
     """A link without m, h_z and Sigma_zz, and a line of mass on z that has just these."""
-    h, S = x.h, x.Sigma
-    rest = Moments(
-        0,
-        np.array([h[0], h[1], 0]),
-        np.array([[S[0, 0], S[0, 1], S[0, 2]], [S[1, 0], S[1, 1], S[1, 2]], [S[2, 0], S[2, 1], 0]]),
-    )
-    line = np.zeros((3, 3), int).astype(S.dtype)
-    line[2, 2] = S[2, 2]
-    return rest, Moments(x.m, np.array([0, 0, h[2]]), line)
+    h, S = x.h.copy(), x.Sigma.copy()
+    h[2], S[2, 2] = 0, 0
+    line = np.zeros((3, 3), S.dtype)
+    line[2, 2] = x.Sigma[2, 2]
+    return Moments(0, h, S), Moments(x.m, np.array([0, 0, x.h[2]]), line)
 
 
 def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
     """A line of mass on z of the child, in the parent's frame, whatever the joint's angle."""
     z, h_z = R[:, 2], line.h[2]
-    mixed = np.outer(p, z) * h_z
-    Sigma = np.outer(z, z) * line.Sigma[2, 2] + mixed + mixed.T + np.outer(p, p) * line.m
+    zz, pz, pp = z[:, None] * z, p[:, None] * z, p[:, None] * p
+    mixed = pz * h_z
+    Sigma = zz * line.Sigma[2, 2] + mixed + mixed.T + pp * line.m
     return Moments(line.m, p * line.m + z * h_z, Sigma)
 
 

@@ -168,14 +168,11 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
     """
     z = R[:, :, 2]
     level = np.abs(z) < DUST
-    sparse = level.any(-1)
+    sparse: Array = level.any(-1, keepdims=True)
     axes = np.eye(3, dtype=WIDE)
     normal = _cross(np.broadcast_to(axes[2], z.shape), z)
-    x = np.where(
-        sparse[:, None],
-        axes[level.argmax(-1)],
-        normal / np.where(sparse, 1, _norm(normal))[:, None],
-    )
+    length = np.where(sparse, 1, _norm(normal)[:, None])
+    x = np.where(sparse, axes[level.argmax(-1)], normal / length)
     R_c = np.stack([x, _cross(z, x), z], -1)
     turned = R_c.swapaxes(1, 2) @ R
     return R_c, turned[:, :2, 0]

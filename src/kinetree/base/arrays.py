@@ -14,7 +14,6 @@ from kinetree.base.containers import refuse_labels
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, home, sqrt
 
-
 LARGEST = float(np.finfo(np.float64).max)
 EXACT = 2**53  # smaller integers are exact as floats
 SMALL = 64  # entries

@@ -9,8 +9,6 @@ entries of q alone.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kinetree.base.arrays import known_number, scalar
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Spring
