@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from benchmarks.mechanisms import SIZES
 from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
-from benchmarks.questions import constrained, step
+from benchmarks.questions import OWN_ROBOTS, constrained, growth, step
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -93,6 +94,16 @@ def two_threads(quantity: str) -> Find:
     def find(rows: Sequence[Row], robot: str) -> Measured | None:
         row = one(rows, "threads", robot, quantity, "kinetree, 2 threads")
         return None if row is None or row.ratio is None else Measured(row.ratio, row.spread)
+
+    return find
+
+
+def slope(question: str, quantity: str) -> Find:
+    """Exponent of growth with the number of joints; the "robot" is a family of mechanisms."""
+
+    def find(rows: Sequence[Row], robot: str) -> Measured | None:
+        found = growth.slope(rows, question, robot, quantity)
+        return None if found is None else Measured(found, 1.0)
 
     return find
 
@@ -190,6 +201,27 @@ OF_ONE += [
     for robot, cases in constrained.HELD.items()
     for held in cases
 ]  # fmt: skip
+# mechanisms of 8 to 1,024 joints
+OF_ONE += [
+    (f"{family} {n}", "forward dynamics vs a Python loop over pin.aba", AT_LEAST,
+     15 if n <= 128 else 8, "x", faster(growth.TIME, FD, PYTHON_LOOP))
+    for family in OWN_ROBOTS["growth"]
+    for n in SIZES
+]  # fmt: skip
+OF_ONE += [
+    (f"{family} {n}", f"{quantity.replace('_', ' ')}, first answer", AT_MOST, 500, " ms",
+     value(growth.FIRST, quantity, "kinetree"))
+    for family in OWN_ROBOTS["growth"]
+    for n in SIZES
+    for quantity in (ID, FD)
+]  # fmt: skip
+OF_ONE += [
+    (family, f"{quantity.replace('_', ' ')}, exponent of {what} from {growth.FROM} joints on",
+     AT_MOST, 1.15, "", slope(question, quantity))
+    for family in OWN_ROBOTS["growth"]
+    for quantity in (ID, FD)
+    for question, what in ((growth.OPERATIONS, "operations"), (growth.COMPILE, "compile time"))
+]  # fmt: skip
 IMPORT_LIMIT = 250.0
 
 
@@ -203,7 +235,8 @@ def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
         measured = find(rows, "panda")
         found.append(judge(what, SOURCES["panda"].title, sense, bound, unit, measured))
     for robot, what, sense, bound, unit, find in OF_ONE:
-        found.append(judge(what, SOURCES[robot].title, sense, bound, unit, find(rows, robot)))
+        title = SOURCES[robot].title if robot in SOURCES else robot
+        found.append(judge(what, title, sense, bound, unit, find(rows, robot)))
     whole = value("import", "", "kinetree, NumPy included")(rows, "")
     found.append(judge("import kinetree", "", AT_MOST, IMPORT_LIMIT, " ms", whole))
     found.append(light(notes))

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks import machine
-from benchmarks.questions import OF_NO_ROBOT, QUESTIONS
+from benchmarks.questions import OF_NO_ROBOT, OWN_ROBOTS, QUESTIONS
 from benchmarks.record import Record, title
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Answer
@@ -32,7 +33,7 @@ def main() -> int:
     questions = [
         (question, robot)
         for question in options.questions
-        for robot in ([""] if question in OF_NO_ROBOT else options.robots)
+        for robot in asked_about(question, options.robots)
     ]
     interrupted = False
     # kernels of the run are kept apart from the user's, and are gone afterwards
@@ -56,6 +57,11 @@ def main() -> int:
     show(record, console)
     console.print("record:", *(path.name for path in paths))
     return 130 if interrupted else 0
+
+
+def asked_about(question: str, robots: Sequence[str]) -> Sequence[str]:
+    """The robots of a question: those chosen, mechanisms of its own, or an empty name."""
+    return [""] if question in OF_NO_ROBOT else OWN_ROBOTS.get(question, robots)
 
 
 def parse() -> argparse.Namespace:

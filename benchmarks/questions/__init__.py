@@ -15,7 +15,10 @@ QUESTIONS = (
     "constrained",
     "functions",
     "compile",
+    "growth",
     "derivatives",
     "tensors",
 )
 OF_NO_ROBOT = ("imports", "functions")
+# questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
+OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
