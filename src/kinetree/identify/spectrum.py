@@ -15,6 +15,10 @@ With the power S of the motion and N of the noise, a zero-phase low-pass of gain
 in the accelerations, w = (2 pi f)^4 for positions, (2 pi f)^2 for rates, 1 for accelerations. The
 cutoff minimises the sum of log E over the joints: every joint has one vote, whatever its noise,
 and a notch between harmonics of the motion does not end the band.
+
+Bands are no narrower than `FEWEST` / duration, and the window spreads lines of the motion over as
+much. So the cutoff of a recording of 6 s may lie 0.8 Hz above the best one, and accelerations have
+up to twice the smallest error; in simulated motions of 12 s they had at most 1.3 times that.
 """
 
 from dataclasses import dataclass
