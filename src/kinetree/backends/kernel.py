@@ -6,6 +6,7 @@ everything else, and every other Python, goes through a real NumPy gufunc (dispa
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -86,6 +87,7 @@ class Kernel:
 
             loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
+        self._dispatch.entered = weakref.ref(self)
         self._general = self._dispatch.call
         if more is not None:
             self._general = Overload(self._general, len(graph.inputs), *more).call

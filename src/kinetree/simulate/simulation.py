@@ -167,6 +167,16 @@ def simulate(
             be closed; the message names the joint or the constraint and the time, and `trajectory`
             of the error is the motion until then.
     """
+    repeatable = None
+    if target == "cuda":
+        from kinetree.simulate.gpu.rollouts import simulate_again
+
+        laws = F_ext, controller, parameters, controls, activation, drive_state, max_step
+        if not any(x is not None for x in (*laws, closure_time)) and not events and not progress:
+            repeatable = duration, dt, method, every, limits
+            found = simulate_again(model, repeatable, (q0, dq0, tau))
+            if found is not None:
+                return found
     check_model(model)
     fixed = find_method(method)
     check_stepping(model, parameters or ())
@@ -183,7 +193,8 @@ def simulate(
         from kinetree.simulate.gpu.rollouts import simulate_on_gpu
 
         without_constraints(model, "simulate on a GPU", "Simulate on the CPU")
-        return simulate_on_gpu(model, arguments, _on_gpu(target, fixed), plan, actuation)
+        method_there = _on_gpu(target, fixed)
+        return simulate_on_gpu(model, arguments, method_there, plan, actuation, repeatable)
     setup = read_setup(model, arguments, actuation)
     with plan.bar() as bar:
         if fixed is not None:

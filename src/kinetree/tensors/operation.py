@@ -17,6 +17,7 @@ import numpy as np
 from kinetree.backends.call.diagnose import ArgumentError, explain, usage
 from kinetree.backends.call.dispatch import Dispatch
 from kinetree.backends.cuda.kernel import CudaKernel
+from kinetree.backends.cuda.prepared import KnownCalls
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.derivatives import jvp, vjp
@@ -42,6 +43,8 @@ class Operation:
         self.graph, self.name, self.primal, self.wrt = graph, name, primal, wrt
         self._derived: dict[tuple[str, Wrt], Operation] = {}
         self._dispatches: dict[str, Dispatch] = {}
+        self._kernels: dict[str, Kernel] = {}  # those that no one else keeps
+        self.plans = KnownCalls[Any]()  # of calls that may come again
         self.kept: dict[str, Callable[..., Any]] = {}  # forms that a package keeps, by name
 
     @property
@@ -62,9 +65,14 @@ class Operation:
     def dispatch(self, dtype: str) -> Dispatch:
         """Return the CPU's kernel for numbers of one type; only this type is compiled."""
         if dtype not in self._dispatches:
-            made = Kernel(self.graph, self.name, dtypes=(dtype,))._dispatch
-            self._dispatches.setdefault(dtype, made)
+            kernel = self._kernels.setdefault(dtype, Kernel(self.graph, self.name, dtypes=(dtype,)))
+            self._dispatches.setdefault(dtype, kernel._dispatch)
         return self._dispatches[dtype]
+
+    def entry(self, dtype: str) -> Callable[..., Any]:
+        """The shortest way into the CPU's kernel for NumPy arrays of one type."""
+        dispatch = self.dispatch(dtype)
+        return dispatch.entered() or dispatch.call
 
     def call(self, *arrays: Array, **options: object) -> Any:
         """Evaluate on NumPy arrays of one type."""

@@ -29,6 +29,7 @@ from kinetree.tensors.operation import (
     operation_of,
     refuse_kind,
 )
+from kinetree.tensors.torch_calls import Plan, find, remember
 
 DEVICES = ("cpu", "cuda")
 
@@ -50,10 +51,37 @@ def make_call() -> ForeignCall:
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """Evaluate a kernel on tensors."""
     operation = operation_of(dispatch)
+    if not options and (found := again(operation, arrays)) is not None:
+        return found
     tensors = prepared(operation, arrays, options)
     if options.get("out") is not None:
         return write(operation, tensors, options["out"])
-    return function().apply(operation, *tensors)
+    found = function().apply(operation, *tensors)
+    if not options:
+        remember(operation, arrays)
+    return found
+
+
+def again(operation: Operation, tensors: Sequence[object]) -> Any:
+    """The results of a call like one before; None where it has to be read from the start."""
+    plan = find(operation, tensors)
+    if plan is None:
+        return None
+    try:
+        if plan.recorded and torch().is_grad_enabled():
+            return recorded_function().apply(plan, *tensors)
+        return plan.run(tensors)
+    except RuntimeError:  # a tensor that outlived a transformation has no memory of its own
+        return None
+
+
+def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
+    """Apply an operation to tensors that are known to fit."""
+    found = again(operation, tensors)
+    if found is None:
+        found = function().apply(operation, *tensors)
+        remember(operation, tensors)
+    return found
 
 
 def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[Tensor]:
@@ -129,6 +157,26 @@ def function() -> Any:
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 
 
+@functools.cache
+def recorded_function() -> Any:
+    """The same for a call like one before, outside of all transformations: apply(plan, *tensors).
+
+    torch binds the arguments of a function with a separate `setup_context` to its signature on
+    every call, which costs more than the kernel.
+    """
+    members = {"forward": staticmethod(record), "backward": staticmethod(backward)}
+    return type("KinetreeRecorded", (torch().autograd.Function,), members)
+
+
+def record(ctx: Context, plan: Plan, *tensors: Tensor) -> Any:
+    """Compute the results and save the arguments, which the derivatives need."""
+    ctx.operation = plan.operation
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
+    found = plan.run(tensors)
+    return forward(plan.operation, *tensors) if found is None else found
+
+
 def forward(operation: Operation, *tensors: Tensor) -> Any:
     """Compute the results, outside of torch's record of gradients."""
     results = compute(operation, tensors)
@@ -153,14 +201,13 @@ def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
     # zeros of one state serve all states
     like = tensors[0].new_zeros
     weights = [
-        like(port.shape) if w is None else w
+        like(port.shape) if w is None else w.contiguous()
         for port, w in zip(operation.outputs, cotangents, strict=True)
     ]
-    found = function().apply(operation.vjp(wrt), *tensors, *weights)
+    found = evaluate(operation.vjp(wrt), [*tensors, *weights])
     for k, slope in zip(wrt, found if isinstance(found, tuple) else (found,), strict=True):
-        slopes[1 + k] = slope.sum_to_size(
-            tensors[k].shape
-        )  # sum over the states that it was broadcast to
+        shape = tensors[k].shape  # a sum over the states that it was broadcast to
+        slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
     return tuple(slopes)
 
 

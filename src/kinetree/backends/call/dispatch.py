@@ -43,6 +43,10 @@ def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters:
     return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
 
 
+def _nothing() -> None:
+    return None
+
+
 class Dispatch:
     """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
 
@@ -56,6 +60,7 @@ class Dispatch:
         "_states",
         "axes",
         "dtypes",
+        "entered",
         "graph",
         "name",
         "operation",
@@ -73,6 +78,7 @@ class Dispatch:
         self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
         self._doc, self._loop = doc, loop
         self.operation: object = None  # what `kinetree.tensors` made of the graph
+        self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
         self._nin = len(graph.inputs)
         self._double = self._make(("float64",)) if "float64" in dtypes else None
         self._every = self._double if dtypes == ("float64",) else None

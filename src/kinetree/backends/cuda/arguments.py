@@ -62,11 +62,15 @@ def prepare(cp: ModuleType, name: str, ports: Sequence[Port], given: Sequence[Cu
         ) from None
     dtype = number_type(name, [x.dtype for x in arrays])
     wanted = [(*leading, *port.shape) for port in ports]
-    ready = [
-        cp.ascontiguousarray(cp.broadcast_to(x, shape), dtype=dtype)
-        for x, shape in zip(arrays, wanted, strict=True)
-    ]
+    ready = [contiguous(cp, x, shape, dtype) for x, shape in zip(arrays, wanted, strict=True)]
     return Batch(ready, leading, dtype)
+
+
+def contiguous(cp: ModuleType, x: CudaArray, shape: tuple[int, ...], dtype: str) -> CudaArray:
+    """The array itself where it has this form already, else a copy of it."""
+    if x.shape == shape and x.dtype == dtype and x.flags.c_contiguous:
+        return x
+    return cp.ascontiguousarray(cp.broadcast_to(x, shape), dtype=dtype)
 
 
 def numbers_on_gpu(

@@ -2,18 +2,72 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from kinetree.backends.call.dispatch import Overload, core_signature
-from kinetree.backends.cuda.arguments import CudaArray, prepare, targets
+from kinetree.backends.cuda.arguments import Batch, CudaArray, prepare, targets
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
 from kinetree.backends.cuda.launch import Launch, Loaded, load, require_device
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
+from kinetree.backends.cuda.prepared import KnownCalls, Prepared
 from kinetree.backends.kernel import check_ports
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.schedule import short_lived
 from kinetree.errors import ShapeError
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call with arrays of CuPy that can be repeated: what to launch and what it returns.
+
+    cp: CuPy. prepared: the launch. shapes, dtype: of new results. sizes: bytes of all arrays,
+    inputs first. device: the number of the GPU.
+    """
+
+    cp: Any
+    prepared: Prepared
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: Any
+    sizes: tuple[int, ...]
+    device: int
+
+    def repeat(self, arrays: Sequence[CudaArray], out: object) -> Any:
+        """The results on the current stream, or None where this call is another one after all."""
+        cuda = self.cp.cuda
+        if cuda.runtime.getDevice() != self.device:
+            return None
+        if out is None:
+            new, dtype = self.cp.ndarray, self.dtype
+            made = [new(shape, dtype) for shape in self.shapes]
+        else:
+            made: list[CudaArray] = list(out) if isinstance(out, tuple) else [out]
+            if not self.fit(arrays, made):
+                return None
+        addresses = [x.data.ptr for x in arrays]
+        addresses += [x.data.ptr for x in made]
+        self.prepared.enqueue(cuda.get_current_stream().ptr, addresses)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def fit(self, arrays: Sequence[CudaArray], made: Sequence[CudaArray]) -> bool:
+        """Return True if the kernel may write into the arrays of the caller.
+
+        They must not overlap the inputs: a warp may write what another has still to read.
+        """
+        if len(made) != len(self.shapes):
+            return False
+        read = [(x.data.ptr, x.data.ptr + n) for x, n in zip(arrays, self.sizes, strict=False)]
+        sizes = self.sizes[len(arrays) :]
+        for x, shape, size in zip(made, self.shapes, sizes, strict=True):
+            if type(x) is not self.cp.ndarray or x.shape != shape or x.dtype != self.dtype:
+                return False
+            if not x.flags.c_contiguous or x.data.device_id != self.device:
+                return False
+            begin = x.data.ptr
+            if any(begin < end and first < begin + size for first, end in read):
+                return False
+        return True
 
 
 class CudaKernel:
@@ -47,6 +101,7 @@ class CudaKernel:
         self.__doc__ = doc or f"{name}: {self.signature}"
         self._budget = budget
         self._loaded = Loaded(self._load)
+        self._ready = KnownCalls[Ready]()
         call = self._compute
         self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
 
@@ -77,7 +132,24 @@ class CudaKernel:
         """The outputs, on the GPU of the first array; arguments may be named."""
         return self._call(*arrays, out=out, **named)
 
+    def prepare(self, dtype: str, count: int) -> Prepared:
+        """The launch of `count` states on the current GPU; its arrays are given by address."""
+        arrays = len(self.graph.inputs) + len(self.graph.outputs)
+        values, places = [count, *[0] * arrays], range(1, 1 + arrays)
+        return Prepared(require_device(), self.launch(dtype), count, values, places)
+
+    def again(self, arrays: Sequence[object], out: object = None) -> Any:
+        """The results of a call like one before; None where it has to be read from the start.
+
+        A call is like another if its arrays have the same types, shapes, strides and device.
+        """
+        key = described(arrays)
+        found = None if key is None else self._ready.get(key)
+        return None if found is None else found.repeat(arrays, out)
+
     def _compute(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
+        if not named and (found := self.again(arrays, out)) is not None:
+            return found
         cp = require_device()
         arrays = (*arrays, *in_order(self.name, self.graph.inputs[len(arrays) :], named))
         with device_of(cp, arrays):
@@ -85,9 +157,23 @@ class CudaKernel:
             made = targets(cp, self.name, self.graph.outputs, batch, out)
             if batch.count:
                 self.launch(batch.dtype)(batch.count, [*batch.arrays, *made])
+                self._remember(cp, arrays, batch, made)
             wanted = made if out is None else out if isinstance(out, tuple) else (out,)
             results = [keep(x, y) for x, y in zip(made, wanted, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _remember(
+        self, cp: Any, arrays: Sequence[CudaArray], batch: Batch, made: Sequence[CudaArray]
+    ) -> None:
+        """Remember a call whose arrays are read where they are, for its like."""
+        key = described(arrays)
+        if key is None or any(x is not y for x, y in zip(arrays, batch.arrays, strict=True)):
+            return
+        shapes = tuple(x.shape for x in made)
+        sizes = tuple(x.nbytes for x in (*batch.arrays, *made))
+        prepared = self.prepare(batch.dtype, batch.count)
+        device = cp.cuda.runtime.getDevice()
+        self._ready.keep(key, Ready(cp, prepared, shapes, made[0].dtype, sizes, device))
 
     @property
     def _label(self) -> str:
@@ -95,6 +181,16 @@ class CudaKernel:
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name}{self.signature}, {self.operations} operations>"
+
+
+def described(arrays: Sequence[Any]) -> tuple[object, ...] | None:
+    """The types, shapes, strides and GPUs of arrays of CuPy; None where some are not CuPy's."""
+    try:
+        return tuple(
+            [(type(x), x.shape, x.strides, x.dtype.char, x.data.device_id) for x in arrays]
+        )
+    except AttributeError:  # numbers, arrays of NumPy and tensors
+        return None
 
 
 def in_order(name: str, ports: Sequence[Port], named: dict[str, CudaArray]) -> list[CudaArray]:

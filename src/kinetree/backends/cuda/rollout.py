@@ -16,6 +16,7 @@ from kinetree.backends.cuda.emit import ITEMSIZE, bounds
 from kinetree.backends.cuda.launch import Launch, Loaded, load
 from kinetree.backends.cuda.layout import STATE_BYTES, WARP
 from kinetree.backends.cuda.prelude import prelude
+from kinetree.backends.cuda.prepared import Prepared
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.schedule import short_lived
 from kinetree.compiler.stepping import Field, Run, Stepping
@@ -133,27 +134,42 @@ class CudaRollout:
 
         Arrays are contiguous CuPy arrays of one number type; `rows` and `first` hold int32.
         """
-        if run.empty:
-            return
-        params, table = run.params, run.table
-        arguments: list[Any] = [
-            np.int32(len(run.h)),
-            np.int32(run.steps),
-            np.int32(run.offset),
-            run.state,
-            params,
-            np.int64(0 if len(params) == 1 else params.shape[1]),
-            table,
-            np.int64(table.shape[2] * table.shape[3]),
-            np.int64(0 if table.shape[2] == 1 else table.shape[3]),
-            run.times,
-            run.h,
-            run.rows,
-            run.first,
-            run.amount,
-            *run.records,
-        ]
-        self.launch(str(run.state.dtype))(len(run.state), arguments)
+        if not run.empty:
+            self.launch(str(run.state.dtype))(len(run.state), arguments_of(run))
+
+    def prepare(self, cp: Any, run: Run) -> Prepared:
+        """The launch of a run like this one, with state, params, first, amount and records new.
+
+        The arrays of the run that stay (table, times, h and rows) have to be kept by the caller.
+        """
+        own = arguments_of(run)
+        new = {id(x) for x in (run.state, run.params, run.first, run.amount, *run.records)}
+        values = [int(x) if isinstance(x, np.integer) else int(x.data.ptr) for x in own]
+        places = [1 + k for k, x in enumerate(own) if id(x) in new]
+        launch = self.launch(str(run.state.dtype))
+        return Prepared(cp, launch, len(run.state), [len(run.state), *values], places)
+
+
+def arguments_of(run: Run) -> list[Any]:
+    """The arguments of the kernel after the number of rollouts, in the order of `ARRAYS`."""
+    params, table = run.params, run.table
+    return [
+        np.int32(len(run.h)),
+        np.int32(run.steps),
+        np.int32(run.offset),
+        run.state,
+        params,
+        np.int64(0 if len(params) == 1 else params.shape[1]),
+        table,
+        np.int64(table.shape[2] * table.shape[3]),
+        np.int64(0 if table.shape[2] == 1 else table.shape[3]),
+        run.times,
+        run.h,
+        run.rows,
+        run.first,
+        run.amount,
+        *run.records,
+    ]
 
 
 def emit_rollout(stepping: Stepping, dtype: str, frame: RolloutLayout | None = None) -> str:

@@ -1,7 +1,7 @@
 """Rollouts on a GPU: the loop, checks and records of the CPU, with arrays that stay there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from kinetree.simulate.core.fixed_steps import Machine, Method, fixed_steps
 from kinetree.simulate.core.outcome import finish
 from kinetree.simulate.core.setup import Arguments, Plan
 from kinetree.simulate.core.system import System
+from kinetree.simulate.gpu.again import Given, Options, find, remember
 from kinetree.simulate.gpu.inputs import read_gpu_setup
 from kinetree.trajectory import Trajectory
 
@@ -75,28 +76,52 @@ def _on_cpu(x: Any) -> Any:
     return x.get() if hasattr(x, "get") else x
 
 
+def simulate_again(model: Model, options: Options, given: Given) -> GpuTrajectory | None:
+    """Repeat a simulation like one before; None where it has to be read from the start."""
+    run = find(model, options, given)
+    found = None if run is None else run.repeat(given)
+    return None if found is None else GpuTrajectory(model=model, **found)
+
+
 def simulate_on_gpu(
     model: Model,
     arguments: Arguments,
     method: Method,
     plan: Plan,
     actuation: Actuation | None = None,
+    options: Options | None = None,
 ) -> GpuTrajectory:
-    """Simulate on the GPU on which the arguments are; see `simulate`."""
+    """Simulate on the GPU on which the arguments are; see `simulate`.
+
+    options: those of a run that may be repeated, see `simulate_again`; None: it may not.
+    """
     forces = arguments.tau, arguments.F_ext, arguments.controller
     forces = *forces, arguments.controls, arguments.activation, arguments.drive_state
     given = arguments.q0, arguments.dq0, *forces, *(arguments.parameters or {}).values()
     with device_of(require_device(), given):
         setup = read_gpu_setup(model, arguments, actuation)
         steps = fixed_steps(model, setup, method, plan, "cuda", cuda_machine)
+        runs: list[Run] = []
+        rollout = cast("GpuCall", steps.machine.call)
+
+        def call(run: Run) -> None:
+            runs.append(run)
+            rollout(run)
+
+        noted = replace(steps, machine=replace(steps.machine, call=call))
         with plan.bar() as bar:
-            outcome = steps.run(setup, plan, bar)
+            outcome = noted.run(setup, plan, bar)
 
         def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> GpuTrajectory:
             return GpuTrajectory(t=t, model=model, meta=meta, **arrays)
 
         meta = setup.described(method.name, None, {"steps": len(plan.times) - 1})
-        return finish(steps.space, setup, plan, outcome, meta, make)
+        found = finish(steps.space, setup, plan, outcome, meta, make)
+        if options is not None:
+            given = arguments.q0, arguments.dq0, arguments.tau
+            motion = {name: getattr(found, name) for name in ("t", "meta", "q", "dq", "ddq", "tau")}
+            remember(model, options, given, setup, rollout.rollout, runs, motion)
+        return found
 
 
 def cuda_machine(system: System, stepping: Stepping) -> Machine:
@@ -106,10 +131,18 @@ def cuda_machine(system: System, stepping: Stepping) -> Machine:
             f"target 'cuda' runs compiled laws alone, but {system.note}. Write the law "
             "with kinetree.scalars, or simulate with target='cpu'."
         )
-    rollout, cp = CudaRollout(stepping), require_device()
+    cp = require_device()
+    return Machine(cp, GpuCall(CudaRollout(stepping), cp), "int32", WORK, TABLE)
 
-    def call(run: Run) -> None:
-        rollout.run(run)
-        cp.cuda.get_current_stream().synchronize()  # so that the bar moves and Ctrl-C is noticed
 
-    return Machine(cp, call, "int32", WORK, TABLE)
+@dataclass(frozen=True, eq=False)
+class GpuCall:
+    """The loop on a GPU."""
+
+    rollout: CudaRollout
+    cp: Any
+
+    def __call__(self, run: Run) -> None:
+        """Run and wait for the end, so that the bar moves and Ctrl-C is noticed."""
+        self.rollout.run(run)
+        self.cp.cuda.get_current_stream().synchronize()

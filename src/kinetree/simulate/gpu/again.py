@@ -1,0 +1,210 @@
+"""Simulations on a GPU that are like one before: three launches and one wait.
+
+Reading the arguments of `simulate` and moving tables to the GPU takes longer than ten steps of some
+thousand rollouts. If no law of the user acts, all of it depends on the options and on the shapes of
+the arrays alone. Such a run is kept with the model. A later one with arrays of the same shapes on
+the same GPU copies its initial states, steps, and asks once whether anything was noted: numbers
+that are not finite, at the start or on the way, or joints beyond their limits. If so, the
+simulation is read and run from the start, which finds the reason and reports it.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kinetree.backends.cuda.kernel import described
+from kinetree.backends.cuda.launch import load_with, require_device
+from kinetree.backends.cuda.prepared import KnownCalls, Prepared
+from kinetree.backends.cuda.rollout import CudaRollout
+from kinetree.compiler.stepping import NEVER, Run
+from kinetree.kernels.memo import remembered
+from kinetree.model import Model
+from kinetree.simulate.core.setup import Setup
+
+GpuArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
+Given = tuple[GpuArray | None, GpuArray | None, GpuArray | None]  # q0, dq0 and tau
+Options = tuple[object, ...]  # duration, dt, method and so on: all that are no arrays
+
+MEMO = ("simulate", "gpu runs")
+FIELDS = ("q", "dq", "ddq")  # the record of a run under constant forces
+C_TYPES = {"float32": "float", "float64": "double"}
+THREADS = 2**17  # that work at a run before and after its loop, at most
+
+# kt_begin: states side by side, forces copied, nothing noted yet. kt_end: was anything noted?
+AROUND = r"""
+#define KT_EACH(k, count) \
+    for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < (count); \
+         k += (long long)gridDim.x * blockDim.x)
+
+extern "C" __global__ void kt_begin(
+    long long count, long long n, long long forces, long long watched, const real *q,
+    const real *dq, const real *tau, real *state, real *params, int *first, real *amount) {
+    KT_EACH(k, count * n) {
+        const long long place = k / n * 2 * n + k % n;
+        state[place] = q[k];
+        state[place + n] = dq ? dq[k] : (real)0;
+    }
+    KT_EACH(k, forces) params[k] = tau ? tau[k] : (real)0;
+    KT_EACH(k, count * watched) { first[k] = KT_NEVER; amount[k] = 0; }
+}
+
+extern "C" __global__ void kt_end(long long count, const int *first, int *noted) {
+    KT_EACH(k, count) if (first[k] != KT_NEVER) *noted = 1;
+}
+"""
+
+
+class Flag(threading.local):
+    """An integer that a GPU can write and the CPU can read, for each thread its own."""
+
+    def __init__(self, cp: Any) -> None:
+        memory = cp.cuda.alloc_pinned_memory(4)
+        self.number = np.frombuffer(memory, np.int32, 1)  # keeps the memory
+        self.address = int(memory.ptr)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRun:
+    """A simulation that can be repeated.
+
+    cp: CuPy. device: number of the GPU. begin, loop, end: the launches, of which `kept` are arrays
+    that the loop reads. state, forces, notes, records: shapes of new arrays. tau: shape and strides
+    of the record of the joint forces. t, meta: of the motion.
+    """
+
+    cp: Any
+    device: int
+    begin: Prepared
+    loop: Prepared
+    end: Prepared
+    kept: tuple[GpuArray, ...]
+    flag: Flag
+    dtype: np.dtype[Any]
+    state: tuple[int, ...]
+    forces: tuple[int, ...]
+    notes: tuple[int, ...]
+    records: tuple[tuple[int, ...], ...]
+    tau: tuple[tuple[int, ...], tuple[int, ...]]
+    t: np.ndarray[Any, Any]
+    meta: dict[str, Any]
+
+    def repeat(self, given: Given) -> dict[str, Any] | None:
+        """All that a motion has; None where something was noted or another GPU is current."""
+        cuda, new, dtype = self.cp.cuda, self.cp.ndarray, self.dtype
+        if cuda.runtime.getDevice() != self.device:
+            return None
+        stream, flag = cuda.get_current_stream(), self.flag
+        state, params = new(self.state, dtype), new(self.forces, dtype)
+        first, amount = new(self.notes, np.int32), new(self.notes, dtype)
+        records = [new(shape, dtype) for shape in self.records]
+        own = [state.data.ptr, params.data.ptr, first.data.ptr, amount.data.ptr]
+        flag.number[0] = 0
+        self.begin.enqueue(stream.ptr, [0 if x is None else x.data.ptr for x in given] + own)
+        self.loop.enqueue(stream.ptr, own + [x.data.ptr for x in records])
+        self.end.enqueue(stream.ptr, (own[2], flag.address))
+        stream.synchronize()
+        if flag.number[0]:
+            return None
+        shape, strides = self.tau
+        tau = new(shape, dtype, params.data, strides)
+        named = dict(zip((*FIELDS, "tau"), [*records, tau], strict=True))
+        return {"t": self.t.copy(), "meta": dict(self.meta), **named}
+
+
+def find(model: Model, options: Options, given: Given) -> GpuRun | None:
+    """The run with equal options and with arrays of the same shapes, types and device."""
+    known: KnownCalls[GpuRun] | None = model.memo.get(MEMO)
+    key = None if known is None else _key(options, given)
+    return None if known is None or key is None else known.get(key)
+
+
+def _key(options: Options, given: Given) -> tuple[object, ...] | None:
+    """The description of a run; None where an argument is not an array of CuPy."""
+    found = described([x for x in given if x is not None])
+    key = *options, *[x is None for x in given], found
+    try:
+        hash(key)  # an option may be an array of NumPy
+    except TypeError:
+        return None
+    return None if found is None else key
+
+
+def remember(
+    model: Model,
+    options: Options,
+    given: Given,
+    setup: Setup,
+    rollout: CudaRollout,
+    runs: Sequence[Run],
+    motion: dict[str, Any],
+) -> None:
+    """Keep a run that ended well, if only arrays of CuPy have to be read to repeat it.
+
+    runs: the calls of the loop. motion: t, meta and the arrays of the record.
+    """
+    key = _key(options, given)
+    if key is None or len(runs) != 1 or not _repeatable(model, given, setup, motion):
+        return
+    cp, run = require_device(), runs[0]
+    dtype, count, n = run.state.dtype, len(run.state), model.n
+    tau = motion["tau"]
+    rows = count if run.params.shape == (count, n) and given[2] is not None else 1
+    watched = run.first.shape[1]
+    begin, end = _around(dtype.name)
+    made = GpuRun(
+        cp=cp,
+        device=int(cp.cuda.runtime.getDevice()),
+        begin=Prepared(
+            cp, begin, min(THREADS, count * max(n, watched)),
+            [count, n, rows * n, watched, *[0] * 7], range(4, 11),
+        ),
+        loop=rollout.prepare(cp, run),
+        end=Prepared(cp, end, min(THREADS, count * watched), [count * watched, 0, 0], (1, 2)),
+        kept=(run.table, run.times, run.h, run.rows),
+        flag=Flag(cp),
+        dtype=dtype,
+        state=run.state.shape,
+        forces=(rows, n),
+        notes=run.first.shape,
+        records=tuple(motion[name].shape for name in FIELDS),
+        tau=(tau.shape, tau.strides),
+        t=motion["t"].copy(),
+        meta=dict(motion["meta"]),
+    )  # fmt: skip
+    remembered(model, MEMO, KnownCalls[GpuRun]).keep(key, made)
+
+
+def _repeatable(model: Model, given: Given, setup: Setup, motion: dict[str, Any]) -> bool:
+    """Return True if the arrays are read as they are, and nothing but forces acts beside them.
+
+    Quaternions are left out: their lengths are not seen by the loop.
+    """
+    q0, dq0, tau = given
+    constants = set(setup.external.constants)
+    if constants != (set() if tau is None else {"tau"}) or setup.external.sampled or setup.extra:
+        return False
+    if q0 is None or model.nq != model.n or motion["q"].dtype.name not in C_TYPES:
+        return False
+    shapes = {"q0": (q0, (*setup.batch, model.n)), "dq0": (dq0, (*setup.batch, model.n))}
+    if tau is not None:
+        single = tau.ndim == 1
+        shapes["tau"] = (tau, (model.n,) if single else (*setup.batch, model.n))
+    return all(
+        x is None
+        or (x.shape == shape and x.dtype == motion["q"].dtype and bool(x.flags.c_contiguous))
+        for x, shape in shapes.values()
+    )
+
+
+def _around(dtype: str) -> tuple[Any, Any]:
+    """What comes before and after the loop, compiled for the current GPU."""
+    begin, end = (load_with(around_source(dtype), name, 0, 0) for name in ("kt_begin", "kt_end"))
+    return begin, end
+
+
+def around_source(dtype: str) -> str:
+    """The text of kt_begin and kt_end as CUDA C++."""
+    return f"typedef {C_TYPES[dtype]} real;\n#define KT_NEVER ({NEVER})\n{AROUND}"
