@@ -168,7 +168,7 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
     """
     z = R[:, :, 2]
     level = np.abs(z) < DUST
-    sparse: Array = level.any(-1, keepdims=True)
+    sparse = np.asarray(level.any(-1))[:, None]
     axes = np.eye(3, dtype=WIDE)
     normal = _cross(np.broadcast_to(axes[2], z.shape), z)
     length = np.where(sparse, 1, _norm(normal)[:, None])

@@ -18,6 +18,7 @@ class Bounds:
     elements: int = 500_000
     attributes: int = 200
     value: int = 65_536
+    deep: str = ""  # a further sentence of the message on the depth
 
 
 BOUNDS = Bounds()
@@ -142,7 +143,7 @@ class _Builder:
         if self.count > bounds.elements:
             self.refuse(element, "elements in one file", bounds.elements)
         if len(self.stack) >= bounds.depth:
-            self.refuse(element, "elements nested in each other", bounds.depth)
+            self.refuse(element, "elements nested in each other", bounds.depth, bounds.deep)
         if not element.attributes:
             return
         if len(element.attributes) > bounds.attributes:
@@ -154,9 +155,9 @@ class _Builder:
             if len(key) + len(value) > bounds.value:
                 self.refuse(element, "characters in one attribute", bounds.value)
 
-    def refuse(self, element: Element, what: str, limit: int) -> None:
+    def refuse(self, element: Element, what: str, limit: int, more: str = "") -> None:
         raise ParseError(
-            f"{element.place}: <{clip(element.tag)}> goes beyond the limit of {limit} {what}."
+            f"{element.place}: <{clip(element.tag)}> goes beyond the limit of {limit} {what}.{more}"
         )
 
     def position(self) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Model -> MJCF text, the format of MuJoCo: bodies, joints, limits, friction, springs, inertias."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 
@@ -32,6 +32,7 @@ from kinetree.write.xml import Tag, check_names, document, numbers, unused
 
 BASE = "world"  # MuJoCo's name of the base
 SMALLEST = 1e-15  # MuJoCo's mjMINVAL: it refuses moving bodies with less mass or moment
+DEEPEST = 499  # elements in each other that MuJoCo reads
 WORDS = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball", FREE: "free"}
 REFUSED = {
     HELICAL: "MuJoCo has no screw with a pitch; lock the joint",
@@ -91,6 +92,10 @@ class _Writer:
         self.links, self.frames = link_names(model), own_frames(model)
         self.order: list[int] = []
         self.equalities = Equalities(model, losses)
+        self.springs = own_springs(model)
+        self.on_link: dict[int, dict[str, Frame]] = {}  # frames and sites by link, in their order
+        for name, frame in (self.frames | self.equalities.sites).items():
+            self.on_link.setdefault(frame.link, {})[name] = frame
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
                 raise ModelError(
@@ -125,30 +130,41 @@ class _Writer:
         if base is not world:
             world.add(base.add(inertial_tag(*model.base, name=model.base_name, moves=False)))
         base.add(*self.sites(WORLD))
-        for i in model.children[WORLD]:
-            (world if model.joints[i].type == "free" else base).add(self.body(i))
+        outer = [world if model.joints[i].type == FREE else base for i in model.children[WORLD]]
+        waiting = [
+            (tag, 3 if tag is world else 4, i)
+            for tag, i in zip(outer, model.children[WORLD], strict=True)
+        ][::-1]
+        while waiting:  # not by recursion, whose depth Python limits
+            tag, depth, first = waiting.pop()
+            i, body = self.body(first)
+            if depth + 1 > DEEPEST:
+                raise ModelError(
+                    f"link {self.links[i]!r} of {model.name!r} lies too deep: MuJoCo reads at most "
+                    f"{DEEPEST} elements in each other, and its joint would be number {depth + 1}. "
+                    "Write the robot as URDF."
+                )
+            tag.add(body)
+            waiting += [(body, depth + 1, c) for c in reversed(model.children[i])]
         return world
 
-    def body(self, first: int) -> Tag:
-        """The body at the end of a run of massless links that begins with link `first`."""
+    def body(self, first: int) -> tuple[int, Tag]:
+        """The last link of a run of massless links that begins with link `first`, and its body."""
         model = self.model
         steps = body_steps(model, first)
         i = steps[-1].link
         body = Tag("body", {"name": self.links[i], **pose_attributes(steps[0].M_pb)})
         for step in steps:
             self.order.append(step.link)
-            body.add(*joint_tag(model, step, self.losses))
+            body.add(*joint_tag(model, step, self.losses, self.springs))
             if step.link != i:
                 body.add(*self.lost_frames(step))
         link = model.m[i], model.com[i], model.I_com[i]
-        body.add(inertial_tag(*link, name=self.links[i], moves=True), *self.sites(i))
-        return body.add(*(self.body(c) for c in model.children[i]))
+        return i, body.add(inertial_tag(*link, name=self.links[i], moves=True), *self.sites(i))
 
     def sites(self, i: int) -> list[Tag]:
         """The frames on link i; the tool as a body, since readers take the last body for it."""
-        every = self.frames | self.equalities.sites
-        own = {name: frame for name, frame in every.items() if frame.link == i}
-        return [self.site(name, frame) for name, frame in own.items()]
+        return [self.site(name, frame) for name, frame in self.on_link.get(i, {}).items()]
 
     def site(self, name: str, frame: Frame) -> Tag:
         attributes = {"name": name, **pose_attributes(frame.T_if)}
@@ -158,10 +174,10 @@ class _Writer:
 
     def lost_frames(self, step: Step) -> list[Tag]:
         """Comments on frames of a massless link, which becomes no body of MuJoCo."""
-        names = [name for name, frame in self.frames.items() if frame.link == step.link]
         return [
             self.losses.add(f"frame {name!r} on the massless link {self.links[step.link]!r}")
-            for name in names
+            for name in self.on_link.get(step.link, {})
+            if name in self.frames
         ]
 
     def note_tool(self, root: Tag) -> None:
@@ -174,7 +190,7 @@ class _Writer:
 
     def tendons(self, pulled: Sequence[Tag]) -> Tag | None:
         """Springs that are not a joint's own, as tendons, and the tendons of actuators."""
-        tag, model, own = Tag("tendon"), self.model, own_springs(self.model)
+        tag, model, own = Tag("tendon"), self.model, self.springs
         for x in model.springs:
             if x.name in own:
                 continue
@@ -209,8 +225,10 @@ class _Writer:
         return tag if tag.children else None
 
 
-def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
-    """<joint> of a step, and comments on its losses."""
+def joint_tag(
+    model: Model, step: Step, losses: Losses, springs: Mapping[str, JointSpring]
+) -> list[Tag]:
+    """<joint> of a step, and comments on its losses; springs: those of `own_springs`."""
     joint = model.joints[step.link]
     _check_joint(model, step.link)
     attributes = {"name": joint.name, "type": WORDS[joint.type]}
@@ -228,7 +246,7 @@ def joint_tag(model: Model, step: Step, losses: Losses) -> list[Tag]:
     armature, others = _armature(model, step.link, losses)
     values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
     drive = {key: number(value) for key, value in values.items() if value}
-    if (spring := own_springs(model).get(joint.name)) is not None:
+    if (spring := springs.get(joint.name)) is not None:
         drive["stiffness"] = number(spring.stiffness)
         drive |= {"springref": number(spring.rest)} if spring.rest else {}
     lost = lost_drive(joint, losses)

@@ -35,24 +35,29 @@ def comment(text: str) -> Tag:
 
 def document(root: Tag) -> str:
     """The text of a file, indented by two blanks a level."""
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_lines(root, 0)]) + "\n"
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_lines(root)]) + "\n"
 
 
-def _lines(tag: Tag, level: int) -> Iterator[str]:
-    blank = "  " * level
-    if tag.name == "!":
-        yield f"{blank}<!-- {tag.text} -->"
-        return
-    start = f"{blank}<{tag.name}" + "".join(
-        f" {k}={quoteattr(v)}" for k, v in tag.attributes.items()
-    )
-    if tag.children:
-        yield f"{start}>"
-        for child in tag.children:
-            yield from _lines(child, level + 1)
-        yield f"{blank}</{tag.name}>"
-    else:
-        yield f"{start}>{tag.text}</{tag.name}>" if tag.text else f"{start}/>"
+def _lines(root: Tag) -> Iterator[str]:
+    waiting: list[tuple[int, Tag | str]] = [(0, root)]  # tags to write, and ends of tags
+    while waiting:
+        level, tag = waiting.pop()
+        blank = "  " * level
+        if isinstance(tag, str):
+            yield f"{blank}{tag}"
+            continue
+        if tag.name == "!":
+            yield f"{blank}<!-- {tag.text} -->"
+            continue
+        start = f"{blank}<{tag.name}" + "".join(
+            f" {k}={quoteattr(v)}" for k, v in tag.attributes.items()
+        )
+        if tag.children:
+            yield f"{start}>"
+            waiting.append((level, f"</{tag.name}>"))
+            waiting += [(level + 1, child) for child in reversed(tag.children)]
+        else:
+            yield f"{start}>{tag.text}</{tag.name}>" if tag.text else f"{start}/>"
 
 
 def numbers(x: Iterable[Scalar]) -> str:

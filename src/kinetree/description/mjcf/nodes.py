@@ -14,7 +14,13 @@ from kinetree.description.xml import Bounds, clip, parse_xml
 from kinetree.errors import ParseError
 
 # MuJoCo's own reader accepts 500 levels; a mesh written into the file is one long attribute.
-BOUNDS = Bounds(depth=500, elements=200_000, value=32 * 2**20)
+BOUNDS = Bounds(
+    depth=500,
+    elements=200_000,
+    value=32 * 2**20,
+    deep=" MuJoCo itself reads no more. Give a longer chain as URDF or SDF, where links do not lie "
+    "in each other.",
+)
 
 
 @dataclass(frozen=True)

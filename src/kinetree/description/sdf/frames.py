@@ -22,7 +22,7 @@ from kinetree.errors import ParseError
 from kinetree.spatial.se3 import inverse
 
 LINK, JOINT, FRAME, MODEL = "link", "joint", "frame", "model"
-MOST_STEPS = 2000  # of poses relative to each other in a row
+MOST_STEPS = 4000  # of poses relative to each other in a row
 
 
 @dataclass(eq=False)
