@@ -55,6 +55,36 @@ def test_the_regressor_of_every_built_in_robot_gives_tau(name):
             assert size(Y @ pi - tau) <= ACCURACY * size(np.abs(Y) @ np.abs(pi))
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_the_regressor_of_a_reference_gives_m_c_and_g(seed):
+    """Y pi = M ddq_r + C dq_r + g + springs + friction, with C and friction of dq."""
+    model = with_drives(without_functions(any_robot(seed, 8)), seed)
+    x, rng = random_state(model, seed), np.random.default_rng(seed + 100)
+    dq_r, ddq_r = rng.normal(size=(2, model.n))
+    pi = algorithms.parameters(model)
+    Y = algorithms.reference_regressor(model, x.q, x.dq, dq_r, ddq_r)
+    M, C = algorithms.mass_matrix(model, x.q), algorithms.coriolis_matrix(model, x.q, x.dq)
+    parts = [algorithms.gravity_forces(model, x.q), algorithms.spring_forces(model, x.q)]
+    tau = M @ ddq_r + C @ dq_r + sum(parts) + algorithms.friction_forces(model, x.dq)
+    assert size(Y @ pi - tau) <= 2 * ACCURACY * size(np.abs(Y) @ np.abs(pi))
+    same = algorithms.reference_regressor(model, x.q, x.dq, x.dq, x.ddq)
+    expected = algorithms.regressor(model, *x.motion)
+    assert size(same - expected) <= 16 * EPS * (1 + size(expected))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_regressor_of_a_reference_takes_no_power_along_the_error(seed):
+    """s . (Y_r - Y) pi = s . (M ds + C s) is the rate of s . M s / 2, for a skew dM/dt - 2 C."""
+    model = without_functions(any_robot(seed, 6))
+    x, rng = random_state(model, seed), np.random.default_rng(seed + 9)
+    pi, (dq_r, ddq_r) = algorithms.parameters(model), rng.normal(size=(2, model.n))
+    s, ds = dq_r - x.dq, ddq_r - x.ddq
+    Y = algorithms.reference_regressor(model, x.q, x.dq, dq_r, ddq_r)
+    M, dM = algorithms.mass_matrix(model, x.q), algorithms.mass_matrix_rate(model, x.q, x.dq)
+    power = s @ (Y - algorithms.regressor(model, *x.motion)) @ pi
+    assert abs(power - (s @ M @ ds + s @ dM @ s / 2)) <= 1e-12 * (size(M) * size(s) * size(ds) + 1)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_regressor_of_random_trees_gives_tau(seed):
     model = without_functions(any_robot(seed, 10))

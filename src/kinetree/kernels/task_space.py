@@ -75,33 +75,37 @@ def task_space(
     """
     if dq is not None and V is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
-    damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
-    option: Option = "damping" if damping != 0 else None
-    if option is None and tolerance != TOLERANCE:
-        option = "tolerance"
+    option: Option = None
+    usual = type(damping) is int and damping == 0 and type(tolerance) is float
+    if not (usual and tolerance == TOLERANCE):
+        damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
+        option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
     request = NAME, frame, expressed, chosen, V is not None, option
     motion = V if V is not None else np.zeros(model.n) if dq is None else dq
     if type(q) is not np.ndarray or type(motion) is not np.ndarray:
         q, motion = _plain(model, q, motion, "dq" if V is None else "V")
-    alone = partial(
-        textbook, model, V=V, frame=frame, expressed=expressed, rows=chosen, damping=damping,
-        tolerance=tolerance,
-    )  # fmt: skip
+
+    def alone() -> TaskSpace:
+        """The textbook names what is wrong with one state: a singular Jacobian, or NaN in q."""
+        return textbook(
+            model, q, None if V is not None else motion, V=V, frame=frame, expressed=expressed,
+            rows=chosen, damping=damping, tolerance=tolerance,
+        )  # fmt: skip
+
     kernel = model.memo.get(request)
     if kernel is None:
         try:
             kernel = remembered(model, request, partial(_compile_variant, model, *request[1:]))
         except SingularityError:
             if np.ndim(cast("Any", q)) == 1:
-                alone(q)  # the same error at the state of the caller
+                alone()  # the same error at the state of the caller
             raise
     more = () if option is None else (damping if option == "damping" else tolerance,)
     found = TaskSpace(*kernel(q, motion, *more))
     Lambda = found.Lambda
-    # the textbook names what is wrong with one state: a singular Jacobian, or NaN in q
     if type(Lambda) is np.ndarray and Lambda.ndim == 2 and Lambda[0, 0] != Lambda[0, 0]:
-        return alone(q, None if V is not None else motion)
+        return alone()
     return found
 
 

@@ -37,6 +37,17 @@ def test_it_is_m_dq_and_the_forces_less_h_plus_the_rate_of_m(seed):
     assert size(f - (tau - h + dM @ dq)) < 100 * EPS * scale
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_transposed_coriolis_forces_are_c_transposed_times_dq(seed):
+    model = robot(seed)
+    q, dq, _ = state(model, seed)
+    C = algorithms.coriolis_matrix(model, q, dq)
+    found = algorithms.transposed_coriolis_forces(model, q, dq)
+    assert size(found - C.T @ dq) < 100 * EPS * (1 + size(C) * size(dq))
+    rest = np.zeros(model.n)
+    assert not algorithms.transposed_coriolis_forces(model, q, rest).any()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_f_and_external_forces_are_the_rate_of_m_dq_along_the_motion(seed):
     """No C here: M dq is differentiated along the motion that forward dynamics gives."""
