@@ -8,7 +8,7 @@ import kinetree as kt
 from kinetree.kernels.free import free_values
 from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
-NAMES = [*QUANTITIES, *DERIVED]
+NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]
 FREE = ("mass", "com", "inertia", "gravity", "friction")
 
 

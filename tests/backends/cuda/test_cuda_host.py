@@ -75,6 +75,16 @@ def test_functions_have_the_cpus_bits(dtype, tmp_path):
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
+def test_a_singular_task_is_nan_as_on_the_cpu(tmp_path):
+    """The other states have the bits of the CPU, too."""
+    kernel = kt.robots.planar_2r().compile("task_space", rows=(3, 4))
+    given = [np.array([[0.1, 0.2], [0.3, 0.0], [0.2, 1.0]]), np.ones((3, 2))]
+    found = run_on_host(kernel.graph, "float64", given, tmp_path)
+    for x, y in zip(found, kernel(*given), strict=True):
+        np.testing.assert_array_equal(x.reshape(y.shape), y)
+    assert np.isnan(found[2]).any(axis=(1, 2)).tolist() == [False, True, False]
+
+
 def test_functions_are_written_only_where_they_are_used():
     assert "kt_fn_exp" in emit(functions_graph()) and "kt_fn_exp" not in emit(arm_graph())
 

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
-from kinetree.kernels.quantities import QUANTITIES
+from kinetree.kernels.quantities import QUANTITIES, WHOLE_BODY
 from tensor_robots import rubbing
 from tensor_robots import state as arguments
 
@@ -33,7 +33,7 @@ def close(found, expected):
         np.testing.assert_allclose(x.get(), y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
 
 
-@pytest.mark.parametrize("name", QUANTITIES)
+@pytest.mark.parametrize("name", [*QUANTITIES, *WHOLE_BODY])
 def test_the_panda_with_its_published_friction(cp, name):
     robot = kt.robots.panda(friction=True)
     cpu, gpu = robot.compile(name), robot.compile(name, target="cuda")
