@@ -1,23 +1,41 @@
-"""Forward dynamics: M by composite bodies, factored without fill, and solved for ddq."""
+"""Forward dynamics: ddq from joint forces.
 
+A short robot takes M by composite bodies, factored without fill; a long one is cut into articulated
+bodies. The work of both is known beforehand, and the lesser is taken (`grouping.py`).
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
 
+from kinetree.algorithms.articulated import solve_tree
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.grouping import Group, cheapest
+from kinetree.algorithms.inverse_dynamics import (
+    LinkMotion,
+    Wrench,
+    base_motion,
+    body_wrench,
+    link_motion,
+    tree_inverse_dynamics,
+)
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import piece
 from kinetree.formulations.drives import (
     friction_forces,
     frictionless,
     load_coefficients,
     load_of,
+    rotor_forces,
+    rotor_moments,
 )
 from kinetree.formulations.newton_euler import factor_mass_matrix
-from kinetree.model import Model
+from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
 
 
@@ -31,7 +49,7 @@ def forward_dynamics(
     *,
     F_tip: TipWrench = None,
 ) -> Array:
-    """ddq = M^-1 (tau - h + J^T F_ext), (n,), by composite bodies and a factor without fill.
+    """ddq = M^-1 (tau - h + J^T F_ext), (n,).
 
     Args:
         model: the robot.
@@ -51,9 +69,46 @@ def forward_dynamics(
 
 
 def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
-    """ddq, (n,); sines, cosines and steps of the tree are shared by M and h."""
+    """ddq, (n,), by the way that needs the fewest operations for this robot.
+
+    Sines, cosines and steps of the tree are shared by all of it.
+    """
+    groups = cheapest(tree.model)
+    if len(groups) > 1:
+        return by_articulated_bodies(tree, groups, dq, tau)
     driving, h = driving_forces(tree, dq, tau)
     return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), driving - h)
+
+
+def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
+    """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
+    model, rest = tree.model, zeros(tree.model.n)
+    motions, own = {WORLD: base_motion(tree)}, list[Wrench]()
+    for i, (link, rate) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
+        given = motions[link.parent], rate, link.body, link.load
+        motions[i], wrench = coasting_link(link.to, link.A, *given)
+        own.append(wrench)
+    spin = rotor_moments(tree.rotors, dq, rest, {i: x.omega for i, x in motions.items()})
+    for i, moment in spin.items():
+        own[i] = own[i][0], own[i][1] + moment
+    alpha = {i: motion.alpha for i, motion in motions.items()}
+    driving = load_of(model, dq, tau - friction_forces(model, dq))
+    driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
+    forces = driving if tree.springs is None else driving - tree.springs
+    return solve_tree(tree, groups, own, forces)
+
+
+@piece
+def coasting_link(
+    to: Step, A: Array, p: LinkMotion, rate: Array, body: Moments, load: Load | None
+) -> tuple[LinkMotion, Wrench]:
+    """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
+    motion = link_motion(to, A, p, rate, zeros(len(rate)), None)
+    f, n = body_wrench(body, motion)
+    if load is not None:
+        moment, force = load.wrench()
+        f, n = f - force, n - moment
+    return motion, (f, n)
 
 
 def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:

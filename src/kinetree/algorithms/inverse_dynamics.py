@@ -11,14 +11,16 @@ x then moves along the reference with v_r + omega_r x x, and this velocity chang
 B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree, moving_base
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.pieces import piece
 from kinetree.formulations.drives import (
     friction_forces,
     load_coefficients,
@@ -35,6 +37,8 @@ from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
+
+Wrench = tuple[Array, Array]  # force and moment about the origin of the link, in {i}
 
 
 @labelled("n")
@@ -155,6 +159,23 @@ class LinkMotion:
     B: Array
 
 
+def base_motion(tree: Tree) -> LinkMotion:
+    """The motion of the base, which the links start from."""
+    omega, alpha, a = tree.base.omega, tree.base.alpha, tree.base.a
+    B, rest = acceleration_matrix(omega, alpha, omega), zeros(3)
+    return LinkMotion(omega, alpha, a, rest, rest, omega, omega, alpha, a, B)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The part of a link's motion that decides the wrench that it needs; see `LinkMotion`."""
+
+    omega: Array
+    omega_r: Array
+    a: Array
+    B: Array
+
+
 def link_motions(
     tree: Tree, dq: Array, ddq: Array, dq_r: Array | None = None
 ) -> dict[int, LinkMotion]:
@@ -169,50 +190,88 @@ def link_motions(
 
     dq_r: rates of a reference, whose change is ddq; dq itself where None.
     """
-    omega, alpha, a = tree.base.omega, tree.base.alpha, tree.base.a
-    B, rest = acceleration_matrix(omega, alpha, omega), zeros(3)
-    found = {WORLD: LinkMotion(omega, alpha, a, rest, rest, omega, omega, alpha, a, B)}
+    found = {WORLD: base_motion(tree)}
     own = zip(*(tree.per_link(x) for x in (dq, dq if dq_r is None else dq_r, ddq)), strict=True)
     for i, (link, (rate, rate_r, change)) in enumerate(zip(tree.links, own, strict=True)):
-        p, to, A = found[link.parent], link.to, link.A
-        (w, l), (w_r, l_r), (dw, dl) = (_halves(A @ x) for x in (rate, rate_r, change))
-        turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
-        omega, omega_r = turning + w, turning_r + w_r
-        # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
-        # and `apart` are zero: the first is left out, the tracer finds the second.
-        alpha_p = to.outward(p.alpha)
-        alpha = alpha_p + dw + cross(turning if dq_r is None else omega, w_r)
-        a_p = to.outward(p.a + p.B @ to.p)
-        apart = cross(turning_r, l) - cross(turning, l_r)
-        a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
-        B = acceleration_matrix(omega, alpha, omega_r)
-        found[i] = LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
+        reference = None if dq_r is None else rate_r
+        found[i] = link_motion(link.to, link.A, found[link.parent], rate, change, reference)
     return found
 
 
+@piece
+def link_motion(
+    to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
+) -> LinkMotion:
+    """Motion of a link from that of its parent; the equations are those of `link_motions`."""
+    (w, l), (dw, dl) = _halves(A @ rate), _halves(A @ change)
+    w_r, l_r = (w, l) if rate_r is None else _halves(A @ rate_r)
+    turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
+    omega, omega_r = turning + w, turning_r + w_r
+    # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
+    # and `apart` are zero: the first is left out, the tracer finds the second.
+    alpha_p = to.outward(p.alpha)
+    alpha = alpha_p + dw + cross(turning if rate_r is None else omega, w_r)
+    a_p = to.outward(p.a + p.B @ to.p)
+    apart = cross(turning_r, l) - cross(turning, l_r)
+    a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
+    B = acceleration_matrix(omega, alpha, omega_r)
+    return LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
+
+
 def joint_wrenches(
-    tree: Tree, motions: dict[int, LinkMotion], dq: Array, ddq: Array
-) -> list[tuple[Array, Array]]:
+    tree: Tree, motions: Mapping[int, LinkMotion], dq: Array, ddq: Array
+) -> list[Wrench]:
     """Force f and moment n through every joint onto its link, in {i}, children before parents."""
-    omega = {i: motion.omega for i, motion in motions.items()}
-    spin = rotor_moments(tree.rotors, dq, ddq, omega)
+    spin = rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
     count = len(tree.links)
-    f: list[Any] = [0] * count
-    n: list[Any] = [0] * count
+    beyond: list[Wrench | None] = [None] * count
+    whole: list[Any] = [None] * count
     for i in reversed(range(count)):
-        link, to, p = tree.links[i], tree.links[i].to, tree.links[i].parent
-        own_f, own_n = body_wrench(link.body, motions[i])
-        f[i], n[i] = f[i] + own_f, n[i] + own_n
-        if i in spin:
-            n[i] = n[i] + spin[i]
-        if link.load is not None:  # the world pushes the link, the joint must push back
-            moment, force = link.load.wrench()
-            f[i], n[i] = f[i] - force, n[i] - moment
-        if p != WORLD:
-            carried = to.inward(f[i])
-            f[p] = f[p] + carried
-            n[p] = n[p] + to.inward(n[i]) + cross(to.p, carried)
-    return list(zip(f, n, strict=True))
+        link, x = tree.links[i], motions[i]
+        motion = Motion(x.omega, x.omega_r, x.a, x.B)
+        last = link.parent == WORLD
+        above = None if last else beyond[link.parent]
+        given = link.body, motion, beyond[i], spin.get(i), link.load, above
+        whole[i], above = wrench_inward(None if last else link.to, *given)
+        if not last:
+            beyond[link.parent] = above
+    return whole
+
+
+@piece
+def wrench_inward(
+    to: Step | None,
+    body: Moments,
+    motion: Motion,
+    beyond: Wrench | None,
+    spin: Array | None,
+    load: Load | None,
+    above: Wrench | None,
+) -> tuple[Wrench, Wrench | None]:
+    """Force and moment through a joint, and those of the parent's children with it.
+
+    Args:
+        to: the way from the parent; None where that is the world.
+        body, motion: of the link itself.
+        beyond: of its children.
+        spin: moment that its rotors need.
+        load: wrench of the world on the link.
+        above: of the parent's children so far.
+    """
+    f, n = body_wrench(body, motion)
+    if beyond is not None:
+        f, n = beyond[0] + f, beyond[1] + n
+    if spin is not None:
+        n = n + spin
+    if load is not None:  # the world pushes the link, the joint must push back
+        moment, force = load.wrench()
+        f, n = f - force, n - moment
+    if to is None:
+        return (f, n), None
+    carried = to.inward(f)
+    if above is None:
+        return (f, n), (carried, to.inward(n) + cross(to.p, carried))
+    return (f, n), (above[0] + carried, above[1] + to.inward(n) + cross(to.p, carried))
 
 
 def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
@@ -228,7 +287,7 @@ def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
     )
 
 
-def body_wrench(x: Moments, motion: LinkMotion) -> tuple[Array, Array]:
+def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
     """Force and moment about the origin that a body needs for its motion.
 
     The axial vector is written out: differences of the diagonal of B are differences of squares.

@@ -133,7 +133,7 @@ class Load:
         moment, force = self.F[:3], self.F[3:]
         if self.X is None:
             return moment, force
-        R, p = self.X[:3, :3].astype(float), self.X[:3, 3].astype(float)
+        R, p = self.X[:3, :3], self.X[:3, 3]
         return R.T @ (moment - cross(p, force)), R.T @ force
 
 

@@ -1,0 +1,195 @@
+"""Groups: a cut of the robot for forward dynamics, chosen for the fewest operations.
+
+Every group has its own small mass matrix, and the link that carries it sees it as one articulated
+body (`articulated.py`). Small groups pay 6 x 6 inertias at every joint; large groups pay for a mass
+matrix whose factor grows with the cube of its depth. Joints that share a degree of freedom, and a
+joint with a rotor elsewhere, cannot be cut apart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kinetree.model import WORLD, Model
+
+# Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward as
+# an articulated body and its acceleration outward; the same for a leaf, and for a link on the world.
+HINGE, LEAF, FIRST = 363, 250, 100
+# A group: its inertia handed to its carrier. Each of its degrees of freedom: the rigid body taken
+# inward, its column handed to the carrier, its momentum past one ancestor, and its share of the
+# factor, which grows with the square of the ancestors.
+HANDED, BODY, COLUMN, PASSED, SOLVED = 130, 20, 147, 37, 6
+INNER = 200  # an articulated body taken inward past one link of a group
+LEAST = 0.95  # share of the operations of one group that a cut must stay below
+SMALL = 24  # degrees of freedom up to which a branch may be one group
+
+
+@dataclass(frozen=True)
+class Group:
+    """Links that are eliminated together, parents first, on the link that carries them.
+
+    dofs: their degrees of freedom. moving: the links whose motion another group needs.
+    """
+
+    links: tuple[int, ...]
+    dofs: tuple[int, ...]
+    carrier: int
+    moving: frozenset[int]
+    is_hinge: bool
+
+    def carries(self, i: int) -> bool:
+        """Return True if the motion of link i is needed outside the joints of the group."""
+        return i in self.moving
+
+
+def whole(model: Model) -> list[Group]:
+    """The robot as one group."""
+    return _groups(model, [0] * len(model.links))
+
+
+def finest(model: Model) -> list[Group]:
+    """The robot cut at every joint where it may be cut."""
+    return _groups(model, Bonds(model).heads())
+
+
+def cheapest(model: Model) -> list[Group]:
+    """The robot as one group, or cut: articulated bodies from the base on, whole branches at the ends.
+
+    Each branch is one group or cut at its first joints, whichever is estimated to need fewer
+    operations, from the leaves to the base.
+    """
+    heads = Bonds(model).heads()
+    pieces: dict[int, list[int]] = {}
+    for i, head in enumerate(heads):
+        pieces.setdefault(head, []).append(i)
+    size = {head: len({d for i in links for d in model.joints[i].dofs}) for head, links in pieces.items()}
+    carried: dict[int, list[int]] = {head: [] for head in pieces}
+    for head, links in pieces.items():
+        if model.parent[links[0]] != WORLD:
+            carried[heads[model.parent[links[0]]]].append(head)
+    best: dict[int, int] = {}
+    kept: dict[int, bool] = {}  # whether the branch of a piece is one group
+    branch: dict[int, list[int]] = {}
+    for head in reversed(pieces):
+        last = model.parent[pieces[head][0]] == WORLD
+        cut = sum(best[child] for child in carried[head]) + _piece_cost(
+            size[head], len(pieces[head]), bool(carried[head]), last
+        )
+        branch[head] = [*pieces[head], *(i for child in carried[head] for i in branch[child])]
+        one = cut + 1
+        if len(branch[head]) <= SMALL:
+            one = _group_cost(model, sorted(branch[head]), last)
+        else:
+            branch[head] = branch[head][: SMALL + 1]  # too many, whatever they are
+        kept[head], best[head] = one <= cut, min(one, cut)
+    total = sum(best[head] for head in pieces if model.parent[pieces[head][0]] == WORLD)
+    if _group_cost(model, list(model.links), True) * LEAST <= total:
+        return whole(model)
+    name: dict[int, int] = {}
+    for head in pieces:
+        p = model.parent[pieces[head][0]]
+        above = None if p == WORLD else heads[p]
+        joined = above is not None and (kept[above] or name[above] != above)
+        name[head] = name[above] if above is not None and joined else head
+    return _groups(model, [name[head] for head in heads])
+
+
+def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:
+    """Operations of a group of `size` degrees of freedom on its own, with articulated bodies on it."""
+    if size == links == 1:
+        return FIRST if last else HINGE if carries else LEAF
+    depth = size * (size - 1) // 2
+    inner = INNER if carries else BODY
+    handed = 0 if last else HANDED + COLUMN * size
+    return handed + inner * links + PASSED * depth + size * size * size // 3 + SOLVED * depth
+
+
+def _group_cost(model: Model, links: Sequence[int], last: bool) -> int:
+    """Operations of rigid links as one group; `last`: it hangs on the world."""
+    depth: dict[int, int] = {}  # degrees of freedom of the links on the way to the carrier
+    cost = 0 if last else HANDED
+    for i in links:
+        before = depth.get(model.parent[i], 0)
+        own = len(model.joints[i].dofs)
+        depth[i] = before + own
+        cost += BODY
+        for k in range(before, before + own):
+            cost += PASSED * k + k * k + SOLVED * k + (0 if last else COLUMN + 12 * k)
+    return cost
+
+
+class Bonds:
+    """Sets of links that stay together, each named by its least link."""
+
+    def __init__(self, model: Model) -> None:
+        self.parent = model.parent
+        self.head = list(model.links)
+        movers: dict[int, list[int]] = {}
+        for i, joint in enumerate(model.joints):
+            for d in joint.dofs:
+                movers.setdefault(d, []).append(i)
+        for links in movers.values():
+            if len(links) > 1:
+                self.bind(links, WORLD - 1)
+        for rotor in model.rotors:
+            if rotor.link != WORLD:
+                self.bind(movers[rotor.dof], rotor.link)
+
+    def bind(self, links: Sequence[int], carrier: int) -> None:
+        """Join links, and those between them and a carrier, up to the link that carries them all.
+
+        carrier: a link that must be among them or carry them; WORLD - 1 for no such link.
+        """
+        ways = [self.way(self.parent[i]) for i in links]
+        if carrier >= WORLD:
+            ways.append(self.way(carrier))
+        shared = set(ways[0]).intersection(*ways[1:])
+        above = max(shared)  # the nearest link that all hang on
+        ends = [*links, *([carrier] if carrier > above else [])]
+        together = {j for i in ends for j in self.way(i) if j > above and j not in shared}
+        first = min(together)
+        for j in together:
+            self.join(first, j)
+
+    def way(self, i: int) -> list[int]:
+        """Links from link i to the world, which is the last."""
+        found = [i]
+        while i != WORLD:
+            i = self.parent[i]
+            found.append(i)
+        return found
+
+    def find(self, i: int) -> int:
+        """The least link of the set of link i."""
+        while self.head[i] != i:
+            self.head[i] = self.head[self.head[i]]
+            i = self.head[i]
+        return i
+
+    def join(self, i: int, j: int) -> None:
+        """Make one set of two."""
+        a, b = sorted((self.find(i), self.find(j)))
+        self.head[b] = a
+
+    def heads(self) -> list[int]:
+        """The name of the set of every link."""
+        return [self.find(i) for i in range(len(self.head))]
+
+
+def _groups(model: Model, heads: Sequence[int]) -> list[Group]:
+    """Groups from the name of the set of every link, each behind the one that carries it."""
+    members: dict[int, list[int]] = {}
+    for i, head in enumerate(heads):
+        members.setdefault(head, []).append(i)
+    needed: list[bool] = [False] * len(heads)  # the motion of the link is needed by another group
+    for i in reversed(range(len(heads))):
+        p = model.parent[i]
+        if p != WORLD and (needed[i] or heads[p] != heads[i]):
+            needed[p] = True
+    rotors = {rotor.dof for rotor in model.rotors}
+    found = []
+    for links in members.values():
+        dofs = sorted({d for i in links for d in model.joints[i].dofs})
+        hinge = len(links) == len(dofs) == 1 and not rotors & set(dofs)
+        moving = frozenset(i for i in links if needed[i])
+        found.append(Group(tuple(links), tuple(dofs), model.parent[links[0]], moving, hinge))
+    return found
