@@ -11,7 +11,8 @@ Cross-validation is by folds of consecutive rows, because errors of neighbouring
 choice is the simplest candidate that is not significantly worse than the best one: its squared
 errors exceed those of the best one by no more than `SURE` standard errors of the mean difference,
 from block to block. A block is longer than errors are correlated. Of candidates with as many
-unknowns the one with the smaller error is chosen.
+unknowns the one with the smaller error is chosen. So a joint with symmetric friction gets a law or
+an offset that it does not need in 5 % of recordings (9 of 180 joints in simulations).
 
 If a curve is chosen for any joint, the choice is made again: first with directional friction of the
 other joints, then with the friction that was chosen for them.
