@@ -80,15 +80,18 @@ def tied_robot(seed: int, n: int = 5, types: tuple[str, ...] = ALL_TYPES) -> tup
     q, names = algorithms.random(model, rng), list(model.link_names)
     first, second = rng.choice(len(names), 2, replace=False)
     robot = kt.Robot(model).with_tool("a", at=rng.normal(size=3) * 0.2, frame=names[first])
-    T_sa = robot.pose(q, "a")
-    robot = robot.with_tool("b", inverse(robot.pose(q, names[second])) @ T_sa, names[second])
+    # poses without kernels: compiling one for each random robot would take most of the time
+    T_sa = algorithms.pose(robot.model, q, "a")
+    T_sl = algorithms.pose(robot.model, q, names[second])
+    robot = robot.with_tool("b", inverse(T_sl) @ T_sa, names[second])
     kind = str(rng.choice(["point", "axis", "plane", "pose"]))
     given: dict[str, Any] = {"loop": Loop("a", "b", kind, str(rng.choice(["x", "y", "z"])))}
     if rng.random() < 0.4:
-        T = robot.pose(q, names[-1])
-        given["hold"] = Hold(names[-1], "point", T[:3, 3])
+        T_sl = algorithms.pose(robot.model, q, names[-1])
+        given["hold"] = Hold(names[-1], "point", T_sl[:3, 3])
     if rng.random() < 0.4 and first != 0:
-        length = float(np.linalg.norm(robot.pose(q, names[0])[:3, 3] - T_sa[:3, 3]))
+        T_sl = algorithms.pose(robot.model, q, names[0])
+        length = float(np.linalg.norm(T_sl[:3, 3] - T_sa[:3, 3]))
         given["rod"] = Rod(names[0], "a", length)
     own = [x for x in model.joints if x.follows is None and len(x.dofs) == 1]
     if rng.random() < 0.4 and len(own) > 1:

@@ -29,7 +29,8 @@ def closed(request):
     robot = getattr(robots, request.param)()
     rng = np.random.default_rng(3)
     q = robot.project(np.add(STARTS[request.param], 0.05 * rng.normal(size=robot.n)))
-    return request.param, robot, q, robot.project_rates(q, rng.normal(size=robot.n))
+    dq = algorithms.project_rates(robot.model, q, rng.normal(size=robot.n))
+    return request.param, robot, q, dq
 
 
 def test_the_mechanisms_are_those_with_constraints():

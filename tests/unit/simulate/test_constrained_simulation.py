@@ -221,8 +221,8 @@ def test_random_mechanisms_keep_energy_without_friction(seed):
     tree, given, q = tied_robot(seed)
     smooth = tree.with_friction({x.name: kt.Friction() for x in tree.model.joints})
     robot = smooth.constrained(given, near=q)
-    q = robot.project(q)
-    dq = robot.project_rates(q, np.random.default_rng(seed).normal(size=robot.n) * 0.3)
+    q, dq = algorithms.project(robot.model, q), np.random.default_rng(seed).normal(size=robot.n)
+    dq = algorithms.project_rates(robot.model, q, dq * 0.3)
     options = {"duration": 0.3, "limits": "ignore", "rtol": 1e-11, "atol": 1e-12}
     motion = robot.simulate(q, dq, **options)
     total = energy(robot, motion)

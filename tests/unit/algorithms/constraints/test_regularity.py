@@ -142,7 +142,7 @@ def test_forces_of_a_forbidden_motion_make_the_nearest_allowed_one(seed):
     tree, given, q = tied_robot(seed, 4)
     robot = tree.constrained(given, near=q)
     rng = np.random.default_rng(seed)
-    dq = robot.project_rates(q, rng.normal(size=tree.n))
+    dq = algorithms.project_rates(robot.model, q, rng.normal(size=tree.n))
     wanted = rng.normal(size=tree.n)
     made = robot.forward_dynamics(q, dq, robot.inverse_dynamics(q, dq, wanted))
     M, J = robot.mass_matrix(q), robot.constraint_jacobian(q)
