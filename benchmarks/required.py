@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
 from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
-from benchmarks.questions import OWN_ROBOTS, constrained, growth, step
+from benchmarks.questions import OWN_ROBOTS, constrained, growth, step, task_space
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -183,6 +183,12 @@ OF_PANDA += [
     for method in step.METHODS
     for servos in ("", step.SERVOS)
     for who, bound in ((step.LOOP, 40), (step.ROLLOUT, 15))
+]  # fmt: skip
+OF_PANDA += [
+    (f"{task_space.MANY} vs a Python loop over Pinocchio's parts", AT_LEAST, 20, "x",
+     faster("task_space", task_space.MANY, PYTHON_LOOP)),
+    (f"{task_space.ONE} vs the algorithm without a kernel", AT_LEAST, 200, "x",
+     faster("task_space", task_space.ONE, task_space.TEXTBOOK)),
 ]  # fmt: skip
 # robot, title, sense, bound, unit, where the number is
 OF_ONE: list[tuple[str, str, str, float, str, Find]] = [

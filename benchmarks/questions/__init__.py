@@ -17,6 +17,7 @@ QUESTIONS = (
     "compile",
     "growth",
     "derivatives",
+    "task_space",
     "tensors",
 )
 OF_NO_ROBOT = ("imports", "functions")

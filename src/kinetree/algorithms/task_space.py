@@ -77,8 +77,13 @@ class TaskSpace:
 
     @cached_property
     def singular_values(self) -> Array:
-        """Singular values of J, largest first, the units of J."""
-        return np.linalg.svd(np.asarray(self.J, float), compute_uv=False)
+        """Singular values of J, largest first, shape (..., min(k, n)), the units of J.
+
+        They are an array of NumPy without gradients, also where J is a tensor of the CPU.
+        """
+        detach = getattr(self.J, "detach", None)
+        J = self.J if detach is None else detach()
+        return np.linalg.svd(np.asarray(J, float), compute_uv=False)
 
     def _repr_latex_(self) -> str:
         parts = (("J", self.J), (r"\Lambda", self.Lambda), (r"\eta", self.eta))

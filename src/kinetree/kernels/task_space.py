@@ -82,7 +82,9 @@ def task_space(
         option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
     request = NAME, frame, expressed, chosen, V is not None, option
-    motion = V if V is not None else np.zeros(model.n) if dq is None else dq
+    motion = dq if V is None else V
+    if motion is None:  # a list may stand beside tensors, an array of NumPy may not
+        motion = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
     if type(q) is not np.ndarray or type(motion) is not np.ndarray:
         q, motion = _plain(model, q, motion, "dq" if V is None else "V")
 
