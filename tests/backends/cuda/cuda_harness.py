@@ -7,6 +7,7 @@ which is what a GPU does between its barriers.
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
 POISON = -987.0
 
 
-def host_source(graph: Graph, dtype: str, layout: Layout) -> str:
+def host_source(graph: Graph, dtype: str, layout: Layout, most: int | None = None) -> str:
     """The emitted text and a loop over warps."""
     count = len(layout.inputs)
     names = [f"p{k}" if k < count else f"r{k - count}" for k in range(count + len(layout.outputs))]
     arrays = ", ".join(names)
     step = "for (int lane = 0; lane < 32; lane++) {}(tile, first, count, lane, {});"
     steps = "\n".join(step.format(f"kt_{x}", arrays) for x in ("enter", "compute", "leave"))
-    return f"""{emit(graph, dtype, "host", layout=layout)}
+    return f"""{emit(graph, dtype, "host", layout=layout, most=most)}
 extern "C" void run(long long states, {parameters(layout)}) {{
     alignas(16) static real tile[{max(layout.tile, 1)}];
     for (long long first = 0; first < states; first += 32) {{
@@ -38,14 +39,22 @@ extern "C" void run(long long states, {parameters(layout)}) {{
 """
 
 
-def run_on_host(graph: Graph, dtype: str, arrays: list[Any], folder: Path, **options) -> list[Any]:
+def run_on_host(
+    graph: Graph,
+    dtype: str,
+    arrays: list[Any],
+    folder: Path,
+    most: int | None = None,
+    spare: int = 0,
+    **options,
+) -> list[Any]:
     """The outputs for arrays (count, *port.shape), which may begin at any address."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("no C++ compiler to check the arithmetic of CUDA code on the CPU with")
-    layout = plan(graph, ITEMSIZE[dtype], **options)
+    layout = replace(plan(graph, ITEMSIZE[dtype], **options), spare=spare)
     source, library = folder / f"{dtype}.cpp", folder / f"{dtype}.so"
-    source.write_text(host_source(graph, dtype, layout))
+    source.write_text(host_source(graph, dtype, layout, most))
     command = [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([*command, str(source), "-o", str(library)], check=True, capture_output=True)
     count = len(arrays[0])

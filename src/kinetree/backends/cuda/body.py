@@ -7,10 +7,11 @@ operations of the graph are spelled out.
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from kinetree.backends.cuda.parking import Visit
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
@@ -90,6 +91,7 @@ def statements(
     constants: Constants,
     read: Place | None = None,
     write: Place | None = None,
+    visits: Mapping[int, Visit] | None = None,
 ) -> Iterator[str]:
     """Iterate over the lines that read inputs, compute, and write outputs when they are known.
 
@@ -101,8 +103,10 @@ def statements(
         graph: what to compute.
         constants: the table of numbers, which grows.
         read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
+        visits: values that leave the registers for a while, see `parking`.
     """
-    code = CudaBody(graph, constants, read or "i{}[{}]".format, write or "o{}[{}]".format)
+    places = read or "i{}[{}]".format, write or "o{}[{}]".format
+    code = CudaBody(graph, constants, *places, visits or {})
     for i in range(len(graph.nodes)):
         yield from code.node(i)
 
@@ -110,10 +114,18 @@ def statements(
 class CudaBody:
     """Writes a graph node by node."""
 
-    def __init__(self, graph: Graph, constants: Constants, read: Place, write: Place) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        constants: Constants,
+        read: Place,
+        write: Place,
+        visits: Mapping[int, Visit],
+    ) -> None:
         self.graph, self.constants, self.read, self.write = graph, constants, read, write
+        self.visits = visits
         self.names: list[str] = []
-        self.groups = angle_groups(graph)
+        self.groups = angle_groups(graph, 1 if visits else GROUP)
         self.shared = shared_divisors(graph)
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
@@ -121,6 +133,8 @@ class CudaBody:
     def node(self, i: int) -> Iterator[str]:
         """The lines of a node, and those that store it where it is a result."""
         node, name = self.graph.nodes[i], f"n{i}"
+        if i in self.visits:
+            yield from self.visit(i)
         if node.op == "const":
             name = self.constants(node.number)
         elif node.op == "input":
@@ -144,6 +158,25 @@ class CudaBody:
         self.names.append(name)
         for output, element in self.places.get(i, ()):
             yield f"{self.write(output, element)} = {name};"
+
+    def visit(self, i: int) -> Iterator[str]:
+        """The lines that move values to shared memory and back, before node i.
+
+        The rows are volatile, or the compiler would keep the values in registers after all.
+        """
+        for value, place in self.visits[i].loads:
+            self.names[value] = f"n{value}_{i}"
+            yield f"const real n{value}_{i} = {self.room(*place)};"
+        for value, place in self.visits[i].stores:
+            yield f"{self.room(*place)} = {self.names[value]};"
+
+    def room(self, port: int, element: int) -> str:
+        """An element of a row of shared memory."""
+        inputs, outputs = len(self.graph.inputs), len(self.graph.outputs)
+        if port == inputs + outputs:
+            return f"((volatile real *)spare)[{element} * KT_WARP]"
+        row = f"i{port}" if port < inputs else f"o{port - inputs}"
+        return f"((volatile real *){row})[{element}]"
 
     def input(self, i: int) -> Iterator[str]:
         """The line that reads an input, if it was not read before."""
@@ -180,16 +213,16 @@ def shared_divisors(graph: Graph) -> set[int]:
     return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
 
 
-def angle_groups(graph: Graph) -> dict[int, list[int]]:
+def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
     """Return, for each angle, those whose sines are computed with it in one branch.
 
-    Angles that are inputs are all known at the start; GROUP of them are taken at a time, in the
+    Angles that are inputs are all known at the start; `size` of them are taken at a time, in the
     order in which they are needed. Any other angle is a group of its own.
     """
     angles = dict.fromkeys(node.args[0] for node in graph.nodes if node.op in ("sin", "cos"))
     given = [i for i in angles if graph.nodes[i].op == "input"]
     groups = {i: [i] for i in angles}
-    for k in range(0, len(given), GROUP):
-        group = given[k : k + GROUP]
+    for k in range(0, len(given), size):
+        group = given[k : k + size]
         groups |= dict.fromkeys(group, group)
     return groups

@@ -1,10 +1,11 @@
 """Graph -> text of one CUDA C++ kernel."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kinetree.backends.cuda.body import Constants, statements
 from kinetree.backends.cuda.layout import Layout, Row, plan
+from kinetree.backends.cuda.parking import Visit, park
 from kinetree.backends.cuda.prelude import prelude
 from kinetree.compiler.graph import Graph
 from kinetree.errors import InputError
@@ -18,6 +19,7 @@ def emit(
     name: str = "kernel",
     *,
     layout: Layout | None = None,
+    most: int | None = None,
 ) -> str:
     """Text of the kernel `kt_{name}(count, *inputs, *outputs)`.
 
@@ -26,6 +28,7 @@ def emit(
         dtype: "float64" or "float32", of all arrays and of the arithmetic.
         name: end of the kernel's name; letters, digits and underscores.
         layout: where rows lie meanwhile, by default `plan(graph, ...)`.
+        most: values in registers; others wait in free rows, see `parking`. None: all of them.
 
     Returns:
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
@@ -36,16 +39,20 @@ def emit(
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
-    parts = [prelude(dtype, graph), state(graph, dtype), tiles(layout), kernel(layout, name)]
+    visits = None if most is None else park(graph, layout, most)
+    body = state(graph, dtype, visits, spare=layout.spare > 0)
+    parts = [prelude(dtype, graph), body, tiles(layout), kernel(layout, name)]
     return "\n".join(parts)
 
 
-def state(graph: Graph, dtype: str) -> str:
+def state(
+    graph: Graph, dtype: str, visits: Mapping[int, Visit] | None = None, *, spare: bool = False
+) -> str:
     """The function that computes one state, from rows to rows."""
     inputs = [f"const real *i{k}" for k in range(len(graph.inputs))]
-    outputs = [f"real *o{k}" for k in range(len(graph.outputs))]
+    outputs = [f"real *o{k}" for k in range(len(graph.outputs))] + ["real *spare"] * spare
     constants = Constants("kt_constants", dtype)
-    lines = "\n".join(f"    {line}" for line in statements(graph, constants))
+    lines = "\n".join(f"    {line}" for line in statements(graph, constants, visits=visits))
     return (
         f"{constants.text()}\n"
         f"// {signature(graph)}\n"
@@ -67,6 +74,7 @@ def tiles(layout: Layout) -> str:
     arrays = parameters(layout)
     rows = [place(row, f"p{k}") for k, row in enumerate(layout.inputs)]
     rows += [place(row, f"r{k}") for k, row in enumerate(layout.outputs)]
+    rows += [f"tile + {layout.rows} + lane"] * (layout.spare > 0)
     where = f"real *tile, long long first, int count, int lane, {arrays}"
     return "\n".join(
         [
@@ -81,24 +89,26 @@ def tiles(layout: Layout) -> str:
 def moves(verb: str, rows: Sequence[Row], letter: str) -> str:
     """The calls that copy the rows of all ports that go through tiles.
 
-    Unpadded rows of a whole warp go as blocks, if all of them begin where 16 bytes do.
+    Rows of a whole warp go in pieces of 16 bytes, if all of them begin where 16 bytes do.
     """
     staged = [(row, f"{letter}{k}") for k, row in enumerate(rows) if row.start is not None]
-    plain = [(row, array) for row, array in staged if row.pitch == row.width]
-    padded = [line(verb, row, array) for row, array in staged if row.pitch != row.width]
-    if not plain:
-        return "".join(padded)
-    starts = " | ".join(f"(size_t)({array} + first * {row.width})" for row, array in plain)
-    blocks = [
-        f"        kt_{verb}_block<{row.width}>(tile + {row.start}, {array} + first * {row.width},"
-        " lane);\n"
-        for row, array in plain
-    ]
-    others = [f"    {line(verb, row, array)}" for row, array in plain]
+    if not staged:
+        return ""
+    starts = " | ".join(f"(size_t)({array} + first * {row.width})" for row, array in staged)
+    blocks = "".join(f"    {block(verb, row, array)}" for row, array in staged)
+    others = "".join(f"    {line(verb, row, array)}" for row, array in staged)
     return (
-        f"    if (count == KT_WARP && ({starts}) % 16 == 0) {{\n{''.join(blocks)}"
-        f"    }} else {{\n{''.join(others)}    }}\n{''.join(padded)}"
+        f"    if (count == KT_WARP && ({starts}) % 16 == 0) {{\n{blocks}    }} else {{\n{others}"
+        "    }\n"
     )
+
+
+def block(verb: str, row: Row, array: str) -> str:
+    """The call that copies the rows of one port of a whole warp."""
+    where = f"tile + {row.start}, {array} + first * {row.width}, lane"
+    if row.pitch == row.width:
+        return f"    kt_{verb}_block<{row.width}>({where});\n"
+    return f"    kt_{verb}_rows<{row.width}, {row.pitch}>({where});\n"
 
 
 def line(verb: str, row: Row, array: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +16,11 @@ from kinetree.backends.kernel import check_ports
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.schedule import short_lived
 from kinetree.errors import ShapeError
+
+# Values that a thread may have in its 255 registers: the compiler needs some for its own purposes,
+# and a double takes two. The rest wait in rows that are free, and in some spare numbers.
+REGISTERS = {"float64": 80, "float32": 160}
+SPARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +116,20 @@ class CudaKernel:
         return self.graph.operations
 
     def ordered(self, dtype: str = "float64", *, short: bool = False) -> tuple[Graph, Layout]:
-        """The graph, with few values alive at once where `short`, and where its rows lie."""
+        """The graph and where its rows lie.
+
+        short: in an order with few values alive at once, and with room for values beyond those that
+        fit the registers.
+        """
         graph = short_lived(self.graph) if short else self.graph
-        return graph, plan(graph, ITEMSIZE[dtype], self._budget)
+        layout = plan(graph, ITEMSIZE[dtype], self._budget)
+        return graph, replace(layout, spare=SPARE) if short else layout
 
     def source(self, dtype: str = "float64", *, short: bool = False) -> str:
         """The code as CUDA C++; `short` as in `ordered`."""
         graph, layout = self.ordered(dtype, short=short)
-        return emit(graph, dtype, self._label, layout=layout)
+        most = REGISTERS[dtype] if short else None
+        return emit(graph, dtype, self._label, layout=layout, most=most)
 
     def launch(self, dtype: str = "float64") -> Launch:
         """The code on the current GPU, compiled and loaded at the first request."""

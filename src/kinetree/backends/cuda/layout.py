@@ -14,6 +14,7 @@ from kinetree.compiler.graph import Graph, Port
 WARP = 32
 BANKS = 128  # bytes that the banks of shared memory deliver at once
 STATE_BYTES = 1792  # of shared memory for a state; four warps fit a multiprocessor with 228 KB
+PIECE = 16  # bytes that a thread copies at once
 WAITING = 4  # times that a warp may have to ask for its numbers; rows that need more are padded
 
 
@@ -33,12 +34,21 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Rows of inputs and outputs, and the numbers that the tiles of one warp hold."""
+    """Rows of inputs and outputs, and the numbers that the tiles of one warp hold.
+
+    spare: numbers of each thread behind the rows, for values that do not fit its registers.
+    """
 
     inputs: tuple[Row, ...]
     outputs: tuple[Row, ...]
-    tile: int
+    rows: int
     itemsize: int
+    spare: int = 0
+
+    @property
+    def tile(self) -> int:
+        """Numbers of the rows and of the spare room of one warp."""
+        return self.rows + self.spare * WARP
 
     @property
     def warp_bytes(self) -> int:
@@ -89,9 +99,10 @@ def in_place(graph: Graph) -> dict[int, int]:
 
 
 def padded(width: int, itemsize: int) -> int:
-    """Distance of rows in a tile: one number more where too many threads would use one bank.
+    """Distance of rows in a tile: 16 bytes more where too many threads would use one bank.
 
     The banks deliver 32 floats or 16 doubles at once, so a warp asks at least twice for doubles.
+    Such rows have a multiple of 16 bytes, and still have it: they are copied in pieces of that size.
     """
     meetings = gcd(width, BANKS // itemsize) * itemsize // 4
-    return width + (meetings > WAITING)
+    return width + PIECE // itemsize * (meetings > WAITING)

@@ -174,6 +174,24 @@ KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
         kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
 }
 
+// the same where rows are further apart in the tile than in memory
+template <int width, int pitch>
+KT_FUNCTION void kt_read_rows(real *tile, const real *rows, int lane) {
+    const int packs = width / KT_PACK;
+#pragma unroll 4
+    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
+        kt_fetch<kt_pack>(tile + k / packs * pitch + k % packs * KT_PACK, rows + k * KT_PACK);
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_write_rows(const real *tile, real *rows, int lane) {
+    const int packs = width / KT_PACK;
+#pragma unroll 4
+    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
+        *(kt_pack *)(rows + k * KT_PACK) =
+            *(const kt_pack *)(tile + k / packs * pitch + k % packs * KT_PACK);
+}
+
 template <int width> KT_FUNCTION void kt_write_block(const real *tile, real *rows, int lane) {
 #pragma unroll
     for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
