@@ -26,7 +26,7 @@ import numpy as np
 from mujoco_files import compiled, mjcf_files, size, switch_off
 
 import kinetree as kt
-from kinetree import convert
+from kinetree import algorithms, convert
 from kinetree.algorithms.stiction import without_dry_friction
 
 IMPEDANCES = (0.9, 0.99, 0.999, 0.9999)
@@ -52,7 +52,7 @@ class Stiffness:
         rng = np.random.default_rng(seed)
         self.q = closed_near(robot, self.back.q(theirs.qpos0), rng)
         dq = rng.normal(size=robot.n) if moving else np.zeros(robot.n)
-        self.dq = robot.project_rates(self.q, dq)
+        self.dq = algorithms.project_rates(robot.model, self.q, dq)
         self.tau = rng.normal(size=robot.n) * 0.1
         self.exact = robot.forward_dynamics(self.q, self.dq, self.tau)
 

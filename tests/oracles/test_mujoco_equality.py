@@ -22,7 +22,7 @@ from mujoco_stiffness import Stiffness, from_file, harden
 from shared_models import ROOT
 
 import kinetree as kt
-from kinetree import convert
+from kinetree import algorithms, convert
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -74,8 +74,9 @@ def closed_state(robot: kt.Robot, m, seed: int) -> tuple[np.ndarray, np.ndarray,
     names = [m.joint(j).name or f"#j{j}" for j in range(m.njnt)]
     there = convert.to_mujoco(robot, names)
     q = convert.from_mujoco(robot, names).q(m.qpos0)
-    q = robot.project(robot.integrate(q, 0.2 * rng.normal(size=robot.n)))
-    return q, robot.project_rates(q, rng.normal(size=robot.n)), there
+    model = robot.model  # states without kernels, of which each robot would need its own
+    q = algorithms.project(model, algorithms.integrate(model, q, 0.2 * rng.normal(size=robot.n)))
+    return q, algorithms.project_rates(model, q, rng.normal(size=robot.n)), there
 
 
 def equality_rows(m, q, dq) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +98,7 @@ def ours_as_theirs(robot: kt.Robot, m, q: np.ndarray) -> tuple[np.ndarray, np.nd
         if isinstance(record, kt.constraints.Couple):
             found.append(part)
             continue
-        R = robot.pose(q, record.frame_a)[:3, :3]
+        R = algorithms.pose(robot.model, q, record.frame_a)[:3, :3]
         found.append(-R @ part[-3:])
         if record.kind == "pose":
             found.append(-0.5 * m.eq_data[e][10] * part[:3])

@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from closed_loops import slider_crank_tree
+from kinetree import algorithms
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import CONSTRAINED
 from kinetree.write.code import LANGUAGES, export
@@ -83,7 +84,7 @@ def test_the_equations_of_motion_are_satisfied_in_c(key, tmp_path):
     near = {"slider_crank": (1.0, -1.3, -0.1), "four_bar": (1.57, -1.15, 1.7)}.get(key)
     start = (2.08, -1.91, -0.17, 1.06, 1.91, 0.17) if key == "two_arms" else (0.4, -0.6, 0.6)
     q = robot.project(start if near is None else near)
-    dq = robot.project_rates(q, rng.normal(size=robot.n))
+    dq = algorithms.project_rates(robot.model, q, rng.normal(size=robot.n))
     motors = [robot.dof_names.index(name) for name in robot.mobility.actuated]
     tau = np.zeros(robot.n)
     tau[motors] = rng.normal(size=len(motors))
