@@ -20,7 +20,7 @@ from benchmarks.mechanisms import SIZES, mechanism
 from benchmarks.peers import check
 from benchmarks.peers import kinetree as ours
 from benchmarks.robots import Arrays, Case, states
-from benchmarks.rows import Answer, Row, timing_rows
+from benchmarks.rows import Answer, Row, disturbed, timing_rows
 from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
 
 TIME, OPERATIONS = "growth, a state", "growth, operations"
@@ -71,7 +71,7 @@ def of_one(answer: Answer, case: Case, name: str, quantity: str, effort: Effort)
         fewer = replace(effort, repeats=min(effort.repeats, 7))
         timings = side_by_side(agreed, fewer, count)
     answer.rows += timing_rows(TIME, name, quantity, timings, count)
-    return whole.best
+    return min(whole.best, whole.best_cpu or whole.best)
 
 
 def pinocchio_jobs(case: Case, quantity: str, batch: Arrays) -> dict[str, Job]:
@@ -162,13 +162,18 @@ def row(question: str, name: str, quantity: str, timing: Timing) -> Row:
     )
 
 
+def undisturbed(row: Row) -> float:
+    """The value of a row: of work on the processor if the core was shared with others."""
+    return row.cpu if disturbed(row.share) and row.cpu is not None else row.value
+
+
 def slope(rows: Sequence[Row], question: str, family: str, quantity: str) -> float | None:
     """Exponent of growth: the slope of log(value) over log(n) from `FROM` joints on.
 
-    Values of zero do not occur; fewer than three sizes give None.
+    Fewer than three sizes give None.
     """
     points = [
-        (math.log(n), math.log(row.value))
+        (math.log(n), math.log(undisturbed(row)))
         for row in rows
         for n in SIZES
         if (row.question, row.robot, row.quantity, row.who)
