@@ -49,6 +49,13 @@ class StoredGraph(Graph):
         object.__setattr__(self, "outputs", _ports(head["outputs"]))
         self.__dict__.update(_body=body, _head=head, _data=data)
 
+    @classmethod
+    def of(cls, graph: Graph) -> "StoredGraph":
+        """Return the bytes of a graph, which keep its nodes instead of reading them again."""
+        stored = cls(encode(graph))
+        stored.__dict__["_read"] = graph.nodes, graph.results
+        return stored
+
     @property
     def operations(self) -> int:
         """As `Graph.operations`, without reading the nodes."""
@@ -78,8 +85,9 @@ class StoredGraph(Graph):
 
 
 def digest(graph: Graph) -> str:
-    """Return a hash of everything in a graph, the same in every process."""
-    return graph.digest if isinstance(graph, StoredGraph) else StoredGraph(encode(graph)).digest
+    """Return a hash of everything in a graph or program, the same in every process."""
+    own = getattr(graph, "digest", None)
+    return sha256(encode(graph)).hexdigest() if own is None else own
 
 
 def _ports(rows: Sequence[Sequence[object]]) -> tuple[Port, ...]:

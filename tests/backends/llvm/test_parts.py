@@ -46,7 +46,7 @@ def test_every_part_finds_what_it_needs(length: int) -> None:
     for part in divided:
         here: set[int] = set()
         for item in part:
-            for i in parts.needed(graph, item):
+            for i in parts.needed(graph.nodes, item):
                 if graph.nodes[i].op not in (*parts.IN_MEMORY, "const"):
                     assert i in here or memory[slots[i]] == i
             if isinstance(item, int):

@@ -17,12 +17,13 @@ from typing import Protocol
 
 from kinetree.backends.llvm.functions import CALLED
 from kinetree.backends.llvm.text import SCALARS, number, splat, vector
-from kinetree.compiler.graph import OPERATIONS, Graph
+from kinetree.compiler.graph import OPERATIONS, Graph, Node
 from kinetree.errors import GraphError
 
 PART = 500  # nodes of a part, at most
 WHOLE = 2000  # nodes up to which vector code, which has more registers, stays in one part
 IN_MEMORY = frozenset({"input", "sin", "cos"})
+NOT_KEPT = IN_MEMORY | {"const"}
 
 PARTED = ' noinline "stackrealign"'
 
@@ -45,12 +46,12 @@ def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
 
-def needed(graph: Graph, item: Item) -> Sequence[int]:
+def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
     """The nodes that an item reads by their names."""
     if isinstance(item, list):
         return item
-    node = graph.nodes[item]
-    return () if node.op in IN_MEMORY else node.args
+    op, args, _ = nodes[item]
+    return () if op in IN_MEMORY else args
 
 
 def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
@@ -58,14 +59,15 @@ def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int,
 
     A place is used again once the part that last needs it is over.
     """
+    nodes = graph.nodes
     made: dict[int, int] = {}  # node -> the part that computes it
     last: dict[int, int] = {}  # node -> the last later part that reads it
     for k, part in enumerate(parts):
         for item in part:
-            for arg in needed(graph, item):
+            for arg in needed(nodes, item):
                 if made.get(arg, k) != k:
                     last[arg] = k
-            if not isinstance(item, list) and graph.nodes[item].op not in (*IN_MEMORY, "const"):
+            if not isinstance(item, list) and nodes[item].op not in NOT_KEPT:
                 made[item] = k
     slots: dict[int, int] = {}
     free: list[int] = []
@@ -146,7 +148,7 @@ def angle_stages(graph: Graph) -> list[list[int]]:
     level = [0] * len(graph.nodes)
     stages: list[dict[int, None]] = []
     for i, node in enumerate(graph.nodes):
-        level[i] = max((level[a] for a in node.args), default=0)
+        level[i] = max([level[a] for a in node.args], default=0)
         if node.op in ("sin", "cos"):
             stage = level[i]
             if stage == len(stages):
@@ -215,6 +217,8 @@ class GraphCode:
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
+        self.nodes = graph.nodes
+        self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph)
         self.parts = split(list(order(graph, self.stages)), lanes)
@@ -235,22 +239,28 @@ class GraphCode:
 
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
-        node = self.graph.nodes[i]
+        node = self.nodes[i]
         if node.op == "const":
             return number(node.number, self.scalar.word, self.lanes)
         return f"%n{i}"
 
     def statement(self, i: int) -> str:
         """An arithmetic node."""
-        node = self.graph.nodes[i]
-        pattern = STATEMENTS.get(node.op)
-        if pattern is None:
+        node = self.nodes[i]
+        pattern = self.patterns.get(node.op) or self.pattern(i, node.op)
+        arguments = [self.operand(arg) for arg in node.args]
+        return pattern.format(*arguments, i=i)
+
+    def pattern(self, i: int, op: str) -> str:
+        """Return the statement of an operation, with places for its arguments and its number."""
+        if op not in STATEMENTS:
             raise GraphError(
-                f"node {i} is {node.op!r}, which the LLVM backend cannot emit; it knows "
+                f"node {i} is {op!r}, which the LLVM backend cannot emit; it knows "
                 f"{', '.join(['const', 'input', 'sin', 'cos', *STATEMENTS])}."
             )
-        arguments = dict(zip("abc", map(self.operand, node.args), strict=False))
-        return pattern.format(i=i, **arguments, **self.words)
+        places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
+        found = self.patterns[op] = STATEMENTS[op].format(**places, **self.words)
+        return found
 
     def lines(self, moves: Moves) -> list[list[str]]:
         """The statements of each part."""
@@ -260,7 +270,7 @@ class GraphCode:
         """The statements of one part. A result is stored as soon as it is known."""
         known: set[int] = set()
         for item in items:
-            for i in needed(self.graph, item):
+            for i in needed(self.nodes, item):
                 if i not in known:
                     known.add(i)
                     yield from self.load(moves, i)
@@ -275,7 +285,7 @@ class GraphCode:
 
     def load(self, moves: Moves, i: int) -> Iterator[str]:
         """A value of an earlier part."""
-        op = self.graph.nodes[i].op
+        op = self.nodes[i].op
         if op in IN_MEMORY:
             yield from self.evaluate(moves, i)
         elif op != "const":
@@ -283,7 +293,7 @@ class GraphCode:
 
     def evaluate(self, moves: Moves, i: int) -> Iterator[str]:
         """One node."""
-        node = self.graph.nodes[i]
+        node = self.nodes[i]
         if node.op == "input":
             yield moves.load(i, *moves.input(*node.place))
         elif node.op in ("sin", "cos"):

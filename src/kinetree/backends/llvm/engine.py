@@ -1,20 +1,33 @@
 """The LLVM library: text of LLVM IR -> object code -> functions at addresses in this process.
 
 llvmlite is imported on first use, so that importing kinetree stays light.
+
+A long module is cut into several (modules.py), which are compiled on several threads. llvmlite
+takes one lock around every call of LLVM, for the sake of programs that share modules and contexts
+between threads. Here each module has a context and a code generator of its own, which LLVM allows
+to use at the same time, so the three calls that take long are made without that lock.
 """
 
+import ctypes
 import functools
 import os
 import platform
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
+from kinetree.backends.call.threads import run, thread_count
+from kinetree.backends.llvm.modules import cut
 from kinetree.backends.llvm.target import Target
 from kinetree.errors import CompileError
 
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
 # and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
 LARGE = 40_000
+
+# before objects in a row; no object file begins like this
+SEVERAL = b"kinetree objects\n"
 
 # on Windows LLVM's loader reads ELF objects, which its older linker does best
 JITLINK = os.name != "nt"
@@ -57,17 +70,31 @@ def target_machine(target: Target, opt: int) -> Any:
     )
 
 
+@functools.cache
+def unlocked(name: str) -> Callable[..., Any]:
+    """Return a function of LLVM without the lock of llvmlite; with it where that is not known."""
+    from llvmlite.binding import ffi
+
+    wrapped: Any = getattr(ffi.lib, name)
+    return getattr(wrapped, "_cfn", wrapped)
+
+
 def parse(text: str) -> Any:
     """Return the verified module of `text`, in its own context so that nothing outlives it."""
+    from llvmlite.binding import ffi
+
     llvm = binding()
-    try:
-        module = llvm.parse_assembly(text, context=llvm.create_context())
-        module.verify()
-    except RuntimeError as problem:
-        raise CompileError(
-            f"LLVM refused the emitted code: {problem}. Expected IR that LLVM "
-            f"{llvm.llvm_version_info[0]} accepts; please report the graph that led to it."
-        ) from problem
+    context = llvm.create_context()
+    with ffi.OutputString() as problem:
+        source = ctypes.c_char_p(text.encode())
+        module = llvm.ModuleRef(unlocked("LLVMPY_ParseAssembly")(context, source, problem), context)
+        if problem:
+            module.close()
+        if problem or unlocked("LLVMPY_VerifyModule")(module, problem):
+            raise CompileError(
+                f"LLVM refused the emitted code: {problem}. Expected IR that LLVM "
+                f"{llvm.llvm_version_info[0]} accepts; please report the graph that led to it."
+            )
     return module
 
 
@@ -77,13 +104,109 @@ def level(text: str) -> int:
 
 
 def assemble(text: str, target: Target) -> bytes:
-    """Object code of a module of LLVM IR."""
-    return target_machine(target, level(text)).emit_object(parse(text))
+    """Object code of a module of LLVM IR: one object, or several in a row (`pack`)."""
+    effort = level(text)
+    modules = cut(text)
+    if len(modules) == 1:
+        return assemble_module(text, target, effort)
+    objects: list[bytes] = [b""] * len(modules)
+
+    def work(k: int) -> None:
+        objects[k] = assemble_module(modules[k], target, effort)
+
+    # the longest first, so that no thread ends with it while the others have nothing left to do
+    order = sorted(range(len(modules)), key=lambda k: -len(modules[k]))
+    run([functools.partial(work, k) for k in order], thread_count())
+    return pack(objects)
+
+
+def assemble_module(text: str, target: Target, effort: int) -> bytes:
+    """Object code of a module, compiled as it is."""
+    with calls:  # around all that is made and freed
+        return _assemble_module(text, target, effort)
+
+
+def _assemble_module(text: str, target: Target, effort: int) -> bytes:
+    from llvmlite.binding import ffi
+
+    module, machine = parse(text), target_machine(target, effort)
+    with ffi.OutputString() as problem:
+        found = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, problem)
+        if not found:
+            raise CompileError(
+                f"LLVM made no code for the processor {target.cpu or 'of this machine'}: "
+                f"{problem}. Expected one that LLVM knows; please report it."
+            )
+    try:
+        start = ffi.lib.LLVMPY_GetBufferStart(found)
+        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(found))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+
+
+def pack(objects: Iterable[bytes]) -> bytes:
+    """Return objects in a row, each behind its length."""
+    return SEVERAL + b"".join(len(code).to_bytes(8, "little") + code for code in objects)
+
+
+def unpack(code: bytes) -> list[bytes]:
+    """Return the objects of `pack`; anything else is one object."""
+    if not code.startswith(SEVERAL):
+        return [code]
+    objects: list[bytes] = []
+    at = len(SEVERAL)
+    while at < len(code):
+        end = at + 8 + int.from_bytes(code[at : at + 8], "little")
+        objects.append(code[at + 8 : end])
+        at = end
+    return objects
 
 
 def assembly(text: str, target: Target) -> str:
     """The same code as readable assembly."""
     return target_machine(target, level(text)).emit_assembly(parse(text))
+
+
+class Calls(AbstractContextManager[None]):
+    """Calls of LLVM that are under way. A fork waits for their end and keeps others waiting.
+
+    A forked child has no other threads: what these had locked in LLVM would stay locked in it.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running, self._closed = 0, False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._running += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def before_fork(self) -> None:
+        """Wait until no call is under way, and let none begin."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._running == 0)
+
+    def after_fork(self) -> None:
+        """Let calls begin again, in the process that forked."""
+        with self._changed:
+            self._closed = False
+            self._changed.notify_all()
+
+
+calls = Calls()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=calls.before_fork, after_in_parent=calls.after_fork, after_in_child=calls.__init__
+    )
 
 
 class Code:
@@ -109,16 +232,24 @@ def load(code: bytes, target: Target, names: Iterable[str]) -> Code:
     all kernels would never release a library. JITLink places code and constants in one
     block of memory and reports errors where the older loader ends the process.
     """
-    llvm = binding()
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in names:
-        builder.export_symbol(name)
     try:
-        machine = target_machine(target, 0)
-        linker = llvm.create_lljit_compiler(machine, use_jit_link=JITLINK, suppress_errors=True)
-        return Code(builder.link(linker, "kernel"))
+        with calls:
+            return _load(code, target, names)
     except RuntimeError as problem:
         raise CompileError(
             f"LLVM could not load a kernel on {platform.system()} {platform.machine()}: {problem}. "
             "Expected object code of this machine; `kinetree cache clear` removes stored code."
         ) from problem
+
+
+def _load(code: bytes, target: Target, names: Iterable[str]) -> Code:
+    llvm = binding()
+    builder = llvm.JITLibraryBuilder()
+    for part in unpack(code):
+        builder.add_object_img(part)
+    builder.add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    machine = target_machine(target, 0)
+    linker = llvm.create_lljit_compiler(machine, use_jit_link=JITLINK, suppress_errors=True)
+    return Code(builder.link(linker, "kernel"))

@@ -28,7 +28,7 @@ def vector(word: str, lanes: int) -> str:
 
 def splat(word: str, value: str, lanes: int) -> str:
     """The same literal in every lane."""
-    return value if lanes == 1 else "<" + ", ".join([f"{word} {value}"] * lanes) + ">"
+    return value if lanes == 1 else f"splat ({word} {value})"
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,111 @@
+"""Cut the text of a module into several, which are compiled at the same time.
+
+LLVM compiles the functions of a module one after the other, each on its own: nothing is inlined or
+moved between them. Long functions therefore go to modules of their own, and the loader connects the
+objects. The code of a function is the same wherever it is, and how a text is cut depends on the
+text alone, not on the machine.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+LONG = 300  # lines from which a function may go to another module
+LEAST, MOST = 1_000, 5_000  # lines of a module; 5,000 take about 0.2 s to compile
+
+BEGIN, END = "\ndefine ", "\n}\n"
+NAME = re.compile(r"@([\w.]+)\(")
+
+
+@dataclass(slots=True)
+class Function:
+    """The text of a function, from "define" to the last brace, and the functions that it names."""
+
+    text: str
+    name: str = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = NAME.search(self.text)
+        assert found is not None
+        self.name, self.size = found[1], self.text.count("\n")
+
+    def visible(self) -> str:
+        """Return the text with a name that other modules of the kernel can refer to."""
+        return self.text.replace("define internal ", "define hidden ", 1)
+
+    def declaration(self) -> str:
+        """Return the line by which another module refers to the function."""
+        head = self.visible().partition("\n")[0].removeprefix("define ")
+        return f"declare {head[: head.rindex(')') + 1]}\n"
+
+
+def cut(text: str) -> list[str]:
+    """Return modules that together define what the module `text` defines; the shared one is last.
+
+    A function stays in the last module if it is short, or if it refers to a constant there.
+    """
+    if text.count("\n") < LEAST:
+        return [text]
+    functions, rest = take_apart(text)
+    known = {function.name: function for function in functions}
+    prefix = common_prefix(known)
+    long = [f for f in functions if f.size >= LONG and named(f, prefix) <= known.keys()]
+    if len(long) < 2:
+        return [text]
+    shared = "".join(line for line in rest.splitlines(keepends=True) if is_shared(line))
+    moved, modules, called = {f.name for f in long}, list[str](), set[str]()
+    for group in groups(long):
+        own = {f.name for f in group}
+        outside = sorted(set[str]().union(*(named(f, prefix) for f in group)) - own)
+        called.update(outside)
+        declared = [known[name].declaration() for name in outside]
+        modules.append("".join([shared, *declared, *(f.visible() for f in group)]))
+    kept = [f.visible() if f.name in called else f.text for f in functions if f.name not in moved]
+    return [*modules, "".join([rest, *(f.declaration() for f in long), *kept])]
+
+
+def take_apart(text: str) -> tuple[list[Function], str]:
+    """Return the functions of a module, and everything else in it."""
+    functions: list[Function] = []
+    others: list[str] = []
+    at = 0
+    text = "\n" + text
+    while (start := text.find(BEGIN, at)) >= 0 and (close := text.find(END, start)) >= 0:
+        end = close + len(END) - 1
+        functions.append(Function(text[start + 1 : end + 1]))
+        others.append(text[at : start + 1])
+        at = end
+    others.append(text[at:])
+    return functions, "".join(others)
+
+
+def common_prefix(names: Iterable[str]) -> str:
+    """Return the word with which the names of all functions begin."""
+    first = next(iter(names), "").partition("_")[0]
+    return f"@{first}_"
+
+
+def named(function: Function, prefix: str) -> set[str]:
+    """Return what a function refers to by names of the kernel, itself excepted."""
+    found = set(re.findall(re.escape(prefix) + r"\w+", function.text))
+    return {name[1:] for name in found} - {function.name}
+
+
+def is_shared(line: str) -> bool:
+    """Return True for a line that every module needs: target, declarations, metadata."""
+    return line.startswith(("target ", "declare ", "!"))
+
+
+def groups(functions: Sequence[Function]) -> list[list[Function]]:
+    """Divide functions into modules of about equal lengths in their order, at least two."""
+    found: list[list[Function]] = []
+    limit = min(MOST, max(LEAST, sum(f.size for f in functions) // 2))
+    size = limit
+    for function in functions:
+        if size + function.size > limit:
+            found.append([])
+            size = 0
+        found[-1].append(function)
+        size += function.size
+    return found
