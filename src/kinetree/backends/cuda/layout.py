@@ -102,7 +102,7 @@ def padded(width: int, itemsize: int) -> int:
     """Distance of rows in a tile: 16 bytes more where too many threads would use one bank.
 
     The banks deliver 32 floats or 16 doubles at once, so a warp asks at least twice for doubles.
-    Such rows have a multiple of 16 bytes, and still have it: they are copied in pieces of that size.
+    Such rows have a multiple of 16 bytes, and still have it: they are copied in such pieces.
     """
     meetings = gcd(width, BANKS // itemsize) * itemsize // 4
     return width + PIECE // itemsize * (meetings > WAITING)

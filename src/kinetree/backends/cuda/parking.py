@@ -40,7 +40,7 @@ class _Slots:
         fitting = [(end, place) for place, end in self.free.items() if end > until]
         if not fitting:
             return None
-        end, place = min(fitting)
+        _, place = min(fitting)
         del self.free[place]
         return place
 
