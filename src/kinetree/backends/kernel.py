@@ -1,7 +1,7 @@
 """Kernel: a compiled graph that is called like the function it came from.
 
-A single float64 state and a plain batch enter machine code directly (fastcall.py, fastbatch.py);
-everything else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
+A single state and a plain batch enter machine code directly (fastcall.py, enter.py); everything
+else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
 """
 
 import functools
@@ -13,8 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from kinetree.backends.call import plan as plans
 from kinetree.backends.call import vectorcall
 from kinetree.backends.call.dispatch import Axes, Dispatch, Overload, core_signature
+from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
 from kinetree.compiler.graph import Graph
@@ -48,6 +50,7 @@ class Kernel:
 
     _direct = False
     _door: "Door | None" = None
+    _larger: "Kernel | None" = None  # takes one argument more
 
     def __new__(
         cls,
@@ -80,8 +83,9 @@ class Kernel:
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
+        self._plan = plans.make_plan(graph) if self._direct else None
         if self._programs is not None:
-            loop = self._programs.loop
+            loop = functools.partial(_learned_loop, self._programs, self._plan)
         else:
             from kinetree.backends.interpreted import interpreted_loop
 
@@ -89,12 +93,22 @@ class Kernel:
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         self._dispatch.entered = weakref.ref(self)
         self._general = self._dispatch.call
+        self._overload: Overload | None = None
         if more is not None:
-            self._general = Overload(self._general, len(graph.inputs), *more).call
-        if self._direct:  # the attributes keep alive what machine code refers to by address
-            self._code = self._compiled.code("float64")
-            entry = self._compiled.entry()
-            vectorcall.set_entry(self, entry, self._general, self._dispatch.large)
+            self._overload = Overload(self._general, len(graph.inputs), *more)
+            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(self)))
+            self._general = self._overload.call
+        if self._direct:
+            self._enter_by(self._general)
+
+    def _enter_by(self, general: Callable[..., Any]) -> None:
+        """Let calls begin in machine code; those that it does not take are for `general`.
+
+        The attributes keep alive what machine code refers to by address.
+        """
+        self._code, self._general = self._compiled.code("float64"), general
+        entry, limit = self._compiled.entry(), self._dispatch.large
+        vectorcall.set_entry(self, entry, general, limit, self._plan)
 
     def __call__(self, *arrays: object, **options: object) -> Any:
         """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""
@@ -183,7 +197,10 @@ class Kernel:
         made = Kernel(graph, name, door.doc, dtypes, more, axes)
         made._door, made._general = door, door.call
         if made._direct:
-            vectorcall.set_entry(made, made._compiled.entry(), door.call, 0)
+            plans.guard(made._plan)
+            made._enter_by(door.call)
+        if self._overload is not None:
+            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(made)))
         return made
 
     def __copy__(self) -> Self:
@@ -191,6 +208,23 @@ class Kernel:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # nothing in a kernel ever changes
+
+
+def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
+    """Return the inner loop over states; from now on calls with its number type enter the code."""
+    found = programs.loop(dtype)
+    plans.learn_code(plan, dtype, programs.one(dtype), found.address)
+    return found
+
+
+def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
+    """Let calls with the further argument enter its kernel; behind a door, one behind the same."""
+    own = kernel()
+    if own is None or own._plan is None or not isinstance(larger, Kernel) or not larger._direct:
+        return
+    assert own._overload is not None
+    own._larger = larger if own._door is None else larger.behind(own._door)  # kept alive
+    plans.learn_larger(own._plan, own._overload.extra, own._larger)
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:

@@ -5,14 +5,19 @@ The docstrings of the quantities are those of `kinetree.kernels.help`, as in qua
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.kernels.memo import frame_kernel
+from kinetree.kernels.memo import frame_kernel, remembered
+from kinetree.model import Model
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
+    from kinetree.backends.call.choice import Choice
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
     from kinetree.kernels.signatures import (
@@ -32,6 +37,19 @@ Cuda = Literal["cuda"]
 
 class Kernels(RobotCore):
     """Kernels of a robot that take options."""
+
+    def _framed(self, quantity: str) -> Callable[..., Any]:
+        """Return the call of a quantity of a frame.
+
+        It is also stored in the instance under the name of the method: later calls do not come
+        here, and enter the kernel of a frame that was asked for before in machine code.
+        """
+        made = remembered(
+            self.model, ("call with a frame", quantity), partial(framed, self.model, quantity)
+        )
+        if made.call is not made.function:
+            self.__dict__[quantity] = made.call
+        return made.call
 
     @overload
     def pose(self, q: Tensor, frame: str | None = None) -> Tensor: ...
@@ -60,7 +78,7 @@ class Kernels(RobotCore):
             >>> robot.pose([0.1, 0.2])[:3, 3].round(3)
             array([1.759, 0.336, 0.   ])
         """
-        return frame_kernel(self.model, "pose", frame)(q)
+        return self._framed("pose")(q, frame)
 
     @overload
     def body_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
@@ -89,7 +107,7 @@ class Kernels(RobotCore):
             >>> robot.body_jacobian([0.1, 0.2])[:, 0].round(3)
             array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])
         """
-        return frame_kernel(self.model, "body_jacobian", frame)(q)
+        return self._framed("body_jacobian")(q, frame)
 
     @overload
     def space_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
@@ -118,7 +136,7 @@ class Kernels(RobotCore):
             >>> robot.space_jacobian([0.1, 0.2])[:, 1].round(3)
             array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])
         """
-        return frame_kernel(self.model, "space_jacobian", frame)(q)
+        return self._framed("space_jacobian")(q, frame)
 
     @overload
     def body_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
@@ -154,7 +172,7 @@ class Kernels(RobotCore):
             >>> robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)
             array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])
         """
-        return frame_kernel(self.model, "body_jacobian_rate", frame)(q, dq)
+        return self._framed("body_jacobian_rate")(q, dq, frame)
 
     @overload
     def space_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
@@ -190,7 +208,7 @@ class Kernels(RobotCore):
             >>> robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)
             array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])
         """
-        return frame_kernel(self.model, "space_jacobian_rate", frame)(q, dq)
+        return self._framed("space_jacobian_rate")(q, dq, frame)
 
     @overload
     def compile(
@@ -301,3 +319,38 @@ class Kernels(RobotCore):
             self.model, quantity, wrt, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, target=target,
         )  # fmt: skip
+
+
+def framed(model: Model, quantity: str) -> Choice:
+    """Return the call of a quantity of a frame, which chooses the kernel by the frame."""
+    from kinetree.backends.call.choice import SLOTS, Choice
+
+    def kernel_of(frame: str | None) -> Kernel:
+        found = frame_kernel(model, quantity, frame)
+        if frame is None or (type(frame) is str and sys.intern(frame) is frame):
+            choice.add(frame, found)
+        elif choice.room > SLOTS // 2:  # a name that is not a literal: this very object
+            choice.add(frame, found)
+        return found
+
+    def of_position(q: object, frame: str | None = None) -> Any:
+        return kernel_of(frame)(q)
+
+    def of_motion(q: object, dq: object, frame: str | None = None) -> Any:
+        return kernel_of(frame)(q, dq)
+
+    like = getattr(Kernels, quantity)
+    moving = "dq" in inspect.signature(like).parameters
+    function = of_motion if moving else of_position
+    function.__doc__, function.__name__, function.__qualname__ = (
+        like.__doc__,
+        like.__name__,
+        like.__qualname__,
+    )
+    choice = Choice(function, "frame", 2 if moving else 1, (framed_call, (model, quantity)))
+    return choice
+
+
+def framed_call(model: Model, quantity: str) -> Callable[..., Any]:
+    """Return what `robot.pose` and the like are for a robot with this model."""
+    return framed(model, quantity).call

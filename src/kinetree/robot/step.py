@@ -6,6 +6,7 @@ arguments.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -33,7 +34,7 @@ def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:
     shown = like.__doc__ or "", inspect.signature(like), reduced
 
     def learn(method: str, own: Kernel) -> None:
-        choice.add(method, own.behind(Door(partial(function, method=method), *shown)))
+        choice.add(sys.intern(method), own.behind(Door(partial(function, method=method), *shown)))
 
     function = step_function(model, learn)
     choice = Choice(function, "method")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends.call.fastbatch import strides
+from kinetree.backends.call.plan import strides
 from kinetree.backends.call.fastcall import field
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.kernel import has_llvm

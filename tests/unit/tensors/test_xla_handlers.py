@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from kinetree.backends.call.fastbatch import strides
+from kinetree.backends.call.plan import strides
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.compiler.graph import Port
 from kinetree.errors import CompileError

@@ -22,6 +22,7 @@ CType = type[ctypes.c_int] | type[ctypes.c_void_p] | type["ctypes.py_object[Any]
 # positions in the tables
 SCALAR = 60  # PyArray_Scalar(data, descr, base) -> scalar object
 NEW_FROM_DESCR = 94  # PyArray_NewFromDescr(type, descr, nd, dims, strides, data, flags, obj)
+HANDLER_NOW = 305  # PyDataMem_GetHandler() -> capsule
 FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature(...)
 
 
@@ -63,21 +64,26 @@ TYPE = 8
 DATA = 16
 NDIM = 24
 DIMENSIONS = 32
+STRIDES = 40
 DESCR = 56
 FLAGS = 64
+HANDLER = 88  # NumPy 1.22 and later: the capsule of functions that allocate and free its memory
+HANDLER_NAME = b"mem_handler"
+ALIGNED = 0x0100
 READY = 0x0101  # C-contiguous and aligned
 WRITEABLE = 0x0400
 
 # byte offset of the number in a float of Python and of NumPy
 NUMBER = 16
 
-# byte offsets in a dtype, and what float64 in the machine's byte order has there
+# byte offsets in a dtype, and what floats in the machine's byte order have there
 BYTE_ORDER = 26
 TYPE_NUMBER = 28
 NATIVE = ord("=")
 FLOAT64 = 12
+FLOAT32 = 11
 
-# byte offsets in a tuple
+# byte offsets in a tuple; a list has the address of its items where a tuple has the first
 LENGTH = 16
 ITEMS = 24
 
@@ -86,6 +92,7 @@ ITEMS = 24
 def trusted() -> bool:
     """Return True if machine code may read arrays directly in this process."""
     known = _plain_python() and _tuples_as_expected() and _floats_as_expected()
+    known = known and _lists_as_expected()
     return known and _arrays_as_expected() and _dtypes_as_expected()
 
 
@@ -115,6 +122,17 @@ def _tuples_as_expected() -> bool:
     return length == 3 and list(items) == [id(item) for item in sample]
 
 
+def _lists_as_expected() -> bool:
+    """Return True if a list has its length and the address of its items at the offsets above."""
+    sample = [object(), "out"]
+    sample.append(np.zeros(1))
+    at = ctypes.c_void_p.from_address(id(sample) + ITEMS).value
+    length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
+    if length != 3 or not at:
+        return False
+    return list((ctypes.c_void_p * 3).from_address(at)) == [id(item) for item in sample]
+
+
 def _arrays_as_expected() -> bool:
     """Compare the structs of a few arrays with their attributes in Python."""
     plain = np.zeros((2, 3, 5))
@@ -131,31 +149,76 @@ def _as_expected(array: np.ndarray) -> bool:
     shape = (
         () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(dimensions))
     )
+    places = pointer.from_address(at + STRIDES).value or 0
+    strides = () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(places))
     ready = array.flags.c_contiguous and array.flags.aligned
     return (
         pointer.from_address(at + TYPE).value == id(np.ndarray)
         and pointer.from_address(at + DATA).value == array.ctypes.data
         and word.from_address(at + NDIM).value == array.ndim
         and shape == array.shape
+        and strides == array.strides
         and pointer.from_address(at + DESCR).value == id(array.dtype)
         and (word.from_address(at + FLAGS).value & READY == READY) == ready
+        and bool(word.from_address(at + FLAGS).value & ALIGNED) == array.flags.aligned
         and bool(word.from_address(at + FLAGS).value & WRITEABLE) == array.flags.writeable
     )
 
 
 def _dtypes_as_expected() -> bool:
-    """Return True if the two fields single out native float64 among all number types."""
+    """Return True if the two fields single out native float64 and float32 among all types."""
     kinds = [np.dtype(code) for code in np.typecodes["AllFloat"] + np.typecodes["AllInteger"]]
     kinds += [kind.newbyteorder() for kind in kinds] + [np.dtype("S8"), np.dtype("M8[s]")]
     return all(
-        _marked_float64(kind) == (kind == np.dtype(np.float64))
+        _marked(kind, number) == (kind == np.dtype(own))
         for kind in kinds
+        for number, own in ((FLOAT64, np.float64), (FLOAT32, np.float32))
         if kind.char != "g"
     )
 
 
-def _marked_float64(kind: np.dtype) -> bool:
-    """Return True if machine code will take the dtype `kind` for native float64."""
+def _marked(kind: np.dtype, number: int) -> bool:
+    """Return True if machine code will take the dtype `kind` for the native one of that number."""
     at = id(kind)
     order = ctypes.c_ubyte.from_address(at + BYTE_ORDER).value
-    return order == NATIVE and ctypes.c_int.from_address(at + TYPE_NUMBER).value == FLOAT64
+    return order == NATIVE and ctypes.c_int.from_address(at + TYPE_NUMBER).value == number
+
+
+def handlers_as_expected() -> bool:
+    """Return True if arrays name the functions that free their memory at the offset above."""
+    if not trusted() or tuple(map(int, np.__version__.split(".")[:2])) < (1, 22):
+        return False
+    if np.ndarray.__basicsize__ < HANDLER + 8:
+        return False
+    arrays = [np.zeros(1), np.zeros(9999), np.zeros(3)[1:]]  # a view has no memory and no handler
+    found = [ctypes.c_void_p.from_address(id(array) + HANDLER).value for array in arrays]
+    capsule = id(_handler_now())
+    name = ctypes.string_at(default_handler())
+    return found == [capsule, capsule, None] and name == b"default_allocator"
+
+
+def _handler_now() -> object:
+    return function(entry("_ARRAY_API", HANDLER_NOW), ctypes.py_object)()
+
+
+def default_handler() -> int:
+    """Return the address of NumPy's own handler."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(_handler_now(), HANDLER_NAME)
+
+
+def new_handler(address: int) -> object:
+    """Return the capsule of a handler."""
+    keep_forever(HANDLER_NAME)  # a capsule refers to its name
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return make(address, HANDLER_NAME, None)
+
+
+def keep_forever(x: object) -> None:
+    """Keep an object until the process ends, beyond the end of Python itself."""
+    increment = ctypes.pythonapi.Py_IncRef
+    increment.argtypes, increment.restype = [ctypes.py_object], None
+    increment(x)

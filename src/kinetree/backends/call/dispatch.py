@@ -4,6 +4,7 @@ Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functio
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from kinetree.backends.call.diagnose import ArgumentError, explain, explain_type
 from kinetree.backends.call.foreign import Arguments, Options, call_for, check_outputs
 from kinetree.backends.call.gufunc import InnerLoop, make_gufunc
 from kinetree.backends.call.threads import Batch, thread_count
+from kinetree.backends.call.vectorcall import new_array
 from kinetree.base.arrays import Array
 from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
@@ -191,7 +193,7 @@ class Dispatch:
         batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), options.get("out"))
         if batch is None or batch.states < self._states:
             return None
-        return batch.call(gufunc, count)
+        return batch.call(gufunc, count, new_array)
 
     def _with_numbers(self, arrays: Arguments) -> Arguments:
         """The arguments with floats for inputs of shape () as arrays of the type of the others."""
@@ -212,7 +214,7 @@ class Overload:
     the name of the further one. `make` makes the larger kernel at the first call that needs it.
     """
 
-    __slots__ = ("_call", "_extra", "_inputs", "_larger", "_make")
+    __slots__ = ("_call", "_inputs", "_larger", "_learners", "_make", "extra")
 
     def __init__(
         self,
@@ -221,22 +223,32 @@ class Overload:
         extra: str,
         make: Callable[[], Callable[..., Any]],
     ) -> None:
-        self._call, self._inputs, self._extra, self._make = call, inputs, extra, make
+        self._call, self._inputs, self._make = call, inputs, make
+        self.extra = sys.intern(extra)
         self._larger: Callable[..., Any] | None = None
+        self._learners: list[Callable[[object], None]] = []
 
     @property
     def larger(self) -> Callable[..., Any]:
         """The kernel with the further argument."""
         if self._larger is None:
             self._larger = self._make()
+            for learn in self._learners:
+                learn(self._larger)
         return self._larger
+
+    def when_made(self, learn: Callable[[object], None]) -> None:
+        """Give the larger kernel to a function, now or when it is made."""
+        self._learners.append(learn)
+        if self._larger is not None:
+            learn(self._larger)
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate with or without the further argument; None means that it is not given."""
-        if self._extra in options and options[self._extra] is None:
-            options = {key: value for key, value in options.items() if key != self._extra}
+        if self.extra in options and options[self.extra] is None:
+            options = {key: value for key, value in options.items() if key != self.extra}
         if len(arrays) == self._inputs + 1 and arrays[-1] is None:
             arrays = arrays[:-1]
-        if len(arrays) > self._inputs or self._extra in options:
+        if len(arrays) > self._inputs or self.extra in options:
             return self.larger(*arrays, **options)
         return self._call(*arrays, **options)

@@ -3,7 +3,8 @@
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
 plain contiguous float64 array of the right shape, or a positive number for an argument without
 dimensions (a step, say; other numbers may have to be refused), it makes the result arrays and calls
-`@{name}_one`; any other call goes on, unchanged, to `@{name}_batch` (fastbatch.py). Addresses of
+`@{name}_one`; any other call goes on, unchanged, to `@enter` (enter.py), which is shared by all
+kernels. Addresses of
 Python's and NumPy's functions differ from process to process, so they are read from a table, never
 written into the code: object code stays valid in the disk cache.
 """
@@ -14,9 +15,11 @@ from kinetree.backends.call import c_api as abi
 from kinetree.compiler.graph import Graph
 
 # layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
+ENTRY = 16
 TABLE = 24
 GENERAL = 32
 LIMIT = 40
+PLAN = 48
 
 # C functions that the code calls
 FUNCTIONS = (
@@ -26,30 +29,38 @@ FUNCTIONS = (
     "PyTuple_SetItem",
     "Py_IncRef",
     "Py_DecRef",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
 )
 
-# rows of the table: types, a dtype, a name, and addresses of functions
-OBJECTS = ("ndarray", "float64", "tuple", "out", "float", "double")
-ROWS = (*OBJECTS, "PyObject_Vectorcall", *FUNCTIONS)
+# rows of the table: types, dtypes, None, names, and addresses of functions and of the pool
+TYPES = ("ndarray", "float", "double", "int", "list", "tuple")
+OBJECTS = (*TYPES, "float64", "float32", "None", "out", "only_out")
+OTHERS = (
+    "PyObject_Vectorcall",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyLong_AsDouble",
+    "PyErr_Occurred",
+    "PyErr_Clear",
+)
+OWN = ("enter", "pool", "handler")
+ROWS = (*OBJECTS, *OWN, *FUNCTIONS, *OTHERS)
 
 # nargsf carries a flag of the caller in its highest bit
 COUNT = (1 << 63) - 1
 
 PROTOCOL = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
 
-Shape = tuple[int | None, ...]  # None: any length
+Shape = tuple[int, ...]
 Place = tuple[str, int]  # a pointer and bytes behind it
 
 
 def emit_call(graph: Graph, name: str = "kernel") -> str:
-    """LLVM IR of `@{name}_call`, beside `@{name}_one` and `@{name}_batch` in a module."""
+    """LLVM IR of `@{name}_call`, beside `@{name}_one` in a module."""
     head = f"define ptr @{name}_call({PROTOCOL}) {{"
     rooms = [f"%to{k} = alloca double" for k, port in enumerate(graph.outputs) if not port.shape]
-    tests = checks([port.shape for port in graph.inputs], numbers=True)
+    tests = checks([port.shape for port in graph.inputs])
     body = ["entry:", *rooms, *start(len(graph.inputs)), *tests, *compute(graph, name)]
-    body += onward(f"{name}_batch")
+    body += onward()
     return "\n".join([*shapes(graph, name), head, *body, "}"]) + "\n"
 
 
@@ -75,19 +86,13 @@ def start(count: int) -> list[str]:
     ]
 
 
-def checks(
-    shapes: Sequence[Shape], out: Sequence[Place] = (), *, numbers: bool = False
-) -> list[str]:
+def checks(shapes: Sequence[Shape]) -> list[str]:
     """Check all types first (only an array has the other fields), then headers, then dimensions.
 
-    Args:
-        shapes: of the arguments, and behind them of arrays to write into.
-        out: where each of the latter is found.
-        numbers: arguments of shape () may be floats of Python or NumPy.
+    Arguments of shape () beside others may be floats of Python or NumPy.
     """
-    given = len(shapes) - len(out)
-    places = [*(("%args", 8 * i) for i in range(given)), *out]
-    single = [i for i, shape in enumerate(shapes) if numbers and not shape]
+    places = [("%args", 8 * i) for i in range(len(shapes))]
+    single = [i for i, shape in enumerate(shapes) if not shape]
     if single and len(single) < len(shapes):
         return _with_numbers(shapes, places, single)
     count = range(len(shapes))
@@ -101,7 +106,7 @@ def checks(
     lines += all_of("are_arrays", [f"%is_array{i}" for i in count], "headers")
     lines.append("headers:")
     for i, shape in enumerate(shapes):
-        lines += header(i, len(shape), abi.READY if i < given else abi.READY | abi.WRITEABLE)
+        lines += header(i, len(shape), abi.READY)
     lines += all_of("are_fit", [f"%is_fit{i}" for i in count], "dimensions")
     return lines + dimensions(shapes)
 
@@ -189,9 +194,8 @@ def dimensions(shapes: Sequence[Shape]) -> list[str]:
             lines += field(f"%sizes{i}", "ptr", f"%in{i}", abi.DIMENSIONS)
         for axis, size in enumerate(shape):
             lines += field(f"%size{i}_{axis}", "i64", f"%sizes{i}", 8 * axis)
-            if size is not None:
-                lines.append(f"%is_size{i}_{axis} = icmp eq i64 %size{i}_{axis}, {size}")
-                tests.append(f"%is_size{i}_{axis}")
+            lines.append(f"%is_size{i}_{axis} = icmp eq i64 %size{i}_{axis}, {size}")
+            tests.append(f"%is_size{i}_{axis}")
     return lines + all_of("are_sized", tests, "compute")
 
 
@@ -268,9 +272,14 @@ def undo(order: list[int], packed: bool) -> list[str]:
     return [*lines, f"undo_{names[0]}:", "ret ptr null"]
 
 
-def onward(name: str) -> list[str]:
-    """Pass every other call, with the same arguments, to the next entry point."""
-    return ["general:", f"%answer = tail call ptr @{name}({PROTOCOL})", "ret ptr %answer"]
+def onward() -> list[str]:
+    """Pass every other call, with the same arguments, to the entry point that kernels share."""
+    return [
+        "general:",
+        *row("enter"),
+        f"%answer = tail call ptr %enter({PROTOCOL})",
+        "ret ptr %answer",
+    ]
 
 
 def field(name: str, kind: str, base: str, offset: int) -> list[str]:

@@ -26,6 +26,8 @@ from kinetree.errors import InputError
 
 log = logging.getLogger(__name__)
 
+Make = Callable[[tuple[int, ...], "np.dtype[Any]"], Array]  # a new array of a shape and a type
+
 GRAIN = 64  # pieces are multiples of this many states, so that vectors stay full
 PIECES = 4  # pieces for each thread, so that a busy core does not keep the others waiting
 
@@ -213,9 +215,9 @@ class Batch:
         """Number of states."""
         return math.prod(self.shape) if self.shape else 0
 
-    def call(self, gufunc: np.ufunc, count: int) -> Any:
-        """Compute `gufunc(*arrays, out=out)` on `count` threads."""
-        outs = self.outs or self.new_outputs(gufunc)
+    def call(self, gufunc: np.ufunc, count: int, make: Make = np.empty) -> Any:
+        """Compute `gufunc(*arrays, out=out)` on `count` threads; `make` makes new arrays."""
+        outs = self.outs or self.new_outputs(gufunc, make)
         # the longest axis, the first of equals
         axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))
 
@@ -230,12 +232,13 @@ class Batch:
         run([piece(part) for part in cut(self.shape[axis], count * PIECES)], count)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
-    def new_outputs(self, gufunc: np.ufunc) -> list[Array]:
+    def new_outputs(self, gufunc: np.ufunc, make: Make) -> list[Array]:
         """Return new arrays for the results, of the dtypes that NumPy would choose."""
         ports = self.graph.outputs
         given = [array.dtype for array in self.arrays]
         kinds = gufunc.resolve_dtypes((*given, *[None] * len(ports)))[len(given) :]
-        return [np.empty(self.shape + p.shape, kind) for p, kind in zip(ports, kinds, strict=True)]
+        pairs = zip(ports, kinds, strict=True)
+        return [make(self.shape + port.shape, kind) for port, kind in pairs]
 
     def take(self, array: Array, leading: tuple[int, ...], axis: int, part: slice) -> Array:
         """Return a part of `array` along an axis of the batch; all of it where it is broadcast."""

@@ -3,11 +3,13 @@
 CPython calls an object through a function pointer inside it if its type has the flag "vectorcall".
 `EnteredInCode` is such a type, made with Python's own C-API: each instance carries the address of
 its entry point, the table of C functions that the entry point uses, the general call for everything
-that the entry point does not handle, and a limit for batches. See fastcall.py and fastbatch.py.
+that the entry point does not handle, a limit for batches, and the plan of its arguments. See
+fastcall.py and enter.py.
 """
 
 import ctypes
 import functools
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +17,17 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.call import c_api
-from kinetree.backends.call.fastcall import GENERAL, LIMIT, ROWS, TABLE
+from kinetree.backends.call.blocks import optimised
+from kinetree.backends.call.buffers import LEAST, emit_buffers, make_pool
+from kinetree.backends.call.enter import emit_enter
+from kinetree.backends.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
+from kinetree.backends.llvm.engine import Code
+from kinetree.backends.llvm.programs import load_or_compile
+from kinetree.backends.llvm.target import host_target
+from kinetree.base.arrays import Array
 
 # layout of an instance (fastcall.py has the rest) and of a type
-ENTRY = 16
-SIZE = 48
+SIZE = 56
 TYPE_FLAGS = 168
 
 BASETYPE, HAVE_VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
@@ -28,6 +36,8 @@ PYSSIZET, READONLY = 19, 1
 
 
 OUT = sys.intern("out")  # the keyword: names in calls are interned too
+ONLY_OUT = (OUT,)  # names of a call with no other keyword
+SHARED = ("enter", "choose", "new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
 
 
 class _Member(ctypes.Structure):
@@ -97,8 +107,12 @@ def table() -> Any:
         "PyArray_NewFromDescr": c_api.NEW_FROM_DESCR,
         "PyArray_Scalar": c_api.SCALAR,
     }
-    rows = {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
-    rows |= {"tuple": id(tuple), "out": id(OUT), "float": id(float), "double": id(np.float64)}
+    rows = {"ndarray": id(np.ndarray), "float": id(float), "double": id(np.float64)}
+    rows |= {kind.__name__: id(kind) for kind in (int, list, tuple)}
+    rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
+    rows |= {"None": id(None), "out": id(OUT), "only_out": id(ONLY_OUT)}
+    code = shared_code()
+    rows |= dict(zip(OWN, (code.address("enter"), *make_pool(code)), strict=True))
     for name in ROWS:
         if name in arrays:
             rows[name] = c_api.entry("_ARRAY_API", arrays[name])
@@ -107,19 +121,59 @@ def table() -> Any:
     return (ctypes.c_void_p * len(ROWS))(*(rows[name] for name in ROWS))
 
 
-def set_entry(instance: object, address: int, general: Callable[..., Any], limit: int) -> None:
+def usable() -> bool:
+    """Return True if this Python can do so and the code that kernels share was compiled."""
+    try:
+        return available() and shared_code() is not None
+    except (ImportError, OSError):
+        return False
+
+
+@functools.cache
+def shared_code() -> Code:
+    """Return the machine code that all kernels share; it is never released."""
+    target = host_target()
+
+    def text() -> str:
+        return optimised([*emit_enter(), *emit_buffers()], target)
+
+    return load_or_compile(["shared by kernels"], target, text, SHARED)
+
+
+def set_entry(
+    instance: object,
+    address: int,
+    general: Callable[..., Any],
+    limit: int,
+    plan: "ctypes.Array[ctypes.c_ssize_t] | None" = None,
+) -> None:
     """Give `instance` its entry point; batches of `limit` states and more are for `general`.
 
-    The instance must keep the code at `address` and the object `general` alive: only their
-    addresses are stored here.
+    The instance must keep the code at `address`, the object `general` and the plan alive: only
+    their addresses are stored here.
     """
     assert isinstance(instance, entered_in_code())
     pointer = ctypes.c_void_p
     pointer.from_address(id(instance) + TABLE).value = ctypes.addressof(table())
     pointer.from_address(id(instance) + GENERAL).value = id(general)
+    place = None if plan is None else ctypes.addressof(plan)
+    pointer.from_address(id(instance) + PLAN).value = place
     set_limit(instance, limit)
     # last: from here on the instance can be called
     pointer.from_address(id(instance) + ENTRY).value = address
+
+
+def new_array(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+    """Return a new array for a result; a large one has memory of the pool (buffers.py)."""
+    size = dtype.itemsize * math.prod(shape)
+    kinds = {kind: id(kind) for kind in (np.dtype(np.float64), np.dtype(np.float32))}
+    if size < LEAST or dtype not in kinds or not usable():
+        return np.empty(shape, dtype)
+    pointer, word = ctypes.c_void_p, ctypes.c_ssize_t
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, word, pointer, word)
+    sizes = (word * len(shape))(*shape)
+    at = [ctypes.addressof(x) for x in (table(), sizes)]
+    return make(shared_code().address("new_array"))(at[0], kinds[dtype], len(shape), at[1], size)
 
 
 def set_limit(instance: object, limit: int) -> None:

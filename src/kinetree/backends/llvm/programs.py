@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder
-from kinetree.backends.call.fastbatch import emit_batch, emit_into
 from kinetree.backends.call.fastcall import emit_call
 from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.backends.call.plan import emit_one
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.target import Target, host_target
 from kinetree.compiler.graph import Graph
@@ -29,9 +29,13 @@ SYMBOL = "kernel"
 EMITTER = (
     "backends/llvm",
     "compiler/elementary.py",
+    "backends/call/arguments.py",
+    "backends/call/blocks.py",
+    "backends/call/buffers.py",
     "backends/call/c_api.py",
-    "backends/call/fastbatch.py",
+    "backends/call/enter.py",
     "backends/call/fastcall.py",
+    "backends/call/plan.py",
 )
 
 # architecture -> (declarations, save, restore) of the floating-point flags
@@ -65,12 +69,14 @@ class Programs:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
         # imported here: a kernel from the cache needs no emitter
         from kinetree.backends.llvm.emit import emit
+        from kinetree.backends.llvm.looped import emit_program
+        from kinetree.compiler.program import Program
 
-        text = emit(self.graph, self.target, dtype=dtype, name=SYMBOL)
-        text += emit_quiet(self.target.triple, SYMBOL)
-        if dtype == "float64":  # the direct entry points take float64 arrays only
-            for part in (emit_call, emit_batch, emit_into):
-                text += part(self.graph, SYMBOL)
+        made = emit_program if isinstance(self.graph, Program) else emit
+        text = made(self.graph, self.target, dtype=dtype, name=SYMBOL)
+        text += emit_quiet(self.target.triple, SYMBOL) + emit_one(self.graph, SYMBOL)
+        if dtype == "float64":  # the direct entry point takes float64 arrays only
+            text += emit_call(self.graph, SYMBOL)
         return text
 
     def assembly(self, dtype: str) -> str:
@@ -80,7 +86,7 @@ class Programs:
     def code(self, dtype: str) -> engine.Code:
         """Return the machine code in memory. Two threads may both make it; the first is kept."""
         if dtype not in self._codes:
-            parts = ("quiet", "call") if dtype == "float64" else ("quiet",)
+            parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
             code = load_or_compile(
                 [digest(self.graph), dtype],
                 self.target,
@@ -94,6 +100,10 @@ class Programs:
         """Return the inner loop over states."""
         code = self.code(dtype)
         return InnerLoop(dtype, code.address(f"{SYMBOL}_quiet"), code)
+
+    def one(self, dtype: str) -> int:
+        """Return the address of the code for one state, given an array of addresses."""
+        return self.code(dtype).address(f"{SYMBOL}_at")
 
     def entry(self) -> int:
         """Return the address of the call of a single state."""
