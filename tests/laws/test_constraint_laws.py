@@ -53,7 +53,9 @@ def relative(x, y):
 def test_forces_of_constraints_do_no_work(case):
     found = case.accelerations()
     power = found.lam @ (case.J @ case.dq)
-    assert abs(power) < 1e-12 * (1 + np.abs(found.lam).max() * np.abs(case.dq).max())
+    # dq is the allowed part of random rates of about 1, whose rounding errors it has; of a robot
+    # that cannot move it has nothing else
+    assert abs(power) < 1e-13 * (1 + np.abs(found.lam).max() * (1 + np.abs(case.dq).max()))
 
 
 def test_the_equation_of_motion_and_the_constraints_are_satisfied(case):

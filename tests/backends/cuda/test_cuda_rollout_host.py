@@ -44,13 +44,13 @@ def same(found, expected):
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_constant_forces_of_every_rollout(cp, method):
-    model = kt.robots.puma_560().model
-    q0, dq0, tau = RNG.normal(size=(3, BATCH, 6))
+    model = kt.robots.spatial_3r().model
+    q0, dq0, tau = RNG.normal(size=(3, BATCH, 3))
     found, expected = both(
         model, q0, dq0, tau=tau, method=method, duration=0.02, dt=2e-3, every=3, limits="ignore"
     )
     same(found, expected)
-    assert found.q.shape == (5, BATCH, 6) and found.batch_shape == (BATCH,)
+    assert found.q.shape == (5, BATCH, 3) and found.batch_shape == (BATCH,)
 
 
 def test_forces_over_time_and_a_shorter_last_step(cp):

@@ -50,8 +50,8 @@ def test_a_step_solves_the_dense_equations(method, seed):
     smooth = {x.name: kt.Friction() for x in tree.model.joints}
     tree = tree.with_friction({**smooth, own[0]: kt.Friction(viscous=5.0)})
     robot, rng = tree.constrained(given, near=q), np.random.default_rng(seed)
-    q = robot.project(q)
-    dq = robot.project_rates(q, 0.3 * rng.normal(size=robot.n))
+    q = algorithms.project(robot.model, q)
+    dq = algorithms.project_rates(robot.model, q, 0.3 * rng.normal(size=robot.n))
     tau, h = rng.normal(size=robot.n), 1e-3
     kp, kd = 10 ** rng.uniform(1, 5, (2, robot.n))
     kp, gains = (kp, {"kp": kp, "kd": kd}) if METHODS[method] else (0 * kp, {"kd": kd})
