@@ -32,7 +32,14 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments, rotated
-from kinetree.spatial.matrices import Factor, check_pivot, factor, is_zero, solve_inward, solve_outward
+from kinetree.spatial.matrices import (
+    Factor,
+    check_pivot,
+    factor,
+    is_zero,
+    solve_inward,
+    solve_outward,
+)
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 
@@ -305,7 +312,7 @@ def _fill(
     column: int,
     momentum: Pair,
 ) -> Pair:
-    """Add the entries of one column of M, from link i inward; return the momentum at the carrier."""
+    """Add one column of M, from link i inward; return the momentum at the carrier."""
     (f, n), start = momentum, i
     while i in inside:
         link = tree.links[i]

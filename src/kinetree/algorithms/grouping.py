@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from kinetree.model import WORLD, Model
 
-# Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward as
-# an articulated body and its acceleration outward; the same for a leaf, and for a link on the world.
+# Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward
+# as an articulated body, its acceleration outward; the same for a leaf, for a link on the world.
 HINGE, LEAF, FIRST = 363, 250, 100
 # A group: its inertia handed to its carrier. Each of its degrees of freedom: the rigid body taken
 # inward, its column handed to the carrier, its momentum past one ancestor, and its share of the
@@ -52,7 +52,12 @@ def finest(model: Model) -> list[Group]:
 
 
 def cheapest(model: Model) -> list[Group]:
-    """The robot as one group, or cut: articulated bodies from the base on, whole branches at the ends.
+    """The robot as one group, or cut: articulated at the base, whole branches at the ends."""
+    return estimated(model)[0]
+
+
+def estimated(model: Model) -> tuple[list[Group], int]:
+    """The cheapest groups, and the operations that they need besides the wrenches of the motion.
 
     Each branch is one group or cut at its first joints, whichever is estimated to need fewer
     operations, from the leaves to the base.
@@ -61,7 +66,10 @@ def cheapest(model: Model) -> list[Group]:
     pieces: dict[int, list[int]] = {}
     for i, head in enumerate(heads):
         pieces.setdefault(head, []).append(i)
-    size = {head: len({d for i in links for d in model.joints[i].dofs}) for head, links in pieces.items()}
+    size = {
+        head: len({d for i in links for d in model.joints[i].dofs})
+        for head, links in pieces.items()
+    }
     carried: dict[int, list[int]] = {head: [] for head in pieces}
     for head, links in pieces.items():
         if model.parent[links[0]] != WORLD:
@@ -82,19 +90,20 @@ def cheapest(model: Model) -> list[Group]:
             branch[head] = branch[head][: SMALL + 1]  # too many, whatever they are
         kept[head], best[head] = one <= cut, min(one, cut)
     total = sum(best[head] for head in pieces if model.parent[pieces[head][0]] == WORLD)
-    if _group_cost(model, list(model.links), True) * LEAST <= total:
-        return whole(model)
+    one = _group_cost(model, list(model.links), True)
+    if one * LEAST <= total:
+        return whole(model), one
     name: dict[int, int] = {}
     for head in pieces:
         p = model.parent[pieces[head][0]]
         above = None if p == WORLD else heads[p]
         joined = above is not None and (kept[above] or name[above] != above)
         name[head] = name[above] if above is not None and joined else head
-    return _groups(model, [name[head] for head in heads])
+    return _groups(model, [name[head] for head in heads]), total
 
 
 def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:
-    """Operations of a group of `size` degrees of freedom on its own, with articulated bodies on it."""
+    """Operations of a group of `size` degrees of freedom, with articulated bodies on it."""
     if size == links == 1:
         return FIRST if last else HINGE if carries else LEAF
     depth = size * (size - 1) // 2

@@ -11,7 +11,7 @@ x then moves along the reference with v_r + omega_r x x, and this velocity chang
 B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 

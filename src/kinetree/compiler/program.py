@@ -18,7 +18,8 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -86,6 +87,18 @@ class Program:
         """Floating-point operations for one state; sine and cosine are not counted."""
         return sum(int(count) * self.bodies[body].graph.operations for body, count, *_ in self.runs)
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """A program has no single graph, so whatever needs one is refused."""
+        raise GraphError(
+            f"{self.outputs[0].name} of this robot is computed by loops over its many links, which "
+            "have no graph that could be differentiated, exported or run on a GPU. Expected a "
+            "robot with fewer joints here."
+        )
+
+    results = nodes
+
+    @cached_property
     def digest(self) -> str:
         """A hash of everything that decides what the program computes."""
         found = hashlib.sha256(repr((self.inputs, self.outputs, self.slots)).encode())
@@ -118,6 +131,15 @@ class Variant:
 
 class Again(Exception):
     """A piece has more patterns than it may have, so that recording starts again with fewer."""
+
+
+def recorded(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]],
+) -> Graph:
+    """Return the program of a function where a graph is expected: it has the same ports."""
+    return cast("Graph", record(function, inputs, outputs))
 
 
 @no_collection()
@@ -177,7 +199,7 @@ class PieceRecorder:
         ]
         kind = (function, form)
         pattern = self._pattern(kind, flat)
-        values, constants = _chosen(flat, pattern)
+        values, constants = self._chosen(flat, pattern)
         variant = self._variants.get((kind, pattern))
         if variant is None:
             variant = _traced(function, form, pattern)
@@ -195,6 +217,21 @@ class PieceRecorder:
             return TracedScalar(builder, first + x[1] if x[0] == "out" else values[x[1]])
 
         return put_together(variant.form, iter([result(x) for x in variant.results]))
+
+    def _chosen(
+        self, flat: Sequence[int | float], pattern: tuple[Any, ...]
+    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """The nodes and the constants that a call hands to its body."""
+        values: list[int] = []
+        constants: list[float] = []
+        for k, (x, entry) in enumerate(zip(flat, pattern, strict=True)):
+            if type(entry) is float or entry[1] != k:
+                continue
+            if entry[2]:
+                constants.append(float(x))
+            else:  # other calls have a value where this one has a constant
+                values.append(x if type(x) is int else self.builder.constant(float(x)))
+        return tuple(values), tuple(constants)
 
     def _number(self, x: Any) -> float:
         """A number, or a traced scalar that turned out to be one."""
@@ -238,21 +275,7 @@ def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
             made.append(first)
         else:  # it stands for itself; a constant if it is one in all calls
             made.append(("=", k, all(type(x) is float or x[2] for x in entries)))
-    # whatever equalled a number that now stands for itself alone may only equal such a number
-    return tuple(
-        x if type(x) is float or made[x[1]] == x or made[x[1]][:2] == ("=", x[1]) else ("=", k, x[2])
-        for k, x in enumerate(made)
-    )
-
-
-def _chosen(
-    flat: Sequence[int | float], pattern: tuple[Any, ...]
-) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The nodes and the constants that a call hands to its body."""
-    heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
-    constants = tuple([flat[k] for k in heads if pattern[k][2]])
-    values = tuple([flat[k] for k in heads if not pattern[k][2]])
-    return values, constants  # type: ignore[return-value]
+    return tuple(made)
 
 
 def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) -> Variant:
@@ -338,7 +361,7 @@ class Assembly:
             if call is not None:
                 if call.first == node and node in live:
                     self._add(call, [node + k for k in range(call.variant.graph.outputs[0].size)])
-            elif needed[node] and node not in taken and builder.ops[node] not in ("const", "input"):
+            elif needed[node] and node not in taken and self._is_computed(node):
                 angle = builder.args[node][0] if builder.ops[node] in ("sin", "cos") else None
                 made = [node] if angle is None else sorted(sine[angle])
                 taken.update(made)
@@ -346,31 +369,39 @@ class Assembly:
 
         self._settle()
 
+    def _is_computed(self, node: int) -> bool:
+        return self.builder.ops[node] != "input" and self.builder.numbers[node] is None
+
     def _settle(self) -> None:
-        """Copy inputs into slots for bodies whose other calls read the same argument from slots."""
+        """Copy constants into slots, and inputs that other calls of their body have in slots."""
         mixed: dict[int, list[set[bool]]] = {}
         for call in self.calls:
             kinds = mixed.setdefault(id(call.variant), [set() for _ in call.values])
             for kind, node in zip(kinds, call.values, strict=True):
-                kind.add(node in self.source)
+                kind.add(node in self.source or self.builder.numbers[node] is not None)
         copied: dict[int, int] = {}
         for call in list(self.calls):
             kinds = mixed[id(call.variant)]
             values = list(call.values)
             for k, (kind, node) in enumerate(zip(kinds, call.values, strict=True)):
-                if len(kind) == 2 and node not in self.source:
+                if node in self.source:
+                    continue
+                if len(kind) == 2 or self.builder.numbers[node] is not None:
                     if node not in copied:
                         copied[node] = self._copied(node)
                     values[k] = copied[node]
             call.values = tuple(values)
 
     def _copied(self, node: int) -> int:
-        """A new node that a call of its own copies from an input."""
-        variant = self.single.get("copy")
+        """A new node that a call of its own copies from an input or a constant."""
+        number = self.builder.numbers[node]
+        space = INPUTS if number is None else None
+        variant = self.single.get(space)
         if variant is None:
-            variant = self.single["copy"] = Variant(_copying(INPUTS).graph, NUMBER, (), {0})
+            variant = self.single[space] = Variant(_copied_graph(space), NUMBER, (), {0})
         made = -1 - len(self.calls)  # no node of the builder
-        self._add(Call(variant, (node,), (), made), [made])
+        values, constants = ((node,), ()) if number is None else ((), (number,))
+        self._add(Call(variant, values, constants, made), [made])
         return made
 
     def _add(self, call: Call, made: Sequence[int]) -> None:
@@ -441,7 +472,9 @@ class Assembly:
 
     def _sheaves(self, variants: Sequence[Variant]) -> dict[Variant, list[tuple[int, ...]]]:
         """The results of each variant, those that the same variants need together."""
-        users: dict[Variant, dict[int, set[Any]]] = {v: {k: set() for k in v.used} for v in variants}
+        users: dict[Variant, dict[int, set[Any]]] = {
+            v: {k: set() for k in v.used} for v in variants
+        }
         for call in self.calls:
             for node in call.values:
                 if node in self.source:
@@ -592,16 +625,18 @@ def _one_operation(ops: tuple[str, ...], varies: Sequence[bool]) -> Variant:
 
 def _copying(space: int | None) -> Body:
     """A body whose result, an element of the outputs, is its argument; None: its constant."""
+    graph = _copied_graph(space, "outputs")
+    return Body(graph, () if space is None else (Bundle(space, ((0, 0),)),), ((0,),))
+
+
+def _copied_graph(space: int | None, name: str = "results") -> Graph:
     constant = int(space is None)
     ports = (Port("values", (1 - constant,)), Port("constants", (constant,)))
     node = Node("input", (), (constant, 0))
-    graph = Graph((node,), ports, (Port("outputs", (1,)),), ((0,),))
-    return Body(graph, () if space is None else (Bundle(space, ((0, 0),)),), ((0,),))
+    return Graph((node,), ports, (Port(name, (1,)),), ((0,),))
 
 
 def _only(graph: Graph, outputs: Iterable[int]) -> Graph:
     """The graph with some of its results."""
     kept = tuple(graph.results[0][k] for k in outputs)
-    return prune(
-        Graph(graph.nodes, graph.inputs, (Port("results", (len(kept),)),), (kept,))
-    )
+    return prune(Graph(graph.nodes, graph.inputs, (Port("results", (len(kept),)),), (kept,)))

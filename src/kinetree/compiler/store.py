@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port, node_of
+from kinetree.compiler.notes import Stage
 from kinetree.errors import GraphError
 
 CODES = {name: k for k, name in enumerate(OPERATIONS)}
@@ -57,14 +58,29 @@ class StoredGraph(Graph):
         return stored
 
     @property
+    def stages(self) -> tuple[Stage, ...]:
+        """How the graph was made, where that was noted."""
+        return self.__dict__.get("stages", ())
+
+    def noting(self, *stages: Stage) -> "StoredGraph":
+        """Return the graph itself, with notes on how it was made."""
+        self.__dict__["stages"] = stages
+        return self
+
+    @property
     def operations(self) -> int:
         """As `Graph.operations`, without reading the nodes."""
         return self.__dict__["_head"]["operations"]
 
+    @property
+    def data(self) -> bytes:
+        """The graph as bytes."""
+        return self.__dict__["_data"]
+
     @cached_property
     def digest(self) -> str:
         """A hash of everything in the graph."""
-        return sha256(self.__dict__["_data"]).hexdigest()
+        return sha256(self.data).hexdigest()
 
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:

@@ -19,6 +19,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
 from kinetree.kernels.constrained import check_honoured
+from kinetree.kernels.forms import computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
 from kinetree.kernels.quantities import check_inertia, find_quantity
@@ -72,6 +73,22 @@ def trace_quantity(
         return optimise(graph)
 
     return stored_graph(model, (name, frame, wrenches, tuple(free), *options.values()), make)
+
+
+def record_quantity(
+    model: Model,
+    name: str,
+    *,
+    frame: str | None = None,
+    wrenches: bool = False,
+    free: Sequence[str] = (),
+) -> Graph:
+    """Return the program of a quantity, loops over the links; arguments as in `compile_kernel`."""
+    function, ports = _prepared(model, name, frame, wrenches, free)
+    quantity = find_quantity(name)
+    if quantity.step and not free:
+        check_inertia(model)
+    return computation(function, ports, quantity.outputs(name), looped=True)
 
 
 def _slope(
@@ -177,9 +194,12 @@ def compile_kernel(
     """
     quantity = find_quantity(name)
     kind = kernel_type(target)
-    graph = trace_quantity(
-        model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
-    )
+    if issubclass(kind, Kernel) and is_looped(model, name):
+        graph = record_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
+    else:
+        graph = trace_quantity(
+            model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+        )
     more = None
     if quantity.wrenches and not wrenches and not free:
         more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)

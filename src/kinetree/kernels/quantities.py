@@ -40,7 +40,7 @@ from kinetree.algorithms.task_space import (
     tree_task_space,
 )
 from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, NameLookupError
 from kinetree.formulations.springs import without_passive_forces
@@ -422,10 +422,27 @@ CONTROLLED: dict[str, Quantity] = {
 }  # fmt: skip
 
 
+SOLID = 1e-12  # share of the whole robot's inertia that counts as inertia
+
+
 def check_inertia(model: Model) -> None:
     """Raise an error that names the joint if the mass matrix is singular in every position."""
+    if _is_solid(model):
+        return
     q, rest = algorithms.random(model, np.random.default_rng(0)), zeros(model.n)
     algorithms.forward_dynamics(tree_of(model), q, rest, rest)
+
+
+def _is_solid(model: Model) -> bool:
+    """Return True if every link has mass and inertia, so that no motion is without energy."""
+    m, I = np.asarray(model.m), np.asarray(model.I_com)
+    if not (is_numeric(m) and is_numeric(I)):
+        return False
+    m, I = m.astype(float), I.astype(float)
+    size = float(np.abs(np.asarray(model.M_pi, float)[:, :3, 3]).sum())
+    mass = float(np.abs(m).sum())
+    least = np.linalg.eigvalsh(I)[:, 0].min(initial=np.inf)
+    return bool(m.min(initial=np.inf) > SOLID * mass and least > SOLID * mass * size * size)
 
 
 def find_quantity(name: str) -> Quantity:

@@ -42,6 +42,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
 from kinetree.kernels.constrained import lean_items
+from kinetree.kernels.forms import FORWARD, computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -309,9 +310,6 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 
     closed: move the end of the step onto the constraints of a robot that has some.
     """
-    from kinetree.compiler.optimise import optimise
-    from kinetree.compiler.trace import trace
-
     close = lean_closing(space.model) if closed else None
 
     def function(h: Scalar, x: Array, *k: Array) -> Array:
@@ -319,4 +317,4 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
-    return optimise(trace(function, ports, [("out", ())]))
+    return computation(function, ports, [("out", ())], looped=is_looped(space.model, FORWARD))

@@ -30,17 +30,34 @@ def emit_program(
     program: Program, target: Target, dtype: str = "float64", name: str = "kernel"
 ) -> str:
     """Text of a module with `@{name}_states` and `@{name}_one`, as `emit` makes of a graph."""
-    wide = target.lanes(dtype)
+    lanes = target.lanes(dtype)
+    shell = _shell(program)
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
-    widths = dict.fromkeys((wide, 1))
-    texts: list[str] = []
+    parts += emit_loops(program, name, dtype, tuple(dict.fromkeys((lanes, 1))), lanes)
+    for ports, write in ((shell.inputs, False), (shell.outputs, True)):
+        parts += [emit_operand(name, x, write=write) for x in operands(ports, dtype, lanes)]
+    parts += [StatesLoop(shell, name, dtype, lanes).text(), _one(program, name, dtype)]
+    parts.append("\n".join(declarations(dtype, lanes)) + "\n")
+    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
+    parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
+    return "\n".join(parts)
+
+
+def emit_loops(
+    program: Program, name: str, dtype: str, widths: Sequence[int], wide: int
+) -> list[str]:
+    """The tables, the bodies and `@{name}_block`, for each of some numbers of lanes.
+
+    wide: the lanes of a whole vector, in which sines are evaluated.
+    """
+    parts: list[str] = [_tables(program, name)]
     calls: set[int] = set()
     for lanes in widths:
-        for k, body in enumerate(program.bodies):
+        for k in range(len(program.bodies)):
             code = BodyCode(program, k, name, dtype, lanes, wide)
-            texts.append(code.text())
+            parts.append(code.text())
             calls |= code.calls
-        texts.append(_block(program, name, dtype, lanes))
+        parts.append(_block(program, name, dtype, lanes))
     if calls:
         parts += [emit_table(name), emit_careful(name, dtype)]
         parts += [emit_sincos(name, dtype, wide, count) for count in sorted(calls)]
@@ -48,15 +65,7 @@ def emit_program(
     for op in CALLED:
         if op in used:
             parts += [emit_function(op, name, dtype, lanes) for lanes in widths]
-    shell = _shell(program)
-    for ports, write in ((shell.inputs, False), (shell.outputs, True)):
-        parts += [emit_operand(name, x, write=write) for x in operands(ports, dtype, wide)]
-    parts += [_tables(program, name), *texts, StatesLoop(shell, name, dtype, wide).text()]
-    parts += [_one(program, name, dtype)]
-    parts.append("\n".join(declarations(dtype, wide)) + "\n")
-    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
-    parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
-    return "\n".join(parts)
+    return parts
 
 
 def _shell(program: Program) -> Graph:
@@ -365,9 +374,7 @@ def _tables(program: Program, name: str) -> str:
     for what, data in tables:
         padded = data or bytes(8)
         text = "".join(BYTES[b] for b in padded)
-        lines.append(
-            f'@{name}_{what} = internal constant [{len(padded)} x i8] c"{text}", align 64'
-        )
+        lines.append(f'@{name}_{what} = internal constant [{len(padded)} x i8] c"{text}", align 64')
     return "\n".join(lines) + "\n"
 
 

@@ -17,6 +17,7 @@ from kinetree.backends.call.plan import emit_one
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.target import Target, host_target
 from kinetree.compiler.graph import Graph
+from kinetree.compiler.notes import Stage, collecting, note, stage
 from kinetree.compiler.store import digest
 from kinetree.errors import CompileError
 
@@ -58,12 +59,13 @@ UNKNOWN = ("", "", "")
 class Programs:
     """Machine code of `graph` for each number type."""
 
-    __slots__ = ("_codes", "graph", "target")
+    __slots__ = ("_codes", "graph", "stages", "target")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.target = host_target()
         self._codes: dict[str, engine.Code] = {}
+        self.stages: dict[str, list[Stage]] = {}  # how the code of each number type was made
 
     def text(self, dtype: str) -> str:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
@@ -87,13 +89,15 @@ class Programs:
         """Return the machine code in memory. Two threads may both make it; the first is kept."""
         if dtype not in self._codes:
             parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
-            code = load_or_compile(
-                [digest(self.graph), dtype],
-                self.target,
-                lambda: self.text(dtype),
-                [f"{SYMBOL}_{part}" for part in parts],
-            )
-            self._codes.setdefault(dtype, code)
+            with collecting() as stages:
+                code = load_or_compile(
+                    [digest(self.graph), dtype],
+                    self.target,
+                    lambda: self.text(dtype),
+                    [f"{SYMBOL}_{part}" for part in parts],
+                )
+            if self._codes.setdefault(dtype, code) is code:
+                self.stages[dtype] = stages
         return self._codes[dtype]
 
     def loop(self, dtype: str) -> InnerLoop:
@@ -125,14 +129,20 @@ def load_or_compile(
     stored = cache.load(entry)
     if stored is not None:
         try:
-            return engine.load(stored, target, names)
+            with stage("load"):
+                loaded = engine.load(stored, target, names)
+            note(Stage("machine code", None))
+            return loaded
         except CompileError as problem:
             log.warning(
                 "kinetree compiles again, as its cached code could not be used: %s", problem
             )
-    code = engine.assemble(text(), target)
+    with stage("emit"):
+        emitted = text()
+    code = engine.assemble(emitted, target)
     cache.store(entry, code)
-    return engine.load(code, target, names)
+    with stage("load"):
+        return engine.load(code, target, names)
 
 
 def code_key(key: Sequence[str], target: Target) -> str:

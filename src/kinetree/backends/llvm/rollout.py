@@ -17,11 +17,13 @@ from kinetree.backends.llvm.block import Block
 from kinetree.backends.llvm.careful import emit_careful, emit_table
 from kinetree.backends.llvm.emit import declarations
 from kinetree.backends.llvm.functions import emit_functions
+from kinetree.backends.llvm.looped import emit_loops
 from kinetree.backends.llvm.operands import Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
 from kinetree.backends.llvm.target import Target
 from kinetree.backends.llvm.text import SCALARS, Writer, number, vector
 from kinetree.compiler.graph import Graph
+from kinetree.compiler.program import Program
 from kinetree.compiler.stepping import Field, Stepping
 
 DTYPE = "float64"
@@ -90,6 +92,8 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
 
 def body(graph: Graph, name: str, lanes: int) -> list[str]:
     """A block, and the sines and other functions that it needs."""
+    if isinstance(graph, Program):
+        return emit_loops(graph, name, DTYPE, (lanes,), lanes)
     block = Block(graph, name, DTYPE, lanes)
     texts = [*emit_functions(graph, name, DTYPE, lanes), block.text()]
     if not block.angle_slot:

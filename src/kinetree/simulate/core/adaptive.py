@@ -130,7 +130,7 @@ class AdaptiveSteps:
 
     def breaks(self, external: ExternalInputs, end: float) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
-        graph = self.system.graph
+        graph = self.system.laws or self.system.graph
         if end not in self.switches:
             traced = [] if graph is None else time_switches(graph, end)
             traced += [] if graph is None else traced_activity(graph, end)

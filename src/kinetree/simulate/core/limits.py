@@ -9,10 +9,9 @@ import numpy as np
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import KinetreeError
+from kinetree.kernels.forms import FORWARD, computation, is_looped
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
 
@@ -136,4 +135,4 @@ def margins_graph(space: StateSpace, bounds: Sequence[Bound], size: int) -> Grap
     def watch(x: Array, k: Array, y: Array) -> Array:
         return margins(space, bounds, x, y)
 
-    return optimise(trace(watch, ports, [("w", ())]))
+    return computation(watch, ports, [("w", ())], looped=is_looped(space.model, FORWARD))

@@ -40,6 +40,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import ModelError
 from kinetree.kernels.constrained import lean_items
+from kinetree.kernels.forms import FORWARD, computation, is_looped
 from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -115,6 +116,12 @@ class Plant:
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
         return Loads(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown, z[own:])
+
+    def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
+        """All that acts on the robot in a state, in one row."""
+        loads = self.loads(t, x, p, s)
+        parts = [loads.tau, loads.dz, *([] if loads.F_ext is None else [np.ravel(loads.F_ext)])]
+        return np.concatenate(parts)
 
     def motion(
         self, loads: Loads, traced: bool = False, gains: Gains | None = None
@@ -250,12 +257,16 @@ class Plant:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The function as a graph; or `by_python`, with a note that gives the reason."""
+    """The function as a graph; or `by_python`, with a note that gives the reason.
+
+    laws: the graph of what acts on the robot, where `graph` is a program, which has no nodes.
+    """
 
     space: StateSpace
     graph: Graph | None
     by_python: Rate | None = None
     note: str | None = None
+    laws: Graph | None = None
 
     @cached_property
     def rate(self) -> Rate:
@@ -274,12 +285,14 @@ def make_system(plant: Plant) -> System:
     if verdict is not None and verdict.key is None:
         return _by_python(plant, str(verdict.note))
     try:
-        graph = optimise(trace(plant.rate, plant.ports, [("k", ()), ("y", ())]))
+        looped = not plant.implicit and is_looped(space.model, FORWARD)
+        graph = computation(plant.rate, plant.ports, [("k", ()), ("y", ())], looped=looped)
+        laws = trace(plant.acting_forces, plant.ports) if looped else None
     except Exception as problem:
         if space.model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
         return _by_python(plant, first_line(problem, named=True))
-    return System(space, graph)
+    return System(space, graph, laws=laws)
 
 
 def _by_python(plant: Plant, reason: str) -> System:

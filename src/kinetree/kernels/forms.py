@@ -1,0 +1,61 @@
+"""The form of a kernel's code: straight-line, or loops over the links of a long robot.
+
+Straight-line code has every number of the robot in it and is the quickest to run, but the time to
+make it grows with its length. Loops run the same few pieces for every link, with the numbers of the
+robot in tables: they are made in the same short time for ten joints and for a thousand, and for
+long robots they run as quickly. The last bits of the two differ, so the form depends on the robot
+and the quantity alone and never changes while a robot is used.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kinetree.algorithms.grouping import estimated
+from kinetree.algorithms.steps import METHODS
+from kinetree.backends.kernel import has_llvm
+from kinetree.compiler.graph import Graph, Port
+from kinetree.model import Model
+
+# quantities that consist of one pass over the links outward and one inward
+RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
+FORWARD = "forward_dynamics"
+EXPLICIT_STEPS = tuple(f"step_{name}" for name, method in METHODS.items() if not method.implicit)
+
+INVERSE = 165  # operations of inverse dynamics for one generic link
+STRAIGHT = 20_000  # estimated operations up to which code is straight-line
+
+
+def is_looped(model: Model, name: str) -> bool:
+    """Return True if a quantity of a robot is compiled as loops over its links."""
+    operations = INVERSE * len(model.links)
+    if name == FORWARD or name in EXPLICIT_STEPS:
+        operations += estimated(model)[1]
+    elif name not in RECURSIONS:
+        return False
+    return operations > STRAIGHT and model.constraints is None and has_llvm()
+
+
+def computation(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]],
+    *,
+    looped: bool,
+) -> Graph:
+    """Return the optimised graph of a function, or its program, which takes the place of one.
+
+    Args:
+        function: a function of arrays of scalars, as for `trace`.
+        inputs: name, shape and dimension letters of each argument.
+        outputs: name and dimension letters of each result.
+        looped: loop over the pieces of the function.
+    """
+    # the compiler is not imported for code that is stored on disk
+    if looped:
+        from kinetree.compiler.program import recorded
+
+        return recorded(function, inputs, outputs)
+    from kinetree.compiler.optimise import optimise
+    from kinetree.compiler.trace import trace
+
+    return optimise(trace(function, inputs, outputs))
