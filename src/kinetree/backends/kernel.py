@@ -20,6 +20,7 @@ from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
 from kinetree.compiler.graph import Graph
+from kinetree.compiler.notes import Notes
 from kinetree.errors import CompileError, GraphError, InputError
 
 DTYPES = ("float64", "float32")
@@ -161,6 +162,15 @@ class Kernel:
     def operations(self) -> int:
         """Floating-point operations for one state; sine and cosine are not counted."""
         return self.graph.operations
+
+    @property
+    def notes(self) -> Notes:
+        """How the kernel was made: its form, and the seconds of each stage; print it to read it."""
+        stages = list(getattr(self.graph, "stages", ()))
+        if self._programs is not None:
+            stages += self._programs.stages.get(self.dtypes[0], [])
+        form = "straight-line" if isinstance(self.graph, Graph) else "looped"
+        return Notes(self.name, form, self.operations, tuple(stages))
 
     @property
     def ir(self) -> str:

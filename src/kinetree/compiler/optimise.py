@@ -8,6 +8,7 @@ from collections import Counter
 
 from kinetree.compiler.factor import factor
 from kinetree.compiler.graph import Graph, Node, no_collection, prune, share, with_args
+from kinetree.compiler.notes import stage
 from kinetree.compiler.schedule import schedule
 from kinetree.compiler.verify import verify
 
@@ -29,8 +30,9 @@ def optimise(graph: Graph) -> Graph:
     """
     verify(graph)
     for step in PASSES:
-        graph = step(graph)
-        verify(graph, after=step.__name__)
+        with stage(step.__name__.replace("_", " ")):
+            graph = step(graph)
+            verify(graph, after=step.__name__)
     return graph
 
 

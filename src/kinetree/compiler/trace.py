@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kinetree import scalars
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.compiler.notes import stage
 from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
 
@@ -449,25 +450,27 @@ def trace(
     Returns:
         A graph without dead nodes, in the order in which the function computed.
     """
-    builder = Builder()
-    found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
-    arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
-    if outputs is None:
-        outputs = [(f"out{k}", ()) for k in range(len(arrays))]
-    if len(outputs) != len(arrays):
-        names = ", ".join(name for name, _ in outputs)
-        raise GraphError(
-            f"the traced function returned {len(arrays)} arrays but {len(outputs)} outputs were "
-            f"announced ({names}). Return a tuple with one array for each."
-        )
-    ports = [
-        Port(name, array.shape, dims) for (name, dims), array in zip(outputs, arrays, strict=True)
-    ]
-    results = [
-        [read(builder, x, port, k) for k, x in enumerate(array.ravel().tolist())]
-        for port, array in zip(ports, arrays, strict=True)
-    ]
-    return prune(builder.graph(inputs, ports, results))
+    with stage("trace"):
+        builder = Builder()
+        found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+        arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
+        if outputs is None:
+            outputs = [(f"out{k}", ()) for k in range(len(arrays))]
+        if len(outputs) != len(arrays):
+            names = ", ".join(name for name, _ in outputs)
+            raise GraphError(
+                f"the traced function returned {len(arrays)} arrays but {len(outputs)} outputs "
+                f"were announced ({names}). Return a tuple with one array for each."
+            )
+        ports = [
+            Port(name, array.shape, dims)
+            for (name, dims), array in zip(outputs, arrays, strict=True)
+        ]
+        results = [
+            [read(builder, x, port, k) for k, x in enumerate(array.ravel().tolist())]
+            for port, array in zip(ports, arrays, strict=True)
+        ]
+        return prune(builder.graph(inputs, ports, results))
 
 
 def traced_array(builder: Builder, k: int, port: Port) -> NDArray[np.object_] | TracedScalar:

@@ -14,7 +14,8 @@ from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder as cache_folder
 from kinetree.base.arrays import ArrayLike
 from kinetree.compiler.graph import Graph
-from kinetree.compiler.store import StoredGraph, encode
+from kinetree.compiler.notes import Stage, collecting
+from kinetree.compiler.store import StoredGraph
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
 from kinetree.model.friction import friction_numbers
@@ -38,7 +39,7 @@ def stored_graph(model: Model, options: Iterable[object], make: Callable[[], Gra
     `options` are everything that the graph depends on apart from the model.
     """
     if not cache_folder.enabled() or not comparable(model):
-        return StoredGraph(encode(make()))
+        return made_graph(make)
     return kept_graph([model_hash(model), repr(tuple(options))], make)
 
 
@@ -48,12 +49,19 @@ def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
     data = cache.load(key)
     if data is not None:
         try:
-            return StoredGraph(data)
+            return StoredGraph(data).noting(Stage("graph", None))
         except (ValueError, KeyError, KinetreeError):  # written by another version of kinetree
             pass
-    data = encode(make())
-    cache.store(key, data)
-    return StoredGraph(data)
+    graph = made_graph(make)
+    cache.store(key, graph.data)
+    return graph
+
+
+def made_graph(make: Callable[[], Graph]) -> StoredGraph:
+    """Return the graph that `make` makes, with notes on how."""
+    with collecting() as stages:
+        graph = make()
+    return StoredGraph.of(graph).noting(*stages)
 
 
 def comparable(model: Model) -> bool:

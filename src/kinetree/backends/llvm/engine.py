@@ -15,11 +15,13 @@ import platform
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from time import perf_counter
 from typing import Any
 
 from kinetree.backends.call.threads import run, thread_count
 from kinetree.backends.llvm.modules import cut
 from kinetree.backends.llvm.target import Target
+from kinetree.compiler.notes import collecting, note, shared, stage
 from kinetree.errors import CompileError
 
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
@@ -107,17 +109,22 @@ def assemble(text: str, target: Target) -> bytes:
     """Object code of a module of LLVM IR: one object, or several in a row (`pack`)."""
     effort = level(text)
     modules = cut(text)
-    if len(modules) == 1:
-        return assemble_module(text, target, effort)
     objects: list[bytes] = [b""] * len(modules)
+    seconds = [(0.0, 0.0)] * len(modules)
 
     def work(k: int) -> None:
-        objects[k] = assemble_module(modules[k], target, effort)
+        with collecting() as stages:
+            objects[k] = assemble_module(modules[k], target, effort)
+        parsed, generated = (stage.seconds or 0.0 for stage in stages)
+        seconds[k] = parsed, generated
 
     # the longest first, so that no thread ends with it while the others have nothing left to do
     order = sorted(range(len(modules)), key=lambda k: -len(modules[k]))
+    start = perf_counter()
     run([functools.partial(work, k) for k in order], thread_count())
-    return pack(objects)
+    sums = zip(("parse", "code generation"), map(sum, zip(*seconds, strict=True)), strict=True)
+    note(*shared(perf_counter() - start, list(sums)))
+    return pack(objects) if len(objects) > 1 else objects[0]
 
 
 def assemble_module(text: str, target: Target, effort: int) -> bytes:
@@ -127,9 +134,16 @@ def assemble_module(text: str, target: Target, effort: int) -> bytes:
 
 
 def _assemble_module(text: str, target: Target, effort: int) -> bytes:
+    with stage("parse"):
+        module = parse(text)
+    with stage("code generation"):
+        return _object_code(module, target, effort)
+
+
+def _object_code(module: Any, target: Target, effort: int) -> bytes:
     from llvmlite.binding import ffi
 
-    module, machine = parse(text), target_machine(target, effort)
+    machine = target_machine(target, effort)
     with ffi.OutputString() as problem:
         found = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, problem)
         if not found:

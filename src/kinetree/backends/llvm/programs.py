@@ -8,6 +8,7 @@ therefore restores the flags (`emit_quiet`).
 
 import logging
 from collections.abc import Callable, Sequence
+from time import perf_counter
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder
@@ -129,9 +130,9 @@ def load_or_compile(
     stored = cache.load(entry)
     if stored is not None:
         try:
-            with stage("load"):
-                loaded = engine.load(stored, target, names)
-            note(Stage("machine code", None))
+            start = perf_counter()
+            loaded = engine.load(stored, target, names)
+            note(Stage("machine code", None), Stage("load", perf_counter() - start))
             return loaded
         except CompileError as problem:
             log.warning(
