@@ -43,6 +43,10 @@ def export(
         Literal["body", "space", "aligned"] | None,
         Parameter(help="Axes of a twist or task; body if left out."),
     ] = None,
+    rows: Annotated[
+        list[str] | None,
+        words_argument("Directions of a task: angular_x, ..., linear_z; all if left out."),
+    ] = None,
     free: Annotated[
         list[str] | None, words_argument("Data that become arguments: mass, com, ...")
     ] = None,
@@ -64,9 +68,12 @@ def export(
     kinetree export planar_2r mass_matrix --language matlab
     kinetree export four_bar constrained_forward_dynamics --driver -o four_bar.c
     kinetree export scara pose --language numpy --json
+    kinetree export ur5e task_space --rows linear_x,linear_y,linear_z --expressed aligned
     ```
     """
+    from kinetree.errors import InputError
     from kinetree.kernels import quantities as tables
+    from kinetree.model.labelled import DIRECTIONS
     from kinetree.write.code import export as write
 
     known = tables.QUANTITIES | tables.DERIVED | tables.WHOLE_BODY | tables.BALANCES
@@ -74,12 +81,16 @@ def export(
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")
+    directions = [choose(row, DIRECTIONS["6"], "row") for row in split(rows)]
+    if len(set(directions)) < len(directions):
+        raise InputError(f"--rows are {', '.join(directions)}; expected each direction once.")
+    chosen = [DIRECTIONS["6"].index(row) for row in directions] or None
     if output is not None:
         check_output(output)
     with waiting(f"writing {quantity} of {found.name}"):
         code = write(
             found, quantity, language, dtype=dtype, name=name, frame=frame, expressed=expressed,
-            free=split(free), wrenches=wrenches, libm=libm, driver=driver,
+            rows=chosen, free=split(free), wrenches=wrenches, libm=libm, driver=driver,
         )  # fmt: skip
     if json:
         about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}

@@ -89,7 +89,7 @@ class Quantity:
             if value is not None and key not in self.choices:
                 having = [x for x, quantity in WHOLE_BODY.items() if key in quantity.choices]
                 raise InputError(
-                    f"{name} has no option {key}, but {value!r} was given; "
+                    f"{name} has no option {key}, which was given; "
                     f"{listing(having, 4)} {'has' if len(having) == 1 else 'have'} it."
                 )
         found: dict[str, Any] = {}
