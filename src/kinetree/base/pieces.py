@@ -8,7 +8,7 @@ takes and returns numbers, arrays, tuples and frozen records of these, and what 
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -48,7 +48,7 @@ def piece(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 @contextmanager
-def recording(recorder: Recorder | None) -> Iterator[None]:
+def recording(recorder: Recorder | None) -> Generator[None]:
     """Hand the calls of pieces on this thread to a recorder; None: to the functions again."""
     token = _active.set(recorder)
     try:

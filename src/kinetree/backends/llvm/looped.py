@@ -173,7 +173,7 @@ class BodyCode:
         if self._is_sincos():
             return self._sines()
         items: list[Item] = list(order(self.body.graph, self.code.stages))
-        self.code.parts, self.code.slots, self.code.kept = [items], {}, 0
+        self.code.slots, self.code.kept = {}, 0  # the body is not cut into parts
         statements = list(self.code.part(self, items))
         head = [f"define internal void @{self.own}({ARGUMENTS}){ATTRIBUTES} {{", "entry:"]
         slots = len(self.angle_slot)

@@ -1,0 +1,122 @@
+"""Loops over links compute what straight-line code computes, for every joint type and batch."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.kernels import forms
+from kinetree.kernels.compile import compile_kernel
+from robot_states import any_robot
+
+ROBOTS = {
+    "any": lambda: any_robot(5),
+    "another": lambda: any_robot(11),
+    "panda": lambda: kt.robots.panda(friction=True).model,
+    "hand": lambda: kt.robots.hand().model,
+}
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "gravity_forces", "coriolis_forces")
+
+
+def states(model, count, seed=0):
+    """Random q, dq and a third array of joint vectors."""
+    rng = np.random.default_rng(seed)
+    q = np.array([kt.algorithms.random(model, rng) for _ in range(count)])
+    return q, rng.normal(size=(count, model.n)), rng.normal(size=(count, model.n))
+
+
+def both(monkeypatch, model, name, **options):
+    """The looped and the straight-line kernel of a quantity."""
+    straight = compile_kernel(model, name, **options)
+    with monkeypatch.context() as changed:
+        changed.setattr(forms, "STRAIGHT", -1)
+        looped = compile_kernel(model, name, **options)
+    assert type(looped.graph).__name__ == "Program"
+    return looped, straight
+
+
+def of_quantity(name, q, dq, third):
+    """The arguments that a quantity takes."""
+    return {"gravity_forces": (q,), "coriolis_forces": (q, dq)}.get(name, (q, dq, third))
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_loops_agree_with_straight_line_code(monkeypatch, robot, name):
+    model = ROBOTS[robot]()
+    looped, straight = both(monkeypatch, model, name)
+    given = of_quantity(name, *states(model, 5))
+    expected = straight(*given)
+    assert np.abs(looped(*given) - expected).max() <= 1e-11 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("robot", ["any", "hand"])
+def test_loops_take_external_wrenches(monkeypatch, robot):
+    model = ROBOTS[robot]()
+    F_ext = np.random.default_rng(1).normal(size=(5, len(model.links), 6))
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        looped, straight = both(monkeypatch, model, name, wrenches=True)
+        given = (*states(model, 5), F_ext)
+        expected = straight(*given)
+        assert np.abs(looped(*given) - expected).max() <= 1e-11 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_loops_give_the_same_bits_for_every_batch(monkeypatch, dtype):
+    model = ROBOTS["any"]()
+    looped, _ = both(monkeypatch, model, "forward_dynamics")
+    given = [x.astype(dtype) for x in states(model, 37)]
+    whole = looped(*given)
+    assert whole.dtype == dtype
+    for k in (0, 8, 36):
+        assert np.array_equal(looped(*(np.ascontiguousarray(x[k]) for x in given)), whole[k])
+        assert np.array_equal(looped(*(x[k : k + 1] for x in given))[0], whole[k])
+    assert np.array_equal(looped(*(x[::-1] for x in given)), whole[::-1])
+
+
+def test_looped_steps_and_simulations_agree_with_straight_line_ones(monkeypatch):
+    robot = kt.robots.panda(friction=True)
+    q, dq, tau = (x[0] for x in states(robot.model, 1))
+    looped, straight = both(monkeypatch, robot.model, "step_rk4")
+    for found, expected in zip(looped(q, dq, tau, 1e-3), straight(q, dq, tau, 1e-3), strict=True):
+        assert np.abs(found - expected).max() < 1e-13
+    usual = robot.simulate(q, dq, duration=0.05, dt=1e-3, method="rk4", limits="ignore")
+    monkeypatch.setattr(forms, "STRAIGHT", -1)
+    other = kt.robots.panda(friction=True)
+    again = other.with_gravity(other.model.gravity[3:]).simulate(
+        q, dq, duration=0.05, dt=1e-3, method="rk4", limits="ignore"
+    )
+    assert np.abs(again.q - usual.q).max() < 1e-11
+    adaptive = other.simulate(q, dq, duration=0.05, limits="ignore")
+    assert np.abs(adaptive.q[-1] - usual.q[-1]).max() < 1e-6
+
+
+def test_a_looped_kernel_has_no_graph_to_differentiate(monkeypatch):
+    looped, _ = both(monkeypatch, ROBOTS["panda"](), "inverse_dynamics")
+    with pytest.raises(kt.errors.GraphError, match="loops over its many links"):
+        _ = looped.graph.nodes
+
+
+def test_long_chains_are_looped_and_short_ones_are_not():
+    assert not forms.is_looped(kt.robots.panda().model, "forward_dynamics")
+    assert not forms.is_looped(kt.robots.humanoid().model, "forward_dynamics")
+    assert forms.is_looped(chain(60).model, "forward_dynamics")
+    assert not forms.is_looped(chain(60).model, "mass_matrix")
+
+
+def chain(count):
+    """A robot of many generic hinges."""
+    rng = np.random.default_rng(2)
+    builder = kt.Builder("chain").link("link0")
+    for k in range(count):
+        builder.link(f"link{k + 1}", m=0.4, com=rng.normal(size=3) / 20, I_com=np.eye(3) / 50)
+        at, axis = rng.normal(size=3) / 10, rng.normal(size=3)
+        axis = axis / np.linalg.norm(axis)
+        builder.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", at=at, axis=axis)
+    return builder.build()
+
+
+def test_forward_dynamics_undoes_inverse_dynamics_of_a_long_chain():
+    robot = chain(150)
+    q, dq, tau = states(robot.model, 9)
+    ddq = robot.forward_dynamics(q, dq, tau)
+    assert np.abs(robot.inverse_dynamics(q, dq, ddq) - tau).max() < 1e-9
