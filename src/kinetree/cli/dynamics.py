@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.inverse_dynamics import tree_bias_forces
+from kinetree.algorithms.tree import weightless
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
@@ -61,6 +64,7 @@ FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows
 LINEAR = (
     "inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces", "spring_forces",
 )  # fmt: skip
+MOST_COLUMNS = 100  # of matrices on the screen
 OPEN_ROWS = 1e-6  # error of rows that is reported; files often have six digits
 ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
@@ -156,7 +160,8 @@ def terms(
     For one state, or for every row of a recording: then the output has rows of M:ROW:COLUMN,
     C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. JSON has robot, coordinates, joints, units,
     q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. A robot
-    with springs also has springs. Terms are in SI units also with --degrees.
+    with springs also has springs. Terms are in SI units also with --degrees. Matrices of more than
+    100 columns are not shown on the screen.
 
     For example:
 
@@ -168,9 +173,11 @@ def terms(
     given = {"q": q, "dq": dq}
     request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
     model = request.robot.model
+    screen = data is None and output is None and not json
+    large = screen and model.n > MOST_COLUMNS
     request.answer(
-        partial(terms_of, request.robot),
-        term_heads(model),
+        partial(terms_of, request.robot, matrices=not large),
+        [] if large else term_heads(model),
         lambda shown: print_terms(model, shown, degrees),
     )
 
@@ -239,7 +246,9 @@ class Request:
             return
         state = read_state(model, self.given, self.degrees)
         state = closed_state(self.robot, state, self.given, self.degrees)
-        values = make(False)(*state.values())
+        run = make(False)
+        with waiting(f"computing {', '.join(letters) or 'the terms'} of {model.name}"):
+            values = run(*state.values())
         if model.constraints is not None and "ddq" in state and np.isnan(values["tau"]).any():
             algorithms.constrained_inverse_dynamics(model, *state.values())  # raises, with names
         shown = document(model, state, self.degrees, *letters) | values
@@ -281,6 +290,8 @@ def _algorithm(model: Model, quantity: str) -> Function:
     following = any(joint.follows is not None for joint in model.joints)
     if quantity == "forward_dynamics" and not following:
         quantity = "forward_dynamics_by_articulated_bodies"
+    if quantity == "coriolis_forces":  # without the matrix C
+        return lambda q, dq: tree_bias_forces(weightless(book_tree(model, q)), dq)
     return partial(getattr(algorithms, quantity), model)
 
 
@@ -291,14 +302,20 @@ def _each(function: Function, *state: Array) -> Array:
     return np.array([function(*x) for x in zip(*state, strict=True)], float)
 
 
-def terms_of(robot: Robot, rows: bool) -> Results:
-    """M, C, c, g, friction and springs as a function of q and dq, (..., n, n) and (..., n)."""
-    names = ("mass_matrix", "coriolis_matrix", "coriolis_forces", "gravity_forces")
-    M, C, c, g, friction = (function_of(robot, x, rows) for x in (*names, "friction_forces"))
+def terms_of(robot: Robot, rows: bool, matrices: bool = True) -> Results:
+    """M, C, c, g, friction and springs as a function of q and dq, (..., n, n) and (..., n).
+
+    matrices: False leaves M and C out.
+    """
+    names = ("coriolis_forces", "gravity_forces", "friction_forces")
+    c, g, friction = (function_of(robot, x, rows) for x in names)
     springs = function_of(robot, "spring_forces", rows) if robot.model.springs else None
+    M = function_of(robot, "mass_matrix", rows) if matrices else None
+    C = function_of(robot, "coriolis_matrix", rows) if matrices else None
 
     def terms(q: Array, dq: Array) -> dict[str, Array]:
-        found = {"M": M(q), "C": C(q, dq), "c": c(q, dq), "g": g(q), "friction": friction(dq)}
+        found = {} if M is None or C is None else {"M": M(q), "C": C(q, dq)}
+        found |= {"c": c(q, dq), "g": g(q), "friction": friction(dq)}
         return found if springs is None else found | {"springs": springs(q)}
 
     return terms
@@ -323,7 +340,13 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
     """
     screen, slides = console(), sliding(model)
     state = {x: values[x] * factors(model, x, degrees) for x in ("q", "dq")}
-    for letter, words in MATRICES.items():
+    if "M" not in values:
+        screen.print(
+            f"M and C of {model.name} have {model.n} rows and columns and are not shown. --json has "
+            "them, and a file with -o."
+        )
+        screen.print()
+    for letter, words in MATRICES.items() if "M" in values else ():
         title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
         matrix = values[letter]
         matrix = clear_rounding(matrix, ROUNDING * np.abs(matrix).max(initial=0))

@@ -1,11 +1,12 @@
 """`kinetree explain`: both passes of the recursion, and where every joint force comes from."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, nearest
 from kinetree.cli.arguments import (
     AS_IT_IS,
     AS_NAMED,
@@ -20,6 +21,8 @@ from kinetree.cli.arguments import (
     Recorded,
     RobotName,
     number_argument,
+    split,
+    words_argument,
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json, print_text, waiting
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from kinetree.explain import Explanation, Torque
     from kinetree.motion.reading import Wish
 
+MOST_LINKS = 40  # whose steps are all shown on the screen
+FIRST_LINKS = 10  # that are shown of more
+
 
 def explain(
     robot: RobotName,
@@ -45,6 +51,12 @@ def explain(
     q: Position = None,
     dq: Rate = None,
     ddq: Acceleration = None,
+    link: Annotated[
+        list[str] | None,
+        words_argument(
+            "Links whose steps are shown; by default all, of many the first on a screen."
+        ),
+    ] = None,
     row: Annotated[int, number_argument("Row of DATA to explain, counted from 1.")] = 1,
     formulation: Annotated[
         Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
@@ -71,6 +83,7 @@ def explain(
     ```
     kinetree explain planar_2r --q 20 40 --dq 10 5 --degrees
     kinetree explain planar_2r --formulation link --format markdown
+    kinetree explain panda --link panda_link7
     echo 0.1,0.2,0.5,0,1,0 | kinetree explain planar_2r - --json
     ```
     """
@@ -88,12 +101,46 @@ def explain(
         state = row_of(wish, data, row, tuple(given))
     with waiting(f"explaining {found.name}"):
         explanation = found.explain(*state.values(), formulation=formulation)
+    explanation, ending = shown_links(explanation, link, output is None and not json)
     if json:
         print_json(document(found.model, state, degrees) | record(explanation), output)
     elif output is None and format == "text":
         console().print(explanation)
+        if ending:
+            console().print(ending)
     else:
         print_text(getattr(explanation, format)(), output)
+
+
+def shown_links(
+    explanation: "Explanation", names: list[str] | None, screen: bool
+) -> tuple["Explanation", str]:
+    """The explanation with the steps of the links to show, and a sentence on the others.
+
+    Args:
+        explanation: of all links.
+        names: of the links to show; None: all, on a screen the first of many.
+        screen: the output is not a file.
+    """
+    links = explanation.links
+    if names is not None:
+        wanted = split(names)
+        known = {steps.name for steps in links}
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"--link is {name!r}; {explanation.model.name} has no such moving link."
+                    f"{nearest(name, sorted(known))}"
+                )
+        return replace(explanation, links=tuple(x for x in links if x.name in wanted)), ""
+    if not screen or len(links) <= MOST_LINKS:
+        return explanation, ""
+    more = counted(len(links) - FIRST_LINKS, "link")
+    ending = (
+        f"The steps of the other {more} are not shown. Choose links with --link NAME..., or write "
+        "all to a file with -o."
+    )
+    return replace(explanation, links=links[:FIRST_LINKS]), ending
 
 
 def row_of(wish: "Wish", data: str, row: int, wanted: tuple[str, ...]) -> dict[str, Array]:

@@ -20,6 +20,7 @@ from rich.text import Text
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import number
 
+MANY_ROWS = 200  # above which a table is made without rich
 GAP = 2  # blanks between two columns of a table
 NO_UNIT = "1"  # of a pure number, such as an entry of a quaternion
 TURN, SLIDE = "turn", "slide"
@@ -112,7 +113,53 @@ def _fill(widths: Sequence[int], room: int) -> list[list[int]]:
 
 def _table(
     heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
+) -> Table | Text:
+    if len(rows) > MANY_ROWS:
+        found = plain_table(heads, rows, left, shown)
+        if found is not None:
+            return found
+    return rich_table(heads, rows, left, shown)
+
+
+def plain_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
+) -> Text | None:
+    """The text of `rich_table`, made at once; None if a cell has a style or needs to be folded.
+
+    rich takes a millisecond a row.
+    """
+    cells: list[list[str]] = []
+    for row in rows:
+        cells.append([x for k in shown if isinstance(x := row[k], str)])
+    if any(len(row) != len(shown) for row in cells):
+        return None
+    widths = widths_of(heads, rows)
+    chosen = [widths[k] for k in shown]
+    width = sum(chosen) + GAP * (len(chosen) - 1)
+    if width > console().width:
+        return None
+    sides = [k in left for k in shown]
+
+    def line(texts: Sequence[str]) -> str:
+        padded: list[str] = []
+        for text, size, is_left in zip(texts, chosen, sides, strict=True):
+            blanks = " " * (size - cell_len(text))
+            padded.append(text + blanks if is_left else blanks + text)
+        return (" " * GAP).join(padded)
+
+    lines = [heads[k].split("\n") for k in shown]
+    high = max(map(len, lines))
+    table = [["", *x] if len(x) < high else x for x in lines] if high == 2 else lines
+    head = [line([x[k] if k < len(x) else "" for x in table]) for k in range(high)]
+    found = Text("\n".join(head), style="bold", no_wrap=True)
+    body = ["\u2500" * width, *map(line, cells)]
+    return Text("", no_wrap=True).append_text(found).append("\n" + "\n".join(body))
+
+
+def rich_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
 ) -> Table:
+    """A table with a rule below the headings, the columns `shown`."""
     found = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
         header_style="bold",

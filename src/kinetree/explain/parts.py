@@ -264,9 +264,10 @@ def _inward(at: Recorded, frames: _Frames) -> tuple[list[Values], list[Values]]:
 def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
     alpha = at.before(at.full.dV[:, :3], at.x.dV_base[:3])
+    springs = joint_spring_forces(at.model, at.x.q) if at.model.springs else None
     found = [
         {name: at.model.A[i].T @ F for name, F in wrenches[i].items()}
-        | drive_parts(at.model, at.x, alpha, i)
+        | drive_parts(at.model, at.x, alpha, springs, i)
         for i in at.model.links
     ]
     if load_coefficients(at.model):  # which only joints have that follow no other
@@ -278,11 +279,14 @@ def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     return found
 
 
-def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> Values:
+def drive_parts(
+    model: Model, x: Motion, alpha: Mapping[int, Array], springs: Array | None, i: int
+) -> Values:
     """Forces of joint i for its armature and rotor, and against its friction and springs, (k,).
 
-    alpha: angular acceleration of every link in its own frame, and of WORLD. Springs on a joint
-    that follows another act on the joint that it follows, and count there.
+    alpha: angular acceleration of every link in its own frame, and of WORLD. springs: joint forces
+    of all springs, (n,), None without any. Springs on a joint that follows another act on the joint
+    that it follows, and count there.
     """
     joint = model.joints[i]
     change = x.ddq_i[i]
@@ -298,7 +302,7 @@ def drive_parts(model: Model, x: Motion, alpha: Mapping[int, Array], i: int) -> 
     scale = joint.scale
     rubbing = [friction_force(joint.friction, rate * scale) * scale for rate in x.dq_i[i]]
     found = {"rotor and armature": spinning, "friction": np.array(rubbing)}
-    if not model.springs:
+    if springs is None:
         return found
-    springs = joint_spring_forces(model, x.q)[list(joint.dofs)]
-    return found | {"spring": springs if joint.follows is None else zeros(len(joint.dofs))}
+    own = springs[list(joint.dofs)]
+    return found | {"spring": own if joint.follows is None else zeros(len(joint.dofs))}

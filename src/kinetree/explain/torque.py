@@ -1,5 +1,6 @@
 """Shares of the joint forces by cause, which add up to tau."""
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +17,12 @@ from kinetree.formulations.drives import (
 )
 from kinetree.formulations.newton_euler import newton_euler
 from kinetree.formulations.springs import joint_spring_forces, without_passive_forces
-from kinetree.model import Model
-from kinetree.model.inputs import zeros
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import link_adjoints, zeros
 from kinetree.model.joint import rate_names
 from kinetree.scalars import Scalar
+
+MANY = 40  # rates from which on their squares are summed before the recursion, not after it
 
 SHARES = (
     "inertial", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
@@ -33,7 +36,7 @@ def torque_shares(
     """Shares of tau, each computed on its own and not as the rest of the others.
 
     The forces of a motion without acceleration are a quadratic form of the rates. Its squares are
-    found by moving one degree of freedom at a time; with Christoffel symbols they are the sum of
+    found by moving one degree of freedom at a time (many of them in one recursion); with Christoffel symbols they are the sum of
     Gamma_ijj dq_j^2. Rates of spherical, planar and free joints are the components of their twist,
     so their squares and products are those of these components.
 
@@ -56,7 +59,14 @@ def torque_shares(
     if load_coefficients(model):
         load = force(frictionless(model), dq, ddq, **loads, **base)
         friction = friction + load_friction_forces(model, dq, load)
-    squares = sum((force(links, e * rate) for e, rate in unit_rates(dq)), rest)
+    moving = [d for d in range(model.n) if not _is_zero(dq[d])]
+    followed = {d for joint in model.joints if joint.follows is not None for d in joint.dofs}
+    together = set(moving) - followed if len(moving) > MANY else set[int]()
+    squares = forces_of_squares(links, q, dq, together) if together else rest
+    unit = np.eye(model.n, dtype=int)
+    for d in moving:
+        if d not in together:
+            squares = squares + force(links, unit[d] * dq[d])
     velocity = force(links, dq)
     shares = {
         "inertial": force(links, ddq=ddq),
@@ -73,10 +83,39 @@ def torque_shares(
     return Torque(model.dof_names, dof_units(model), shares, tau)
 
 
-def unit_rates(dq: Array) -> list[tuple[Array, Scalar]]:
-    """Unit vectors with the entries of dq that are not known to be zero."""
-    unit = np.eye(len(dq), dtype=int)
-    return [(unit[j], dq[j]) for j in range(len(dq)) if not _is_zero(dq[j])]
+def forces_of_squares(model: Model, q: Array, dq: Array, moving: Set[int]) -> Array:
+    """Sum of the joint forces of motions of one degree of freedom each, (n,), in one recursion.
+
+    A link that moves by one joint alone has a constant twist V along the axis of that joint, so its
+    body needs the wrench -ad(V)^T G V. This is linear in V V^T, whose sum over all motions is
+    carried outward: Q_i = Ad_ip Q_p Ad_ip^T + sum of A A^T dq^2.
+
+    Args:
+        model: the links without gravity, friction and drives.
+        q, dq: the motion.
+        moving: degrees of freedom that move; no joint follows one of them.
+    """
+    Ad_ip = link_adjoints(model, q)
+    rates = [dq[d] * int(d in moving) for d in range(model.n)]
+    Q = {WORLD: np.zeros((6, 6), int)}
+    F: dict[int, Array] = {}
+    for i, joint in enumerate(model.joints):
+        own = model.A[i] * np.array([rates[d] for d in joint.dofs])
+        Q[i] = Ad_ip[i] @ Q[model.parent[i]] @ Ad_ip[i].T + own @ own.T
+        K = model.G[i] @ Q[i]  # sum of momentum times twist
+        F[i] = np.concatenate([_turning(K[:3, :3]) + _turning(K[3:, 3:]), _turning(K[3:, :3])])
+    tau = [0] * model.n
+    for i in reversed(model.links):
+        if model.parent[i] != WORLD:
+            F[model.parent[i]] = F[model.parent[i]] + Ad_ip[i].T @ F[i]
+        for d, part in zip(model.joints[i].dofs, model.A[i].T @ F[i], strict=True):
+            tau[d] = tau[d] + part
+    return np.array(tau)
+
+
+def _turning(K: Array) -> Array:
+    """Sum of omega x n from the sum K of n omega^T, (3,)."""
+    return np.array([K[2, 1] - K[1, 2], K[0, 2] - K[2, 0], K[1, 0] - K[0, 1]])
 
 
 def without_drives(model: Model) -> Model:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,19 +62,19 @@ class Recursion:
     tau_spring: Array  # joint forces against springs, (n,)
     tau: Array  # joint forces, everything included, (n,)
 
-    @property
+    @cached_property
     def V(self) -> Array:
         """Twists (omega, v) in the link frames, (links, 6)."""
         return np.concatenate([self._in_links(self.omega), self._in_links(self.v)], 1)
 
-    @property
+    @cached_property
     def dV(self) -> Array:
         """Derivatives of V in the link frames, (links, 6): the linear part is a_e - omega x v."""
         dv = [a - cross(w, v) for a, w, v in zip(self.a_e, self.omega, self.v, strict=True)]
         dv = np.array(dv).reshape(-1, 3)
         return np.concatenate([self._in_links(self.alpha), self._in_links(dv)], 1)
 
-    @property
+    @cached_property
     def F(self) -> Array:
         """Wrenches (n, f) onto the links through their joints, in the link frames, (links, 6)."""
         return np.concatenate([self._in_links(self.n), self._in_links(self.f)], 1)
