@@ -342,8 +342,8 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
     state = {x: values[x] * factors(model, x, degrees) for x in ("q", "dq")}
     if "M" not in values:
         screen.print(
-            f"M and C of {model.name} have {model.n} rows and columns and are not shown. --json has "
-            "them, and a file with -o."
+            f"M and C of {model.name} have {model.n} rows and columns and are not shown. --json "
+            "has them, and a file with -o."
         )
         screen.print()
     for letter, words in MATRICES.items() if "M" in values else ():

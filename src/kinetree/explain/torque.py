@@ -36,9 +36,10 @@ def torque_shares(
     """Shares of tau, each computed on its own and not as the rest of the others.
 
     The forces of a motion without acceleration are a quadratic form of the rates. Its squares are
-    found by moving one degree of freedom at a time (many of them in one recursion); with Christoffel symbols they are the sum of
-    Gamma_ijj dq_j^2. Rates of spherical, planar and free joints are the components of their twist,
-    so their squares and products are those of these components.
+    found by moving one degree of freedom at a time (many of them in one recursion); with
+    Christoffel symbols they are the sum of Gamma_ijj dq_j^2. Rates of spherical, planar and free
+    joints are the components of their twist, so their squares and products are those of these
+    components.
 
     Args:
         model: the robot.

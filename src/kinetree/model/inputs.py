@@ -130,7 +130,10 @@ def per_dof(model: Model, parts: Sequence[Array]) -> Array:
 
 def columns(model: Model, i: int) -> Array:
     """Rows of the identity that pick the degrees of freedom of link i, shape (k, n)."""
-    return np.eye(model.n, dtype=int)[list(model.joints[i].dofs)]
+    dofs = model.joints[i].dofs
+    picked = np.zeros((len(dofs), model.n), int)  # the whole identity would have n^2 entries
+    picked[range(len(dofs)), dofs] = 1
+    return picked
 
 
 def link_pose(model: Model, i: int, q: Array) -> Array:

@@ -134,8 +134,9 @@ def changed_drives(
             "For all alike: {name: drive for name in robot.joint_names}."
         )
     names = [joint.name for joint in joints]
+    known_names = set(names)
     for name in changes:
-        if name not in names:
+        if name not in known_names:
             raise NameLookupError(
                 f"{robot!r} has no joint {name!r} to give a drive to; its joints are "
                 f"{', '.join(names)}."

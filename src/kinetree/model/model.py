@@ -306,7 +306,8 @@ class Model:
                 "For all alike: {name: friction for name in robot.model.joint_names}."
             )
         names = [joint.name for joint in self.joints]  # mimic joints can have friction too
-        unknown = [name for name in friction if name not in names]
+        own_names = set(names)
+        unknown = [name for name in friction if name not in own_names]
         if unknown:
             raise NameLookupError(
                 f"{self.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
