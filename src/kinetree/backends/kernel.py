@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kinetree.backends import background
 from kinetree.backends.call import plan as plans
 from kinetree.backends.call import vectorcall
 from kinetree.backends.call.dispatch import Axes, Dispatch, Overload, core_signature
@@ -85,6 +86,7 @@ class Kernel:
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
         self._plan = plans.make_plan(graph) if self._direct else None
+        early = self._programs is not None and self._direct and self._answers_first()
         if self._programs is not None:
             loop = functools.partial(_learned_loop, self._programs, self._plan)
         else:
@@ -99,15 +101,41 @@ class Kernel:
             self._overload = Overload(self._general, len(graph.inputs), *more)
             self._overload.when_made(functools.partial(_learn_larger, weakref.ref(self)))
             self._general = self._overload.call
+            plans.learn_name(self._plan, self._overload.extra)
         if self._direct:
             self._enter_by(self._general)
+        if early:
+            background.submit(self._compiled, functools.partial(_take_over, weakref.ref(self)))
+
+    def _answers_first(self) -> bool:
+        """Make code that answers while the kernel is compiled, if the kernel would take long."""
+        if not background.pays(self.graph) or self._compiled.has_code("float64"):
+            return False
+        self._compiled.answer_first()
+        return True
+
+    def wait(self) -> Self:
+        """Wait until the kernel runs its own machine code; return it.
+
+        The kernel of a large robot answers its first calls with code that is made at once and runs
+        several times as long. Results have the same bits before and after.
+        """
+        if self._programs is not None and self._programs.is_first:
+            background.finish(self._programs)
+            self._renew()
+        return self
+
+    def _renew(self) -> None:
+        """Enter the code that is there now; code that calls may still run is kept alive."""
+        self._dispatch.renew()
+        self._enter_by(self._general)
 
     def _enter_by(self, general: Callable[..., Any]) -> None:
         """Let calls begin in machine code; those that it does not take are for `general`.
 
         The attributes keep alive what machine code refers to by address.
         """
-        self._code, self._general = self._compiled.code("float64"), general
+        self._code, self._general = self._compiled.present("float64"), general
         entry, limit = self._compiled.entry(), self._dispatch.large
         vectorcall.set_entry(self, entry, general, limit, self._plan)
 
@@ -118,7 +146,7 @@ class Kernel:
     @property
     def gufunc(self) -> np.ufunc:
         """The real NumPy gufunc, with all its loops."""
-        return self._dispatch.gufunc
+        return self.wait()._dispatch.gufunc
 
     @property
     def signature(self) -> str:
@@ -220,6 +248,13 @@ class Kernel:
         return self  # nothing in a kernel ever changes
 
 
+def _take_over(kernel: "weakref.ref[Kernel]") -> None:
+    """Let a kernel that still lives run the code that was compiled in the background."""
+    own = kernel()
+    if own is not None:
+        own._renew()
+
+
 def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
     """Return the inner loop over states; from now on calls with its number type enter the code."""
     found = programs.loop(dtype)
@@ -232,9 +267,8 @@ def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
     own = kernel()
     if own is None or own._plan is None or not isinstance(larger, Kernel) or not larger._direct:
         return
-    assert own._overload is not None
     own._larger = larger if own._door is None else larger.behind(own._door)  # kept alive
-    plans.learn_larger(own._plan, own._overload.extra, own._larger)
+    plans.learn_larger(own._plan, own._larger)
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:

@@ -97,13 +97,14 @@ class Enter:
     def larger(self, count: str, names: str) -> None:
         """Enter the kernel with the further argument; None in its place is as if not given."""
         f = self.f
-        kernel = self.given.address(LARGER)
-        f.require(f.compare("ne", "ptr", kernel, "null"))
         last = f.item("ptr", "%args", self.given.nin)
         if names == "null":
+            f.require(f.compare("ne", "ptr", self.given.address(EXTRA), "null"))
             with f.when(f.compare("eq", "ptr", last, self.given.row("None"))):
                 own = f.load("ptr", "%self", ENTRY)
                 f.pass_on(own, "ptr %self", "ptr %args", f"i64 {self.given.nin}", "ptr null")
+        kernel = self.given.address(LARGER)
+        f.require(f.compare("ne", "ptr", kernel, "null"))
         code = f.load("ptr", kernel, ENTRY)
         f.pass_on(code, f"ptr {kernel}", "ptr %args", f"i64 {count}", f"ptr {names}")
 

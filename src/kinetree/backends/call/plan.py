@@ -55,12 +55,15 @@ def learn_code(plan: Plan | None, dtype: str, one: int, loop: int) -> None:
         plan[places[0]], plan[places[1]] = loop, one
 
 
-def learn_larger(plan: Plan, extra: str, kernel: object) -> None:
-    """Note the kernel that takes one argument more, and the name of that argument.
+def learn_name(plan: Plan | None, extra: str) -> None:
+    """Note the name of the further argument: interned, as names in calls are, and kept alive."""
+    if plan is not None:
+        plan[EXTRA] = id(extra)
 
-    Both must be kept alive; the name must be interned, as names in calls are.
-    """
-    plan[EXTRA], plan[LARGER] = id(extra), id(kernel)
+
+def learn_larger(plan: Plan, kernel: object) -> None:
+    """Note the kernel that takes one argument more; it must be kept alive."""
+    plan[LARGER] = id(kernel)
 
 
 def strides(port: Port, size: int = 8) -> list[int]:
