@@ -11,7 +11,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import KinetreeError
-from kinetree.kernels.forms import FORWARD, computation, is_looped
+from kinetree.kernels.forms import computation
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
 
@@ -128,11 +128,17 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> A
     return np.array(found)
 
 
-def margins_graph(space: StateSpace, bounds: Sequence[Bound], size: int) -> Graph:
-    """The graph of the margins of a state x with rates k; y, (size,), begins with tau."""
+def margins_graph(
+    space: StateSpace, bounds: Sequence[Bound], size: int, *, interpreted: bool = False
+) -> Graph:
+    """The graph of the margins of a state x with rates k; y, (size,), begins with tau.
+
+    interpreted: it is not compiled, so that it has to be one graph.
+    """
     ports = [Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (size,))]
 
     def watch(x: Array, k: Array, y: Array) -> Array:
         return margins(space, bounds, x, y)
 
-    return computation(watch, ports, [("w", ())], looped=is_looped(space.model, FORWARD))
+    looped = not interpreted and is_looped(space.model, FORWARD)
+    return computation(watch, ports, [("w", ())], looped=looped)
