@@ -60,6 +60,7 @@ class CudaPlan:
     operation: Operation
     recorded: bool
     prepared: Prepared
+    like: Callable[[Tensor], Tensor]
     shapes: tuple[tuple[int, ...], ...]
     device: int
     current: Callable[[], int]
@@ -70,10 +71,10 @@ class CudaPlan:
         device = self.device
         if self.current() != device:
             return None
-        new = tensors[0].new_empty
-        made = [new(shape) for shape in self.shapes]
-        addresses = [x.data_ptr() for x in tensors]
-        addresses += [x.data_ptr() for x in made]
+        first = tensors[0]
+        shape = first.shape  # that of one result, mostly
+        made = [self.like(first) if x == shape else first.new_empty(x) for x in self.shapes]
+        addresses = [x.data_ptr() for x in (*tensors, *made)]
         self.prepared.enqueue(self.stream(device), addresses)
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -84,7 +85,7 @@ def described(tensors: Sequence[Any]) -> tuple[object, ...] | None:
         return tuple(
             [
                 (
-                    type(x), x.shape, x.dtype, x.device, x.layout, x.is_contiguous(), x.is_neg(),
+                    type(x), x.shape, x.dtype, x.device, x.is_contiguous(), x.is_neg(),
                     x.requires_grad,
                 )
                 for x in tensors
@@ -167,4 +168,6 @@ def _on_cuda(
     shapes = tuple((*leading, *port.shape) for port in operation.outputs)
     count = first.numel() // max(1, operation.inputs[0].size)
     prepared = operation.cuda.prepare(kind, count)
-    return CudaPlan(operation, recorded, prepared, shapes, first.device.index, current, stream)
+    device = first.device.index
+    like = torch.empty_like
+    return CudaPlan(operation, recorded, prepared, like, shapes, device, current, stream)

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends.call.plan import strides
 from kinetree.backends.call.fastcall import field
 from kinetree.backends.call.gufunc import InnerLoop
-from kinetree.backends.kernel import has_llvm
+from kinetree.backends.call.plan import strides
+from kinetree.backends.kernel import Kernel, has_llvm
 from kinetree.backends.llvm import engine
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph
@@ -74,6 +74,8 @@ def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
     if not has_llvm():
         return slow, None
     dispatch, version = operation.dispatch(dtype), xla_frame.version()
+    if isinstance(entered := dispatch.entered(), Kernel):
+        entered.wait()  # the address of the loop is kept for good
     loop, other = dispatch.loop(dtype), ctypes.cast(slow, ctypes.c_void_p).value or 0
     address, code = Handler(operation.graph, loop, version, dispatch.large, other).load()
     return HANDLER(address), (slow, loop, code)

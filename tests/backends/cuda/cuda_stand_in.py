@@ -5,7 +5,7 @@ arguments. It computes with what it finds there.
 """
 
 import ctypes
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
@@ -36,12 +36,17 @@ class HostArray(np.ndarray):
     def device(self):
         return Device(self.lies_on)
 
+    @property
+    def _c_contiguous(self):
+        return self.flags.c_contiguous
+
     def get(self):
         return np.array(self)
 
 
 class Device:
     current = 0
+    attributes = MappingProxyType({"MultiProcessorCount": 10})
 
     def __init__(self, number=None):
         self.id = Device.current if number is None else number

@@ -84,20 +84,18 @@ def load_around(source, name, shared, warps):
     dtype = "float32" if "typedef float" in source else "float64"
 
     def begin(words):
-        count, n, forces, watched, q, dq, tau, state, params, first, amount = words
+        count, n, forces, q, dq, tau, params, state = words
         x = at(state, (count, 2 * n), dtype)
         x[:, :n] = at(q, (count, n), dtype)
         x[:, n:] = at(dq, (count, n), dtype) if dq else 0
         at(params, (forces,), dtype)[:] = at(tau, (forces,), dtype) if tau else 0
-        at(first, (count, watched), "int32")[:] = again.NEVER
-        at(amount, (count, watched), dtype)[:] = 0
 
     def end(words):
         count, first, noted = words
         if (at(first, (count,), "int32") != again.NEVER).any():
             at(noted, (1,), "int32")[:] = 1
 
-    compute, words = {"kt_begin": (begin, 11), "kt_end": (end, 3)}[name]
+    compute, words = {"kt_begin": (begin, 8), "kt_end": (end, 3)}[name]
     return Function(compute, words).launch()
 
 

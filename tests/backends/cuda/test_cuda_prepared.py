@@ -9,7 +9,6 @@ from cuda_stand_in import Device, Function, HostArray, HostGpu, at, on_host
 
 import kinetree as kt
 from kinetree.backends.cuda import kernel as kernels
-from kinetree.backends.cuda import prepared
 from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.cuda.prepared import KnownCalls
 from kinetree.compiler.interpret import interpret
@@ -43,6 +42,9 @@ class HostKernel(CudaKernel):
                 x[...] = y
 
         return Function(compute, 1 + len(ports)).launch()
+
+    def _load_few(self, dtype, short):
+        return self._load(dtype, short)
 
 
 @pytest.fixture
@@ -156,10 +158,24 @@ def test_threads_do_not_share_arguments(kernel, cp):
     assert blocks[0] != blocks[1]
 
 
-def test_ever_new_shapes_are_forgotten(monkeypatch):
-    monkeypatch.setattr(prepared, "MOST", 3)
-    known = KnownCalls[int]()
+def test_ever_new_shapes_are_forgotten():
+    known = KnownCalls[int](3)
     for k in range(10):
         known.keep(k, k)
         assert known.get(k) == k and len(known) <= 3
     assert known.get(0) is None
+
+
+def test_few_states_have_a_code_of_their_own(cp, kernel, monkeypatch):
+    assert kernels.few_states() == 128 * 10
+    few, many = kernel.launch("float64", 1280), kernel.launch("float64", 1281)
+    assert few is kernel.launch("float64", 1) and many is kernel.launch("float64")
+    assert few is not many
+    monkeypatch.setattr(kernels, "FEW_OPERATIONS", 1)
+    assert kernel.launch("float64", 5) is many
+
+
+def test_sines_side_by_side_have_one_branch():
+    kernel = CudaKernel(trace_quantity(kt.robots.panda().model, "inverse_dynamics"))
+    pairs, whole = (text.count("if (!(") for text in (kernel.source(), kernel.source(group=99)))
+    assert (pairs, whole) == (3, 1)

@@ -4,8 +4,8 @@ import ctypes
 
 import pytest
 
-from kinetree.backends.call.plan import strides
 from kinetree.backends.call.gufunc import InnerLoop
+from kinetree.backends.call.plan import strides
 from kinetree.compiler.graph import Port
 from kinetree.errors import CompileError
 from kinetree.tensors import xla_frame

@@ -92,6 +92,7 @@ def statements(
     read: Place | None = None,
     write: Place | None = None,
     visits: Mapping[int, Visit] | None = None,
+    group: int = GROUP,
 ) -> Iterator[str]:
     """Iterate over the lines that read inputs, compute, and write outputs when they are known.
 
@@ -104,9 +105,10 @@ def statements(
         constants: the table of numbers, which grows.
         read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
         visits: values that leave the registers for a while, see `parking`.
+        group: angles whose sines are computed side by side.
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
-    code = CudaBody(graph, constants, *places, visits or {})
+    code = CudaBody(graph, constants, *places, visits or {}, group)
     for i in range(len(graph.nodes)):
         yield from code.node(i)
 
@@ -121,11 +123,12 @@ class CudaBody:
         read: Place,
         write: Place,
         visits: Mapping[int, Visit],
+        group: int,
     ) -> None:
         self.graph, self.constants, self.read, self.write = graph, constants, read, write
         self.visits = visits
         self.names: list[str] = []
-        self.groups = angle_groups(graph, 1 if visits else GROUP)
+        self.groups = angle_groups(graph, 1 if visits else group)
         self.shared = shared_divisors(graph)
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()

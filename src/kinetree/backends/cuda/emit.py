@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from kinetree.backends.cuda.body import Constants, statements
+from kinetree.backends.cuda.body import GROUP, Constants, statements
 from kinetree.backends.cuda.layout import Layout, Row, plan
 from kinetree.backends.cuda.parking import Visit, park
 from kinetree.backends.cuda.prelude import prelude
@@ -20,6 +20,7 @@ def emit(
     *,
     layout: Layout | None = None,
     most: int | None = None,
+    group: int = GROUP,
 ) -> str:
     """Text of the kernel `kt_{name}(count, *inputs, *outputs)`.
 
@@ -29,6 +30,7 @@ def emit(
         name: end of the kernel's name; letters, digits and underscores.
         layout: where rows lie meanwhile, by default `plan(graph, ...)`.
         most: values in registers; others wait in free rows, see `parking`. None: all of them.
+        group: angles whose sines are computed side by side.
 
     Returns:
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
@@ -40,19 +42,25 @@ def emit(
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
     visits = None if most is None else park(graph, layout, most)
-    body = state(graph, dtype, visits, spare=layout.spare > 0)
+    body = state(graph, dtype, visits, spare=layout.spare > 0, group=group)
     parts = [prelude(dtype, graph), body, tiles(layout), kernel(layout, name)]
     return "\n".join(parts)
 
 
 def state(
-    graph: Graph, dtype: str, visits: Mapping[int, Visit] | None = None, *, spare: bool = False
+    graph: Graph,
+    dtype: str,
+    visits: Mapping[int, Visit] | None = None,
+    *,
+    spare: bool = False,
+    group: int = GROUP,
 ) -> str:
     """The function that computes one state, from rows to rows."""
     inputs = [f"const real *i{k}" for k in range(len(graph.inputs))]
     outputs = [f"real *o{k}" for k in range(len(graph.outputs))] + ["real *spare"] * spare
     constants = Constants("kt_constants", dtype)
-    lines = "\n".join(f"    {line}" for line in statements(graph, constants, visits=visits))
+    written = statements(graph, constants, visits=visits, group=group)
+    lines = "\n".join(f"    {line}" for line in written)
     return (
         f"{constants.text()}\n"
         f"// {signature(graph)}\n"

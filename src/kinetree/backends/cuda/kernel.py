@@ -8,8 +8,9 @@ from typing import Any
 
 from kinetree.backends.call.dispatch import Overload, core_signature
 from kinetree.backends.cuda.arguments import Batch, CudaArray, prepare, targets
+from kinetree.backends.cuda.body import GROUP
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
-from kinetree.backends.cuda.launch import Launch, Loaded, load, require_device
+from kinetree.backends.cuda.launch import Launch, Loaded, load, load_with, require_device
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
 from kinetree.backends.cuda.prepared import KnownCalls, Prepared
 from kinetree.backends.kernel import check_ports
@@ -22,16 +23,29 @@ from kinetree.errors import ShapeError
 REGISTERS = {"float64": 80, "float32": 160}
 SPARE = 8
 
+# A batch that leaves some quarters of the GPU without a warp takes as long as one state. For such
+# batches, kernels of up to so many operations are compiled once more.
+FEW_OPERATIONS, FEW_THREADS = 3000, 128
+
+
+def few_states() -> int:
+    """States that are few for the current GPU: a warp on each quarter of a multiprocessor."""
+    device = require_device().cuda.Device()
+    return FEW_THREADS * device.attributes["MultiProcessorCount"]
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A call with arrays of CuPy that can be repeated: what to launch and what it returns.
 
-    cp: CuPy. prepared: the launch. shapes, dtype: of new results. sizes: bytes of all arrays,
-    inputs first. device: the number of the GPU.
+    new: CuPy's type of arrays. current, stream: functions that return the current GPU and stream.
+    prepared: the launch. shapes, dtype: of new results. sizes: bytes of all arrays, inputs first.
+    device: the number of the GPU.
     """
 
-    cp: Any
+    new: Any
+    current: Callable[[], int]
+    stream: Callable[[], Any]
     prepared: Prepared
     shapes: tuple[tuple[int, ...], ...]
     dtype: Any
@@ -40,19 +54,17 @@ class Ready:
 
     def repeat(self, arrays: Sequence[CudaArray], out: object) -> Any:
         """The results on the current stream, or None where this call is another one after all."""
-        cuda = self.cp.cuda
-        if cuda.runtime.getDevice() != self.device:
+        if self.current() != self.device:
             return None
         if out is None:
-            new, dtype = self.cp.ndarray, self.dtype
+            new, dtype = self.new, self.dtype
             made = [new(shape, dtype) for shape in self.shapes]
         else:
             made: list[CudaArray] = list(out) if isinstance(out, tuple) else [out]
             if not self.fit(arrays, made):
                 return None
-        addresses = [x.data.ptr for x in arrays]
-        addresses += [x.data.ptr for x in made]
-        self.prepared.enqueue(cuda.get_current_stream().ptr, addresses)
+        addresses = [x.data.ptr for x in (*arrays, *made)]
+        self.prepared.enqueue(self.stream().ptr, addresses)
         return made[0] if len(made) == 1 else tuple(made)
 
     def fit(self, arrays: Sequence[CudaArray], made: Sequence[CudaArray]) -> bool:
@@ -65,7 +77,7 @@ class Ready:
         read = [(x.data.ptr, x.data.ptr + n) for x, n in zip(arrays, self.sizes, strict=False)]
         sizes = self.sizes[len(arrays) :]
         for x, shape, size in zip(made, self.shapes, sizes, strict=True):
-            if type(x) is not self.cp.ndarray or x.shape != shape or x.dtype != self.dtype:
+            if type(x) is not self.new or x.shape != shape or x.dtype != self.dtype:
                 return False
             if not x.flags.c_contiguous or x.data.device_id != self.device:
                 return False
@@ -106,6 +118,7 @@ class CudaKernel:
         self.__doc__ = doc or f"{name}: {self.signature}"
         self._budget = budget
         self._loaded = Loaded(self._load)
+        self._few = Loaded(self._load_few)
         self._ready = KnownCalls[Ready]()
         call = self._compute
         self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
@@ -125,49 +138,65 @@ class CudaKernel:
         layout = plan(graph, ITEMSIZE[dtype], self._budget)
         return graph, replace(layout, spare=SPARE) if short else layout
 
-    def source(self, dtype: str = "float64", *, short: bool = False) -> str:
-        """The code as CUDA C++; `short` as in `ordered`."""
+    def source(self, dtype: str = "float64", *, short: bool = False, group: int = GROUP) -> str:
+        """The code as CUDA C++.
+
+        short: as in `ordered`. group: angles whose sines are computed side by side.
+        """
         graph, layout = self.ordered(dtype, short=short)
         most = REGISTERS[dtype] if short else None
-        return emit(graph, dtype, self._label, layout=layout, most=most)
+        return emit(graph, dtype, self._label, layout=layout, most=most, group=group)
 
-    def launch(self, dtype: str = "float64") -> Launch:
-        """The code on the current GPU, compiled and loaded at the first request."""
-        return self._loaded.on_this_gpu(dtype)
+    def launch(self, dtype: str = "float64", count: int | None = None) -> Launch:
+        """The code on the current GPU for `count` states, compiled at the first request.
+
+        None: for as many states as keep the GPU busy. A few have a code of their own, which takes
+        less time for one state and more registers.
+        """
+        few = count is not None and self.operations <= FEW_OPERATIONS and count <= few_states()
+        return (self._few if few else self._loaded).on_this_gpu(dtype)
 
     def _load(self, dtype: str, short: bool) -> Launch:
         shared = self.ordered(dtype, short=short)[1].warp_bytes
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 
+    def _load_few(self, dtype: str, short: bool) -> Launch:
+        """All sines side by side, and as many registers as that takes."""
+        shared = self.ordered(dtype)[1].warp_bytes
+        source = self.source(dtype, group=len(self.graph.nodes))
+        found = load_with(source, f"kt_{self._label}", shared, 0)
+        return self._loaded.on_this_gpu(dtype) if found.spills else found
+
     def __call__(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         """The outputs, on the GPU of the first array; arguments may be named."""
+        if not named and (found := self.again(arrays, out)) is not None:
+            return found
         return self._call(*arrays, out=out, **named)
 
     def prepare(self, dtype: str, count: int) -> Prepared:
         """The launch of `count` states on the current GPU; its arrays are given by address."""
         arrays = len(self.graph.inputs) + len(self.graph.outputs)
         values, places = [count, *[0] * arrays], range(1, 1 + arrays)
-        return Prepared(require_device(), self.launch(dtype), count, values, places)
+        return Prepared(require_device(), self.launch(dtype, count), count, values, places)
 
     def again(self, arrays: Sequence[object], out: object = None) -> Any:
         """The results of a call like one before; None where it has to be read from the start.
 
-        A call is like another if its arrays have the same types, shapes, strides and device.
+        A call is like another if its arrays have the same types, shapes, order and device.
         """
         key = described(arrays)
         found = None if key is None else self._ready.get(key)
         return None if found is None else found.repeat(arrays, out)
 
     def _compute(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
-        if not named and (found := self.again(arrays, out)) is not None:
-            return found
         cp = require_device()
         arrays = (*arrays, *in_order(self.name, self.graph.inputs[len(arrays) :], named))
         with device_of(cp, arrays):
             batch = prepare(cp, self.name, self.graph.inputs, arrays)
             made = targets(cp, self.name, self.graph.outputs, batch, out)
             if batch.count:
-                self.launch(batch.dtype)(batch.count, [*batch.arrays, *made])
+                launch = self.launch(batch.dtype, batch.count)
+                launch(batch.count, [*batch.arrays, *made])
                 self._remember(cp, arrays, batch, made)
             wanted = made if out is None else out if isinstance(out, tuple) else (out,)
             results = [keep(x, y) for x, y in zip(made, wanted, strict=True)]
@@ -183,8 +212,10 @@ class CudaKernel:
         shapes = tuple(x.shape for x in made)
         sizes = tuple(x.nbytes for x in (*batch.arrays, *made))
         prepared = self.prepare(batch.dtype, batch.count)
-        device = cp.cuda.runtime.getDevice()
-        self._ready.keep(key, Ready(cp, prepared, shapes, made[0].dtype, sizes, device))
+        current, stream = cp.cuda.runtime.getDevice, cp.cuda.get_current_stream
+        device, dtype = current(), made[0].dtype
+        found = Ready(cp.ndarray, current, stream, prepared, shapes, dtype, sizes, device)
+        self._ready.keep(key, found)
 
     @property
     def _label(self) -> str:
@@ -195,10 +226,13 @@ class CudaKernel:
 
 
 def described(arrays: Sequence[Any]) -> tuple[object, ...] | None:
-    """The types, shapes, strides and GPUs of arrays of CuPy; None where some are not CuPy's."""
+    """The types, shapes, order and GPUs of arrays of CuPy; None where some are not CuPy's.
+
+    The public way to ask whether an array is contiguous takes several times as long.
+    """
     try:
         return tuple(
-            [(type(x), x.shape, x.strides, x.dtype.char, x.data.device_id) for x in arrays]
+            [(type(x), x.shape, x._c_contiguous, x.dtype.char, x.data.device_id) for x in arrays]
         )
     except AttributeError:  # numbers, arrays of NumPy and tensors
         return None

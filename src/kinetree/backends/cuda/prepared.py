@@ -10,7 +10,8 @@ call writes the addresses of its arrays into it.
 
 import threading
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from struct import Struct
 from typing import Any, Generic, TypeVar
 
 from kinetree.backends.cuda.launch import Launch
@@ -22,17 +23,18 @@ WORD = 8  # bytes of an argument; an integer of 32 bits is the lower half of one
 
 
 class KnownCalls(Generic[Value]):
-    """Values by the description of a call. A program with ever new shapes does not fill memory."""
+    """Values by the description of a call, at most so many: new shapes do not fill memory."""
 
-    __slots__ = ("_known", "get")
+    __slots__ = ("_known", "get", "most")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
         self._known: dict[Hashable, Value] = {}
         self.get: Callable[[Hashable], Value | None] = self._known.get
 
     def keep(self, key: Hashable, value: Value) -> None:
         """Remember a value; all others are forgotten where there are too many."""
-        if len(self._known) >= MOST:
+        if len(self._known) >= self.most:
             self._known.clear()
         self._known[key] = value
 
@@ -44,6 +46,7 @@ class Block(threading.local):
     """The arguments of a launch in memory, for each thread its own.
 
     The driver reads them without Python's lock, so another thread must not write them meanwhile.
+    `values` are the arguments, `address` is that of the table of their addresses.
     """
 
     def __init__(self, cp: Any, values: Sequence[int]) -> None:
@@ -62,33 +65,45 @@ class Prepared:
         launch: the function, loaded on the current GPU.
         count: number of states, at least 1.
         values: all arguments of the function: integers, and addresses of arrays.
-        places: numbers of the arguments that are new in every call.
+        places: numbers of the arguments that are new in every call; neighbours are written at once.
     """
 
-    __slots__ = ("_block", "_call", "_function", "_grid", "_launch", "_places", "_shared", "_size")
+    __slots__ = ("_block", "_call", "_launch", "_runs", "_sizes")
 
     def __init__(
         self, cp: Any, launch: Launch, count: int, values: Sequence[int], places: Sequence[int]
     ) -> None:
         self._launch = launch  # keeps the module loaded
-        self._function = int(launch.function.ptr)
-        self._size = launch.threads
-        self._grid = -(-count // self._size)
-        self._shared = launch.shared * self._size // WARP
+        threads = launch.threads
+        grid, shared = -(-count // threads), launch.shared * threads // WARP
+        self._sizes = (int(launch.function.ptr), grid, 1, 1, threads, 1, 1, shared)
         self._call: Callable[..., None] = cp.cuda.driver.launchKernel
-        self._places = tuple(places)
+        self._runs = neighbours(places)
         self._block = Block(cp, values)
 
-    def enqueue(self, stream: int, addresses: Iterable[int]) -> None:
+    def enqueue(self, stream: int, addresses: Sequence[int]) -> None:
         """Queue the work on a stream of the GPU, which must be the current one of this thread.
 
         addresses: of contiguous arrays, in the order of `places`.
         """
         block = self._block
-        values = block.values
-        for k, address in zip(self._places, addresses, strict=True):
-            values[k] = address
-        self._call(
-            self._function, self._grid, 1, 1, self._size, 1, 1, self._shared, stream,
-            block.address, 0,
-        )  # fmt: skip
+        if len(self._runs) == 1:
+            pack, offset, _ = self._runs[0]
+            pack(block.values, offset, *addresses)
+        else:
+            begin = 0
+            for pack, offset, count in self._runs:
+                pack(block.values, offset, *addresses[begin : begin + count])
+                begin += count
+        self._call(*self._sizes, stream, block.address, 0)
+
+
+def neighbours(places: Sequence[int]) -> tuple[tuple[Callable[..., None], int, int], ...]:
+    """Runs of neighbouring arguments: what writes each, where it begins in bytes, its length."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return tuple((Struct(f"{len(run)}q").pack_into, WORD * run[0], len(run)) for run in runs)

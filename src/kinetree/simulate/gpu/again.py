@@ -8,6 +8,7 @@ that are not finite, at the start or on the way, or joints beyond their limits. 
 simulation is read and run from the start, which finds the reason and reports it.
 """
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,23 +33,23 @@ MEMO = ("simulate", "gpu runs")
 FIELDS = ("q", "dq", "ddq")  # the record of a run under constant forces
 C_TYPES = {"float32": "float", "float64": "double"}
 THREADS = 2**17  # that work at a run before and after its loop, at most
+RUNS, ROLLOUTS = 8, 2**18  # remembered at most: a run keeps its states on the GPU
 
-# kt_begin: states side by side, forces copied, nothing noted yet. kt_end: was anything noted?
+# kt_begin: states side by side, forces copied. kt_end: was anything noted?
 AROUND = r"""
 #define KT_EACH(k, count) \
     for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < (count); \
          k += (long long)gridDim.x * blockDim.x)
 
 extern "C" __global__ void kt_begin(
-    long long count, long long n, long long forces, long long watched, const real *q,
-    const real *dq, const real *tau, real *state, real *params, int *first, real *amount) {
+    long long count, long long n, long long forces, const real *q, const real *dq,
+    const real *tau, real *params, real *state) {
     KT_EACH(k, count * n) {
         const long long place = k / n * 2 * n + k % n;
         state[place] = q[k];
         state[place + n] = dq ? dq[k] : (real)0;
     }
     KT_EACH(k, forces) params[k] = tau ? tau[k] : (real)0;
-    KT_EACH(k, count * watched) { first[k] = KT_NEVER; amount[k] = 0; }
 }
 
 extern "C" __global__ void kt_end(long long count, const int *first, int *noted) {
@@ -57,13 +58,22 @@ extern "C" __global__ void kt_end(long long count, const int *first, int *noted)
 """
 
 
-class Flag(threading.local):
-    """An integer that a GPU can write and the CPU can read, for each thread its own."""
+class Work(threading.local):
+    """Memory of a run that nobody sees, for each thread its own: a run ends before the next begins.
 
-    def __init__(self, cp: Any) -> None:
+    state: (B, x). first, amount: (B, watched), what the loop notes; nothing yet. noted: an integer
+    that a GPU can write and the CPU can read.
+    """
+
+    def __init__(self, cp: Any, state: tuple[int, ...], notes: tuple[int, ...], dtype: Any) -> None:
+        self.state = cp.empty(state, dtype)
+        self.first = cp.full(notes, NEVER, np.int32)
+        self.amount = cp.zeros(notes, dtype)
         memory = cp.cuda.alloc_pinned_memory(4)
-        self.number = np.frombuffer(memory, np.int32, 1)  # keeps the memory
-        self.address = int(memory.ptr)
+        self.noted = np.frombuffer(memory, np.int32, 1)  # keeps the memory
+        self.addresses = [int(x.data.ptr) for x in (self.state, self.first, self.amount)]
+        self.flag = int(memory.ptr)
+        cp.cuda.get_current_stream().synchronize()  # a later run may be on another stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +81,8 @@ class GpuRun:
     """A simulation that can be repeated.
 
     cp: CuPy. device: number of the GPU. begin, loop, end: the launches, of which `kept` are arrays
-    that the loop reads. state, forces, notes, records: shapes of new arrays. tau: shape and strides
-    of the record of the joint forces. t, meta: of the motion.
+    that the loop reads. forces, records: shapes of new arrays. tau: shape and strides of the record
+    of the joint forces. t, meta: of the motion.
     """
 
     cp: Any
@@ -81,11 +91,9 @@ class GpuRun:
     loop: Prepared
     end: Prepared
     kept: tuple[GpuArray, ...]
-    flag: Flag
+    work: Work
     dtype: np.dtype[Any]
-    state: tuple[int, ...]
     forces: tuple[int, ...]
-    notes: tuple[int, ...]
     records: tuple[tuple[int, ...], ...]
     tau: tuple[tuple[int, ...], tuple[int, ...]]
     t: np.ndarray[Any, Any]
@@ -96,17 +104,22 @@ class GpuRun:
         cuda, new, dtype = self.cp.cuda, self.cp.ndarray, self.dtype
         if cuda.runtime.getDevice() != self.device:
             return None
-        stream, flag = cuda.get_current_stream(), self.flag
-        state, params = new(self.state, dtype), new(self.forces, dtype)
-        first, amount = new(self.notes, np.int32), new(self.notes, dtype)
+        stream, work = cuda.get_current_stream(), self.work
+        params = new(self.forces, dtype)
         records = [new(shape, dtype) for shape in self.records]
-        own = [state.data.ptr, params.data.ptr, first.data.ptr, amount.data.ptr]
-        flag.number[0] = 0
-        self.begin.enqueue(stream.ptr, [0 if x is None else x.data.ptr for x in given] + own)
-        self.loop.enqueue(stream.ptr, own + [x.data.ptr for x in records])
-        self.end.enqueue(stream.ptr, (own[2], flag.address))
+        state, first, amount = work.addresses
+        forces = params.data.ptr
+        given_at = [0 if x is None else x.data.ptr for x in given]
+        work.noted[0] = 0
+        self.begin.enqueue(stream.ptr, [*given_at, forces, state])
+        self.loop.enqueue(
+            stream.ptr, [state, forces, first, amount, *[x.data.ptr for x in records]]
+        )
+        self.end.enqueue(stream.ptr, (first, work.flag))
         stream.synchronize()
-        if flag.number[0]:
+        if work.noted[0]:
+            work.first.fill(NEVER)
+            stream.synchronize()
             return None
         shape, strides = self.tau
         tau = new(shape, dtype, params.data, strides)
@@ -158,23 +171,21 @@ def remember(
         cp=cp,
         device=int(cp.cuda.runtime.getDevice()),
         begin=Prepared(
-            cp, begin, min(THREADS, count * max(n, watched)),
-            [count, n, rows * n, watched, *[0] * 7], range(4, 11),
+            cp, begin, min(THREADS, count * n),
+            [count, n, rows * n, *[0] * 5], range(3, 8),
         ),
         loop=rollout.prepare(cp, run),
         end=Prepared(cp, end, min(THREADS, count * watched), [count * watched, 0, 0], (1, 2)),
         kept=(run.table, run.times, run.h, run.rows),
-        flag=Flag(cp),
+        work=Work(cp, run.state.shape, run.first.shape, dtype),
         dtype=dtype,
-        state=run.state.shape,
         forces=(rows, n),
-        notes=run.first.shape,
         records=tuple(motion[name].shape for name in FIELDS),
         tau=(tau.shape, tau.strides),
         t=motion["t"].copy(),
         meta=dict(motion["meta"]),
     )  # fmt: skip
-    remembered(model, MEMO, KnownCalls[GpuRun]).keep(key, made)
+    remembered(model, MEMO, lambda: KnownCalls[GpuRun](RUNS)).keep(key, made)
 
 
 def _repeatable(model: Model, given: Given, setup: Setup, motion: dict[str, Any]) -> bool:
@@ -185,6 +196,8 @@ def _repeatable(model: Model, given: Given, setup: Setup, motion: dict[str, Any]
     q0, dq0, tau = given
     constants = set(setup.external.constants)
     if constants != (set() if tau is None else {"tau"}) or setup.external.sampled or setup.extra:
+        return False
+    if math.prod(setup.batch) > ROLLOUTS:
         return False
     if q0 is None or model.nq != model.n or motion["q"].dtype.name not in C_TYPES:
         return False
