@@ -5,7 +5,7 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kinetree.algorithms.articulated import solve_tree
 from kinetree.algorithms.book import book_tree
@@ -83,7 +83,8 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
     """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
     model, rest = tree.model, zeros(tree.model.n)
-    motions, own = {WORLD: base_motion(tree)}, list[Wrench]()
+    base = base_motion(tree)
+    motions, own = {WORLD: Coasting(base.omega, base.alpha, base.a, base.B)}, list[Wrench]()
     for i, (link, rate) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
         given = motions[link.parent], rate, link.body, link.load
         motions[i], wrench = coasting_link(link.to, link.A, *given)
@@ -98,17 +99,29 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     return solve_tree(tree, groups, own, forces)
 
 
+@dataclass(frozen=True, eq=False)
+class Coasting:
+    """Motion of a link with ddq = 0, in {i}; every point x of it accelerates by a + B x."""
+
+    omega: Array
+    alpha: Array
+    a: Array
+    B: Array
+
+
 @piece
 def coasting_link(
-    to: Step, A: Array, p: LinkMotion, rate: Array, body: Moments, load: Load | None
-) -> tuple[LinkMotion, Wrench]:
+    to: Step, A: Array, p: Coasting, rate: Array, body: Moments, load: Load | None
+) -> tuple[Coasting, Wrench]:
     """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
-    motion = link_motion(to, A, p, rate, zeros(len(rate)), None)
+    rest = zeros(3)
+    parent = LinkMotion(rest, rest, rest, rest, rest, p.omega, p.omega, p.alpha, p.a, p.B)
+    motion = link_motion(to, A, parent, rate, zeros(len(rate)), None)
     f, n = body_wrench(body, motion)
     if load is not None:
         moment, force = load.wrench()
         f, n = f - force, n - moment
-    return motion, (f, n)
+    return Coasting(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
 
 
 def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:

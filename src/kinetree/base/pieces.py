@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from itertools import islice
+from math import prod
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -80,8 +82,8 @@ def put_together(form: Form, numbers: Iterator[Any]) -> Any:
     kind, *parts = form
     if kind is np.ndarray:
         shape = parts[0]
-        made = np.empty(int(np.prod(shape)), dtype=object)
-        made[:] = [next(numbers) for _ in range(len(made))]
+        made = np.empty(prod(shape), dtype=object)
+        made[:] = list(islice(numbers, len(made)))
         return made.reshape(shape)
     if kind is None:
         return parts[0]

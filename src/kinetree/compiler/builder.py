@@ -52,6 +52,16 @@ class Builder:
             self._leaves[port, element] = node
         return node
 
+    def given(self, port: int, count: int) -> int:
+        """Append `count` elements of a new input array; return the node of the first."""
+        first = len(self.ops)
+        self.ops += ["input"] * count
+        self.args += [()] * count
+        self.values += [(port, k) for k in range(count)]
+        self.numbers += [None] * count
+        self.kinds += ["input"] * count
+        return first
+
     def apply(self, op: str, args: tuple[int, ...]) -> int:
         """Return the node of `op` applied to nodes, in its simplest known form."""
         key = (op, args)

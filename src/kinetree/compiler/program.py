@@ -16,9 +16,10 @@ The order of the calls is chosen for long runs; slots are used again when nothin
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, cast
 
 import numpy as np
@@ -117,6 +118,7 @@ class Call:
     values: tuple[int, ...]
     constants: tuple[float, ...]
     first: int  # the node of its first result; the others follow
+    needed: bool = False
 
 
 @dataclass(eq=False)
@@ -204,19 +206,16 @@ class PieceRecorder:
         if variant is None:
             variant = _traced(function, form, pattern)
             self._variants[kind, pattern] = variant
-        first = len(self.builder.ops)
-        call = len(self.calls)
-        for k in range(variant.graph.outputs[0].size):
-            self.builder.input(-1 - call, k)
-        self.calls.append(Call(variant, values, constants, first))
         builder = self.builder
-
-        def result(x: Any) -> Any:
-            if type(x) is not tuple:
-                return x
-            return TracedScalar(builder, first + x[1] if x[0] == "out" else values[x[1]])
-
-        return put_together(variant.form, iter([result(x) for x in variant.results]))
+        first = builder.given(-1 - len(self.calls), variant.graph.outputs[0].size)
+        self.calls.append(Call(variant, values, constants, first))
+        results = [
+            x
+            if type(x) is float
+            else TracedScalar(builder, first + x[1] if x[0] == "out" else values[x[1]])
+            for x in variant.results
+        ]
+        return put_together(variant.form, iter(results))
 
     def _chosen(
         self, flat: Sequence[int | float], pattern: tuple[Any, ...]
@@ -323,27 +322,30 @@ class Assembly:
         self.wanted = wanted
         self.starts = np.cumsum([0, *(port.size for port in inputs)]).tolist()
         self.single: dict[Any, Variant] = {}
+        self.pairs: dict[int, Sequence[int]] = {}  # the nodes of a sine and cosine, by the first
         self.calls: list[Call] = []
-        self.source: dict[int, tuple[int, int]] = {}  # node -> (call, number of its result)
+        count = len(self.builder.ops)
+        self.maker = [-1] * count  # the call that makes a node; -1: it is an input or a constant
+        self.number = [0] * count  # which of its results the node is
         self._collect(recorder.calls)
+        self._settle()
 
     def _collect(self, noted: Sequence[Call]) -> None:
         """All calls that the outputs need, in an order that they could have."""
         builder = self.builder
         count = len(builder.ops)
-        needed = bytearray(count)
-        owner: dict[int, Call] = {}
+        owner: list[Call | None] = [None] * count
         for call in noted:
-            for k in range(call.variant.graph.outputs[0].size):
-                owner[call.first + k] = call
-        live: set[int] = set()  # the first nodes of the calls that are needed
+            size = call.variant.graph.outputs[0].size
+            owner[call.first : call.first + size] = [call] * size
+        needed = bytearray(count)
         for node in self.wanted:
             needed[node] = True
         sine: dict[int, list[int]] = {}  # angle -> its sine and cosine
         for node in reversed(range(count)):
             if not needed[node]:
                 continue
-            call = owner.get(node)
+            call = owner[node]
             if call is None:
                 for arg in builder.args[node]:
                     needed[arg] = True
@@ -351,62 +353,26 @@ class Assembly:
                     sine.setdefault(builder.args[node][0], []).append(node)
                 continue
             call.variant.used.add(node - call.first)
-            if call.first not in live:
-                live.add(call.first)
+            if not call.needed:
+                call.needed = True
                 for value in call.values:
                     needed[value] = True
-        taken: set[int] = set()
         for node in range(count):
-            call = owner.get(node)
+            call = owner[node]
             if call is not None:
-                if call.first == node and node in live:
-                    self._add(call, [node + k for k in range(call.variant.graph.outputs[0].size)])
-            elif needed[node] and node not in taken and self._is_computed(node):
+                if call.first == node and call.needed:
+                    self._add(call, range(node, node + call.variant.graph.outputs[0].size))
+            elif needed[node] and self.maker[node] < 0 and self._is_computed(node):
                 angle = builder.args[node][0] if builder.ops[node] in ("sin", "cos") else None
                 made = [node] if angle is None else sorted(sine[angle])
-                taken.update(made)
                 self._add(self._loose(made), made)
-
-        self._settle()
 
     def _is_computed(self, node: int) -> bool:
         return self.builder.ops[node] != "input" and self.builder.numbers[node] is None
 
-    def _settle(self) -> None:
-        """Copy constants into slots, and inputs that other calls of their body have in slots."""
-        mixed: dict[int, list[set[bool]]] = {}
-        for call in self.calls:
-            kinds = mixed.setdefault(id(call.variant), [set() for _ in call.values])
-            for kind, node in zip(kinds, call.values, strict=True):
-                kind.add(node in self.source or self.builder.numbers[node] is not None)
-        copied: dict[int, int] = {}
-        for call in list(self.calls):
-            kinds = mixed[id(call.variant)]
-            values = list(call.values)
-            for k, (kind, node) in enumerate(zip(kinds, call.values, strict=True)):
-                if node in self.source:
-                    continue
-                if len(kind) == 2 or self.builder.numbers[node] is not None:
-                    if node not in copied:
-                        copied[node] = self._copied(node)
-                    values[k] = copied[node]
-            call.values = tuple(values)
-
-    def _copied(self, node: int) -> int:
-        """A new node that a call of its own copies from an input or a constant."""
-        number = self.builder.numbers[node]
-        space = INPUTS if number is None else None
-        variant = self.single.get(space)
-        if variant is None:
-            variant = self.single[space] = Variant(_copied_graph(space), NUMBER, (), {0})
-        made = -1 - len(self.calls)  # no node of the builder
-        values, constants = ((node,), ()) if number is None else ((), (number,))
-        self._add(Call(variant, values, constants, made), [made])
-        return made
-
     def _add(self, call: Call, made: Sequence[int]) -> None:
         for k, node in enumerate(made):
-            self.source[node] = len(self.calls), k
+            self.maker[node], self.number[node] = len(self.calls), k
         self.calls.append(call)
 
     def _loose(self, made: Sequence[int]) -> Call:
@@ -422,44 +388,88 @@ class Assembly:
         constants = tuple(x for x in numbers if x is not None)
         variant = self.single[key]
         variant.used.update(range(len(made)))
+        self.pairs[made[0]] = made
         return Call(variant, values, constants, made[0])
+
+    def _settle(self) -> None:
+        """Copy constants into slots, and inputs that other calls of their body have in slots."""
+        is_number = np.array([x is not None for x in self.builder.numbers])
+        copied: dict[int, int] = {}
+        for calls in self._by_variant(self.calls).values():
+            values = np.array([self.calls[k].values for k in calls]).reshape(len(calls), -1)
+            if not values.size:
+                continue
+            placed = np.array(self.maker)[values] >= 0
+            numbers = is_number[values] & ~placed
+            mixed = (placed | numbers).any(0) & ~(placed | numbers).all(0)
+            for row, column in np.argwhere(numbers | (mixed & ~placed)):
+                call = self.calls[calls[row]]
+                node = call.values[column]
+                if node not in copied:
+                    copied[node] = self._copied(node)
+                changed = list(call.values)
+                changed[column] = copied[node]
+                call.values = tuple(changed)
+
+    def _copied(self, node: int) -> int:
+        """A new node that a call of its own copies from an input or a constant."""
+        number = self.builder.numbers[node]
+        space = INPUTS if number is None else None
+        variant = self.single.get(space)
+        if variant is None:
+            variant = self.single[space] = Variant(_copied_graph(space), NUMBER, (), {0})
+        values, constants = ((node,), ()) if number is None else ((), (number,))
+        made = len(self.maker)  # behind the nodes of the builder
+        self.maker.append(-1)
+        self.number.append(0)
+        self._add(Call(variant, values, constants, made), [made])
+        return made
+
+    def _by_variant(self, calls: Sequence[Call], order: Iterable[int] | None = None) -> "ByVariant":
+        """The calls of each variant, in their order."""
+        found: ByVariant = {}
+        for k in range(len(calls)) if order is None else order:
+            found.setdefault(calls[k].variant, []).append(k)
+        return found
 
     def program(self) -> Program:
         """Order the calls, give them slots, and write the tables."""
-        order = long_runs(self.calls, self.source)
-        variants = list(dict.fromkeys(self.calls[k].variant for k in order))
-        graphs = {v: optimise(_only(v.graph, sorted(v.used))) for v in variants}
-        self.sheaves = self._sheaves(variants)
-        self.place = {
-            v: {k: (s, at) for s, sheaf in enumerate(sheaves) for at, k in enumerate(sheaf)}
-            for v, sheaves in self.sheaves.items()
+        order = long_runs(self.calls, self.maker)
+        groups = self._by_variant(self.calls, order)
+        values = {
+            v: np.array([self.calls[k].values for k in calls], int).reshape(len(calls), -1)
+            for v, calls in groups.items()
         }
-        self.where, slots = self._slots(order)
-        spots: dict[Variant, list[list[tuple[int, int]]]] = {v: [] for v in variants}
-        for k in order:
-            call = self.calls[k]
-            spots[call.variant].append([self._spot(node) for node in call.values])
-        bundles = {v: bundled(spots[v]) for v in variants}
-        runs: list[list[int]] = []
-        table: list[int] = []
-        constants: list[float] = []
-        taken = {v: iter(spots[v]) for v in variants}
-        number = {v: k for k, v in enumerate(variants)}
-        for k in order:
-            call = self.calls[k]
-            if not runs or runs[-1][0] != number[call.variant]:
-                runs.append([number[call.variant], 0, len(table), len(constants)])
-            runs[-1][1] += 1
-            own = next(taken[call.variant])
-            table += [own[bundle.offsets[0][0]][1] for bundle in bundles[call.variant]]
-            table += self.where[k]
-            constants += call.constants
-        bodies = []
-        for v in variants:
+        self.maker_of, self.number_of = np.array(self.maker), np.array(self.number)
+        sheaves = self._sheaves(values)
+        places = self._slots(order, groups, values, sheaves)
+        number = {v: k for k, v in enumerate(groups)}
+        rows: dict[Variant, Array] = {}
+        bodies: list[Body] = []
+        for v, calls in groups.items():
+            spaces, spots = self._spots(values[v], places)
+            bundles = bundled(spaces, spots)
+            heads = [bundle.offsets[0][0] for bundle in bundles]
+            own = places.first[np.array(calls)][:, : len(sheaves[v])]
+            rows[v] = np.concatenate([spots[:, heads], own], axis=1)
             new = {old: k for k, old in enumerate(sorted(v.used))}
-            sheaves = tuple(tuple(new[k] for k in sheaf) for sheaf in self.sheaves[v])
-            bodies.append(Body(graphs[v], bundles[v], sheaves))
-        self._copy_out(runs, table, constants, bodies)
+            parts = tuple(tuple(new[k] for k in sheaf) for sheaf in sheaves[v])
+            bodies.append(Body(optimise(_only(v.graph, sorted(v.used))), bundles, parts))
+        runs: list[list[int]] = []
+        tables: list[Array] = []
+        constants: list[float] = []
+        done = dict.fromkeys(groups, 0)
+        size = 0
+        for v, calls in _runs(self.calls, order):
+            own = rows[v][done[v] : done[v] + len(calls)].ravel()
+            runs.append([number[v], len(calls), size, len(constants)])
+            tables.append(own)
+            done[v] += len(calls)
+            size += len(own)
+            for k in calls:
+                constants += self.calls[k].constants
+        table = [int(x) for part in tables for x in part.tolist()]
+        self._copy_out(runs, table, constants, bodies, places)
         return Program(
             self.inputs,
             self.outputs,
@@ -467,30 +477,93 @@ class Assembly:
             np.array(runs, np.int32).reshape(-1, 4),
             np.array(table, np.int32),
             np.array(constants, np.float64),
-            slots,
+            places.count,
         )
 
-    def _sheaves(self, variants: Sequence[Variant]) -> dict[Variant, list[tuple[int, ...]]]:
+    def _sheaves(self, values: "dict[Variant, Array]") -> dict[Variant, list[tuple[int, ...]]]:
         """The results of each variant, those that the same variants need together."""
-        users: dict[Variant, dict[int, set[Any]]] = {
-            v: {k: set() for k in v.used} for v in variants
-        }
-        for call in self.calls:
-            for node in call.values:
-                if node in self.source:
-                    maker, k = self.source[node]
-                    users[self.calls[maker].variant][k].add(call.variant)
-        for node in self.wanted:
-            if node in self.source:
-                maker, k = self.source[node]
-                users[self.calls[maker].variant][k].add("outputs")
+        kinds = list(values)
+        kind_of = {v: k for k, v in enumerate(kinds)}
+        kind = np.array([kind_of[call.variant] for call in self.calls], int)
+        users: dict[Variant, dict[int, set[int]]] = {v: {k: set() for k in v.used} for v in kinds}
+        most = 1 + max(self.number, default=0)
+
+        def note(nodes: Array, user: int) -> None:
+            nodes = nodes[self.maker_of[nodes] >= 0]
+            pairs = np.unique(kind[self.maker_of[nodes]] * most + self.number_of[nodes])
+            for pair in pairs.tolist():
+                users[kinds[pair // most]][pair % most].add(user)
+
+        for v, nodes in values.items():
+            note(nodes.ravel(), kind_of[v])
+        note(np.array(self.wanted, int), -1)
         made: dict[Variant, list[tuple[int, ...]]] = {}
-        for v in variants:
-            together: dict[frozenset[Any], list[int]] = {}
+        for v in kinds:
+            together: dict[frozenset[int], list[int]] = {}
             for k in sorted(v.used):
                 together.setdefault(frozenset(users[v][k]), []).append(k)
             made[v] = [tuple(sheaf) for sheaf in together.values()]
         return made
+
+    def _slots(
+        self,
+        order: Sequence[int],
+        groups: "ByVariant",
+        values: "dict[Variant, Array]",
+        sheaves: dict[Variant, list[tuple[int, ...]]],
+    ) -> "Places":
+        """Give every sheaf of every call slots; they are free again after their last use."""
+        widest = max((len(x) for x in sheaves.values()), default=1)
+        count = len(self.calls)
+        # the sheaf of each node and its place in it
+        sheaf, at = np.zeros(len(self.maker), int), np.zeros(len(self.maker), int)
+        for v, calls in groups.items():
+            for s, parts in enumerate(sheaves[v]):
+                for k, result in enumerate(parts):
+                    nodes = [self._made(call, result) for call in calls]
+                    sheaf[nodes], at[nodes] = s, k
+        time = np.empty(count, int)
+        time[np.array(order, int)] = np.arange(count)
+        last = np.repeat(time[:, None], widest, axis=1)
+        for v, calls in groups.items():
+            nodes = values[v]
+            when = np.broadcast_to(time[np.array(calls)][:, None], nodes.shape)
+            made = self.maker_of[nodes] >= 0
+            np.maximum.at(last, (self.maker_of[nodes[made]], sheaf[nodes[made]]), when[made])
+        wanted = np.array([x for x in self.wanted if self.maker[x] >= 0], int)
+        last[self.maker_of[wanted], sheaf[wanted]] = count
+        first = np.zeros((count, widest), int)
+        free: dict[int, list[int]] = {}
+        ends: dict[int, list[tuple[int, int]]] = {}
+        slots, until = 0, last.tolist()
+        for now, k in enumerate(order):
+            for s, parts in enumerate(sheaves[self.calls[k].variant]):
+                size = len(parts)
+                if free.get(size):
+                    slot = free[size].pop()
+                else:
+                    slot, slots = slots, slots + size
+                first[k, s] = slot
+                ends.setdefault(until[k][s], []).append((size, slot))
+            # the results of this call must not overwrite its own arguments
+            for size, slot in ends.pop(now, ()):
+                free.setdefault(size, []).append(slot)
+        return Places(first, sheaf, at, slots)
+
+    def _made(self, call: int, result: int) -> int:
+        """The node of a result of a call."""
+        own = self.calls[call]
+        pair = self.pairs.get(own.first)  # a sine and its cosine need not be neighbours
+        return own.first + result if pair is None else pair[result]
+
+    def _spots(self, nodes: Array, places: "Places") -> tuple[Array, Array]:
+        """The space and the place of nodes."""
+        maker = self.maker_of[nodes]
+        spots = places.first[maker, places.sheaf[nodes]] + places.at[nodes]
+        for node in set(nodes[maker < 0].ravel().tolist()):
+            port, element = self.builder.values[node]  # type: ignore[misc]
+            spots[nodes == node] = self.starts[port] + element
+        return np.where(maker >= 0, WORK, INPUTS), spots
 
     def _copy_out(
         self,
@@ -498,71 +571,57 @@ class Assembly:
         table: list[int],
         constants: list[float],
         bodies: list[Body],
+        places: "Places",
     ) -> None:
         """Append the runs that copy the results to the outputs, one for each kind of source."""
-        for kind in (WORK, INPUTS, None):
-            start, first = len(table), len(constants)
-            for element, node in enumerate(self.wanted):
-                number = self.builder.numbers[node] if node >= 0 else None
-                space, slot = (None, 0) if number is not None else self._spot(node)
-                if space != kind:
-                    continue
-                if number is None:
-                    table.append(slot)
-                else:
-                    constants.append(number)
-                table.append(element)
-            count = (len(table) - start) // (1 if kind is None else 2)
-            if count:
-                runs.append([len(bodies), count, start, first])
-                bodies.append(_copying(kind))
-
-    def _spot(self, node: int) -> tuple[int, int]:
-        """The space and the place of a node."""
-        if node not in self.source:
-            port, element = self.builder.values[node]  # type: ignore[misc]
-            return INPUTS, self.starts[port] + element
-        call, k = self.source[node]
-        sheaf, at = self.place[self.calls[call].variant][k]
-        return WORK, self.where[call][sheaf] + at
-
-    def _slots(self, order: Sequence[int]) -> tuple[list[list[int]], int]:
-        """The first slot of each sheaf of each call, and how many slots there are."""
-        last: dict[tuple[int, int], int] = {}  # when a sheaf is needed for the last time
-        for time, k in enumerate(order):
-            for node in self.calls[k].values:
-                if node in self.source:
-                    maker, result = self.source[node]
-                    last[maker, self.place[self.calls[maker].variant][result][0]] = time
-        for node in self.wanted:
-            if node in self.source:
-                maker, result = self.source[node]
-                last[maker, self.place[self.calls[maker].variant][result][0]] = len(order)
-        free: dict[int, list[int]] = {}
-        ends: dict[int, list[tuple[int, int]]] = {}
-        where: list[list[int]] = [[] for _ in self.calls]
-        count = 0
-        for time, k in enumerate(order):
-            for s, sheaf in enumerate(self.sheaves[self.calls[k].variant]):
-                size = len(sheaf)
-                if free.get(size):
-                    slot = free[size].pop()
-                else:
-                    slot, count = count, count + size
-                where[k].append(slot)
-                ends.setdefault(max(last.get((k, s), time), time), []).append((size, slot))
-            # the results of this call must not overwrite its own arguments
-            for size, slot in ends.pop(time, ()):
-                free.setdefault(size, []).append(slot)
-        return where, count
+        numbers = [self.builder.numbers[node] for node in self.wanted]
+        found = [k for k, x in enumerate(numbers) if x is None]
+        spaces, spots = self._spots(np.array([self.wanted[k] for k in found], int), places)
+        for space in (WORK, INPUTS):
+            start = len(table)
+            for k, own, spot in zip(found, spaces.tolist(), spots.tolist(), strict=True):
+                if own == space:
+                    table += [spot, k]
+            if len(table) > start:
+                runs.append([len(bodies), (len(table) - start) // 2, start, len(constants)])
+                bodies.append(_copying(space))
+        fixed = [(k, x) for k, x in enumerate(numbers) if x is not None]
+        if fixed:
+            runs.append([len(bodies), len(fixed), len(table), len(constants)])
+            bodies.append(_copying(None))
+            table += [k for k, _ in fixed]
+            constants += [x for _, x in fixed]
 
 
-def long_runs(calls: Sequence[Call], source: dict[int, tuple[int, int]]) -> list[int]:
+ByVariant = dict[Variant, list[int]]  # the positions of the calls of each variant
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where results are: the first slot of each sheaf of each call, (calls, sheaves).
+
+    sheaf, at: for each node, its sheaf and its place in that. count: the number of slots.
+    """
+
+    first: Array
+    sheaf: Array
+    at: Array
+    count: int
+
+
+def _runs(calls: Sequence[Call], order: Sequence[int]) -> Iterator[tuple[Variant, list[int]]]:
+    """Calls of one variant that follow one another."""
+    for variant, found in groupby(order, key=lambda k: calls[k].variant):
+        yield variant, list(found)
+
+
+def long_runs(calls: Sequence[Call], maker: Sequence[int]) -> list[int]:
     """An order of the calls in which those of one body follow one another where they can."""
     users: list[list[int]] = [[] for _ in calls]
     missing = [0] * len(calls)
     for k, call in enumerate(calls):
-        needs = {source[node][0] for node in call.values if node in source}
+        needs = {maker[node] for node in call.values}
+        needs.discard(-1)
         missing[k] = len(needs)
         for other in needs:
             users[other].append(k)
@@ -586,18 +645,17 @@ def long_runs(calls: Sequence[Call], source: dict[int, tuple[int, int]]) -> list
     return order
 
 
-def bundled(spots: Sequence[Sequence[tuple[int, int]]]) -> tuple[Bundle, ...]:
-    """Arguments whose distance and space are the same in every call, together."""
-    if not spots or not spots[0]:
-        return ()
-    where = np.array(spots)  # (calls, arguments, 2)
-    spaces = where[:, :, 0]
+def bundled(spaces: Array, spots: Array) -> tuple[Bundle, ...]:
+    """Arguments whose distance and space are the same in every call, together.
+
+    Args:
+        spaces: INPUTS or WORK for each call and argument.
+        spots: the place of each, in its space.
+    """
     found: list[tuple[int, list[tuple[int, int]]]] = []
-    for j in range(where.shape[1]):
-        if not (spaces[:, j] == spaces[0, j]).all():
-            raise GraphError(f"argument {j} of a piece comes from two places.")
+    for j in range(spots.shape[1]):
         for head, offsets in found:
-            apart = where[:, j, 1] - where[:, head, 1]
+            apart = spots[:, j] - spots[:, head]
             if spaces[0, j] == spaces[0, head] and (apart == apart[0]).all():
                 offsets.append((j, int(apart[0])))
                 break

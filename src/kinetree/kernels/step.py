@@ -42,7 +42,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
 from kinetree.kernels.constrained import lean_items
-from kinetree.kernels.forms import FORWARD, computation, is_looped
+from kinetree.kernels.forms import computation
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -305,10 +305,13 @@ def lean_closing(model: Model) -> Close | None:
     return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
 
 
-def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = True) -> Graph:
+def stage_graph(
+    space: StateSpace, method: Method, i: int, *, closed: bool = True, looped: bool = False
+) -> Graph:
     """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
 
-    closed: move the end of the step onto the constraints of a robot that has some.
+    closed: move the end of the step onto the constraints of a robot that has some. looped: a
+    program in place of the graph, for the compiled loop of a long robot.
     """
     close = lean_closing(space.model) if closed else None
 
@@ -317,4 +320,4 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
-    return computation(function, ports, [("out", ())], looped=is_looped(space.model, FORWARD))
+    return computation(function, ports, [("out", ())], looped=looped)

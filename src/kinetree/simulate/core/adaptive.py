@@ -77,7 +77,7 @@ class AdaptiveSteps:
         n, m = space.model.n, rows(space.model)
         first = n + friction_size(space.model, self.dry)
         self.watched = first + 2 * m if m else n  # entries of y with a bound
-        self.margins = margins_graph(space, plan.bounds, self.watched, interpreted=True)
+        self.margins = margins_graph(space, plan.bounds, self.watched)
         self.shown = {"lam": (first, m), "Phi": (first + m, m)} if m else {}
         self.shown |= shown_parts(setup.acting, first + 2 * m, space.model)
         self.closing = closing_kernel(space)

@@ -246,13 +246,14 @@ def make_stepping(
     x, k = Port("x", (space.size,)), Port("k", (space.rates,))
     size = (2 if method.implicit else 1) * space.model.n
     y = Port("y", (max([size, *(x.start + x.size for x in fields if x.source == "y")]),))
+    looped = system.laws is not None
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
         stages=tuple(
-            stage_graph(space, method, i, closed=plan.closure_time is None)
+            stage_graph(space, method, i, closed=plan.closure_time is None, looped=looped)
             for i in range(len(method.stages))
         ),
-        watch=margins_graph(space, plan.bounds, y.size),
+        watch=margins_graph(space, plan.bounds, y.size, looped=looped),
         fields=fields,
     )

@@ -129,16 +129,15 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> A
 
 
 def margins_graph(
-    space: StateSpace, bounds: Sequence[Bound], size: int, *, interpreted: bool = False
+    space: StateSpace, bounds: Sequence[Bound], size: int, *, looped: bool = False
 ) -> Graph:
     """The graph of the margins of a state x with rates k; y, (size,), begins with tau.
 
-    interpreted: it is not compiled, so that it has to be one graph.
+    looped: a program in its place, for the compiled loop of a long robot.
     """
     ports = [Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (size,))]
 
     def watch(x: Array, k: Array, y: Array) -> Array:
         return margins(space, bounds, x, y)
 
-    looped = not interpreted and is_looped(space.model, FORWARD)
     return computation(watch, ports, [("w", ())], looped=looped)
